@@ -5,38 +5,41 @@ package import TransferModel
 
 /// Writes a finished report in another format, task by task, without keeping the tasks.
 ///
-/// What it writes depends on the report and on its `ExportSurroundings` alone, so that a run and `report convert` write the
-/// same bytes.
+/// The result depends on the report and on the export's `ExportSurroundings` alone, so that a run and `report convert`
+/// write the same bytes.
 package protocol Export {
-    /// The parts of a task that it reads.
+    /// The parts of a task that the export reads.
     var parts: ReportParts { get }
+    /// Writes what comes before the tasks. Called once, before the first task.
     mutating func begin(_ head: ReportHead, to output: ExportOutput)
+    /// Writes one task, or keeps what `finish(to:)` needs of it. Called for each task in the report's order.
     mutating func add(_ task: ReportedTask, to output: ExportOutput)
-    /// Called once after the last task.
+    /// Writes the rest. Called once, after the last task.
     mutating func finish(to output: ExportOutput)
 }
 
-/// What an export may know beside the report.
+/// What an export may use besides the report.
 package struct ExportSurroundings: Sendable {
-    /// What the output file holds now; only read for formats that carry something over.
+    /// Present content of the output file; only read for formats that carry a value over from one run to the next.
     package var former: [UInt8] = []
-    /// `TRACEPARENT` of the environment: the span that the run's own belongs to.
+    /// `TRACEPARENT` of the environment: the span that becomes the parent of the run's span; `nil` without one.
     package var traceParent: String?
 
     package init(traceParent: String? = nil) { self.traceParent = traceParent }
 }
 
-/// The place an export writes to: a buffer in front of a sink, which remembers the first problem and then takes nothing more.
+/// The output of an export: a buffer in front of a sink. Remembers the first problem and drops everything after it.
 package final class ExportOutput {
-    /// Exports append to it directly; `drain` empties it.
+    /// The buffer; exports append to it directly and `drain` empties it.
     package var bytes: [UInt8] = []
     private let sink: any ByteSink
     private let packer: GzipEncoder?
+    /// The first problem with the output; `nil` while there is none.
     package private(set) var problem: OutputProblem?
 
     private static let usual = 256 << 10
 
-    /// `isPacked`: what arrives at the sink is gzip.
+    /// `isPacked`: the sink receives gzip.
     package init(_ sink: any ByteSink, isPacked: Bool = false) {
         self.sink = sink
         packer = isPacked ? GzipEncoder() : nil
@@ -44,17 +47,20 @@ package final class ExportOutput {
         bytes.reserveCapacity(Self.usual + 16 << 10)
     }
 
+    /// Appends the text's UTF-8 to the buffer.
     package func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
+    /// Appends the text's UTF-8 to the buffer.
     package func write(_ text: StaticString) { text.withUTF8Buffer { bytes.append(contentsOf: $0) } }
 
-    /// Appends JSON. `json` remembers between calls whether a comma is due.
+    /// Lets `write` append JSON to the buffer. `json` remembers between calls whether a comma is due.
     func append(_ json: inout JSONWriter, _ write: (inout JSONWriter) -> Void) {
         swap(&json.bytes, &bytes)
         write(&json)
         swap(&json.bytes, &bytes)
     }
 
-    /// Hands a full buffer to the sink. The driver calls it between tasks; an export with much to write at once may, too.
+    /// Writes a full buffer to the sink, and with `isLast` any buffer. Called between tasks; an export that writes much
+    /// at once may call it, too.
     package func drain(isLast: Bool = false) {
         guard bytes.count >= Self.usual || isLast else { return }
         defer { bytes.removeAll(keepingCapacity: true) }
@@ -64,14 +70,15 @@ package final class ExportOutput {
         do throws(OutputProblem) { try sink.write(piece) } catch { problem = error }
     }
 
-    /// An export that cannot go on says why.
+    /// Records why an export cannot continue, unless an earlier problem is recorded.
     package func fail(_ problem: OutputProblem) { self.problem = self.problem ?? problem }
 }
 
-/// An export that is asked for, and where it goes.
+/// A requested export: its format and the file that it goes to.
 package struct ExportRequest: Hashable, Sendable {
+    /// Format of the export.
     package var format: ReportFormat
-    /// `-` is standard output.
+    /// Path of the file; `-` is standard output.
     package var path: String
 
     package init(_ format: ReportFormat, _ path: String) {
@@ -79,7 +86,7 @@ package struct ExportRequest: Hashable, Sendable {
         self.path = path
     }
 
-    /// In the order of the formats.
+    /// Returns a request for each format with a path, in the order of `ReportFormat.allCases`.
     package static func list(_ paths: [ReportFormat: String]) -> [ExportRequest] {
         ReportFormat.allCases.compactMap { format in paths[format].map { ExportRequest(format, $0) } }
     }

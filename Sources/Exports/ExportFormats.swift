@@ -1,7 +1,8 @@
 package import TransferModel
 
-/// Which export writes which format. A new format is registered here, in `FlagTable`, and in the loader's keys of `report`.
+/// The export for each format. A new format is registered here, in `FlagTable`, and in the loader's keys of `report`.
 package enum ExportFormats {
+    /// Creates the export that writes `format`.
     package static func export(_ format: ReportFormat, _ surroundings: ExportSurroundings) -> any Export {
         switch format {
         case .junit: JUnitExport()

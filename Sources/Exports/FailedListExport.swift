@@ -1,7 +1,7 @@
 internal import TextFormats
 internal import TransferModel
 
-/// One JSON object a line for each task that did not succeed: what failed, why, and what would help.
+/// Writes one JSON object per line for each task that did not succeed: what failed, why, and what would help.
 struct FailedListExport: Export {
     let parts: ReportParts = [.attempts]
 

@@ -2,10 +2,10 @@ internal import HTTPRules
 internal import TextFormats
 internal import TransferModel
 
-/// An HTTP archive (HAR 1.2): an entry for each request, sent or answered from the cache.
+/// Writes an HTTP archive (HAR 1.2): an entry for each request, sent or answered from the cache.
 ///
-/// The report has the headers and the body of a task's final answer: they stand at the entry of that answer, and the other
-/// entries have none. What the report does not tell is −1, or 0 where the format allows no other.
+/// The report holds headers and body of a task's final response only: they stand in that response's entry, and the
+/// other entries have none. A value that the report lacks is −1, or 0 where HAR allows no −1.
 struct HARExport: Export {
     let parts: ReportParts = [.transactions, .detours, .headers, .bodies]
     private var json = JSONWriter()
@@ -72,7 +72,7 @@ struct HARExport: Export {
     }
 }
 
-/// One request and its answer.
+/// One request and its response.
 private struct HAREntry {
     let task: ReportedTask
     let attempt: ReportedAttempt
@@ -80,7 +80,7 @@ private struct HAREntry {
     let phases: RequestPhases
     var redirect = ""
     var error: String?
-    /// The final answer, where it is this one's.
+    /// The task's final response, if this entry is its request; else `nil`.
     var response: ReportedTask.Response?
 
     init(
@@ -187,7 +187,7 @@ private struct HAREntry {
         let connects = request.connectStart != nil
         json.member("blocked", Self.milliseconds(phases.lengths[.queued]))
         json.member("dns", request.domainLookupStart == nil ? -1 : Self.milliseconds(phases.lengths[.lookup]))
-        // The handshake is part of connecting here.
+        // HAR counts the TLS handshake as part of `connect`.
         let connecting = phases.lengths[.connect] + phases.lengths[.tls]
         json.member("connect", connects ? Self.milliseconds(connecting) : -1)
         let isSecure = request.secureConnectionStart != nil
@@ -207,7 +207,7 @@ private struct HAREntry {
 
     private static func milliseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1_000) / 1_000 }
 
-    /// No head is empty: then its size is not known.
+    /// Returns −1, HAR's unknown, for 0 bytes: no head is empty.
     private static func size(_ bytes: Int64) -> Int64 { bytes > 0 ? bytes : -1 }
 
     private static func query(of url: String) -> [ReportedTask.Header] {

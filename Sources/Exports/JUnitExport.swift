@@ -1,14 +1,14 @@
 internal import TextFormats
 internal import TransferModel
 
-/// A JUnit report: a suite for each session, a case for each task with its place in the job file.
+/// Writes a JUnit report: a suite for each session, a case for each task with its place in the job file.
 ///
-/// An answer that is not what was asked for is a `failure`, a transfer that did not come about an `error`. What was skipped or
-/// put off, and a failure that `allowFailure` lets pass, is `skipped`.
+/// A rejected response is a `failure`, a transfer that did not complete an `error`. Tasks that were skipped or
+/// deferred, and failures that `allowFailure` lets pass, are `skipped`.
 struct JUnitExport: Export {
     let parts: ReportParts = []
 
-    /// The cases of a session as they will stand in its suite: the counts come before them.
+    /// The cases of one session, kept until `finish(to:)` because the suite's counts stand before them.
     private struct Suite {
         let name: String
         var cases: [UInt8] = []
@@ -104,7 +104,7 @@ struct JUnitExport: Export {
         suites = []
     }
 
-    /// What a case that did not succeed is called.
+    /// The JUnit element of a task that did not succeed.
     private enum Verdict: String {
         case failure, error, skipped
 
@@ -114,7 +114,7 @@ struct JUnitExport: Export {
             case .skipped, .deferred: self = .skipped
             case .cancelled: self = .error
             case .failed where task.tolerated: self = .skipped
-            // Apple's errors are those of the transport; this program's own judge what came.
+            // Errors with Apple's numbers come from the transport; transfer-run's own judge the response.
             case .failed: self = task.error?.code == nil ? .failure : .error
             }
         }

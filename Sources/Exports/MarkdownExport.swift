@@ -1,8 +1,8 @@
 internal import Reporting
 internal import TransferModel
 
-/// A summary in Markdown for an issue, a chat or a step's page: the outcome, what did not succeed and why, the slowest tasks and
-/// the hosts. Text from job files and servers is shown as it is and means nothing there.
+/// Writes a summary in Markdown for an issue, a chat or a step's page: the outcome, what did not succeed and why, the
+/// slowest tasks and the hosts. Text from job files and servers is escaped so that Markdown shows it literally.
 struct MarkdownExport: Export {
     let parts: ReportParts = [.transactions, .waits]
     private var head = ReportHead()
@@ -19,7 +19,7 @@ struct MarkdownExport: Export {
     }
 
     private static let mostRows = 10
-    /// What GitHub takes of a step, and more than anybody reads.
+    /// Largest size of the summary in bytes: GitHub's limit for a step.
     private static let longest = 1 << 20
 
     mutating func begin(_ head: ReportHead, to output: ExportOutput) {
@@ -97,11 +97,11 @@ struct MarkdownExport: Export {
     }
 }
 
-/// Tables as far as there is room.
+/// A Markdown page whose tables end early when the page has no more room.
 private struct MarkdownPage {
     private(set) var bytes: [UInt8] = []
     private let room: Int
-    /// What the end of a table says of the rows that had no room.
+    /// Bytes kept free for the line about rows that had no room.
     private static let reserve = 4 << 10
 
     init(room: Int) { self.room = room - Self.reserve }

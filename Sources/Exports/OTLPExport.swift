@@ -2,10 +2,11 @@ internal import HTTPRules
 internal import TextFormats
 internal import TransferModel
 
-/// OpenTelemetry's spans as OTLP/JSON: the run, below it its tasks, their attempts, and the requests of those.
+/// Writes OpenTelemetry's spans as OTLP/JSON: the run, below it its tasks, their attempts, and the requests of each
+/// attempt.
 ///
-/// Attributes are those of OpenTelemetry's semantic conventions for HTTP clients; what they have no name for begins with
-/// `transfer_run.`. The ids follow from the report: converting it twice gives the same spans.
+/// Attributes are those of OpenTelemetry's semantic conventions for HTTP clients; others begin with `transfer_run.`.
+/// The ids are derived from the report: converting it twice gives the same spans.
 struct OTLPExport: Export {
     let parts: ReportParts = [.transactions, .waits]
     private let parent: String?
@@ -120,7 +121,7 @@ struct OTLPExport: Export {
 }
 
 private struct Span {
-    /// OTLP's numbers for them.
+    /// OTLP's numbers for the kinds of spans.
     private enum Kind: Int { case inside = 1, client = 3 }
 
     private let trace: String
@@ -131,7 +132,7 @@ private struct Span {
     private let start: WallTime
     private let end: WallTime
     var attributes = SpanAttributes()
-    /// Why it is an error.
+    /// Why the span is an error; empty if there is no message, `nil` if the span is no error.
     var problem: String?
 
     init(_ trace: String, _ id: String, below parent: String?, _ name: String, from start: WallTime, to end: WallTime) {
@@ -139,7 +140,7 @@ private struct Span {
         (kind, self.start, self.end) = (.inside, start, max(start, end))
     }
 
-    /// Of a request.
+    /// Creates the span of a request.
     init(
         _ trace: String, _ id: String, below parent: String, _ request: ReportedTransaction, _ phases: RequestPhases
     ) {
@@ -221,7 +222,7 @@ private struct SpanAttributes {
         list.append((name, .seconds(Double(nanoseconds) / 1e9)))
     }
 
-    /// `server.address` and `server.port`.
+    /// Adds `server.address` and `server.port` of a URL.
     mutating func add(serverOf url: String) {
         let origin = HostTallies.origin(of: url)
         guard let start = origin.firstRange(of: "://") else { return }
@@ -241,7 +242,7 @@ private struct SpanAttributes {
             json.beginObject()
             switch value {
             case .text(let text): json.member("stringValue", text)
-            // 64 bits are a text in protobuf's JSON.
+            // Protobuf's JSON writes 64-bit integers as strings.
             case .number(let number): json.member("intValue", String(number))
             case .seconds(let number): json.member("doubleValue", number)
             }

@@ -2,10 +2,10 @@ internal import Reporting
 internal import TextFormats
 internal import TransferModel
 
-/// Gauges of a run for the textfile collector of Prometheus's node exporter.
+/// Writes gauges of a run for the textfile collector of Prometheus's node exporter.
 ///
-/// The time of the last success is carried over from the file that is replaced, so that an alert can ask how long ago the last
-/// good run was.
+/// The time of the last success is carried over from the file that is replaced, so that an alert can ask how long ago
+/// the last good run was.
 struct PrometheusExport: Export {
     let parts: ReportParts = [.transactions, .waits]
     private let former: [UInt8]
@@ -13,7 +13,8 @@ struct PrometheusExport: Export {
     private var hosts: HostTallies?
     private var waited: [WaitReason: TimeSpan] = [:]
 
-    /// So many hosts have gauges of their own, those with most requests first: each is a time series for ever.
+    /// Largest number of hosts with gauges of their own, those with most requests first: each gauge is a lasting time
+    /// series.
     private static let mostHosts = 100
 
     init(former: [UInt8]) { self.former = former }
@@ -112,7 +113,8 @@ struct PrometheusExport: Export {
 
     private static let lastSuccess = "last_success_timestamp_seconds"
 
-    /// In nanoseconds, as the former file has it for this job.
+    /// Returns the time of the last success that the replaced file has for this job, in nanoseconds; `nil` if it has
+    /// none.
     private func formerSuccess() -> Int64? {
         let name = MetricsText.sample(Self.lastSuccess, [("job_name", head.job.name)]) + " "
         for line in String(decoding: former, as: UTF8.self).split(separator: "\n") where line.hasPrefix(name) {
@@ -139,7 +141,7 @@ private struct MetricsText {
 
     mutating func sample(_ labels: [(String, String)], count: Int64) { sample(labels, text: String(count)) }
 
-    /// Seconds with three digits behind the point.
+    /// Writes nanoseconds as seconds with three decimals.
     mutating func sample(_ labels: [(String, String)], _ nanoseconds: Int64) {
         let milliseconds = nanoseconds / 1_000_000
         let rest = String(milliseconds.magnitude % 1_000)
@@ -155,7 +157,7 @@ private struct MetricsText {
         "transfer_run_\(name){" + labels.map { "\($0)=\"\(escaped($1))\"" }.joined(separator: ",") + "}"
     }
 
-    /// A label's value: on its line whatever it holds.
+    /// Returns a label's value with escapes that keep it on one line.
     private static func escaped(_ value: String) -> String {
         var safe = ""
         for character in SafeText.line(value).unicodeScalars {

@@ -2,7 +2,7 @@ package import Reporting
 internal import SystemIO
 internal import TransferModel
 
-/// Reads a report once and writes it in every format that is asked for.
+/// Reads a report once and writes it in every requested format.
 package struct ReportConversion {
     private let requests: [ExportRequest]
     private let surroundings: ExportSurroundings
@@ -15,8 +15,8 @@ package struct ReportConversion {
         self.isDurable = isDurable
     }
 
-    /// Writes each export under its name in one step, or leaves what stood there. Returns why some could not be written; the
-    /// others are. Throws where the report cannot be read: then none is.
+    /// Puts each export at its path in one step, or leaves the file that stood there. Returns a problem for each export
+    /// that could not be written; the others are. Throws if the report cannot be read: then no export is written.
     package func perform(_ report: ReportFile) throws(ReportProblem) -> [OutputProblem] {
         var problems: [OutputProblem] = []
         var open: [OpenExport] = []
@@ -42,7 +42,7 @@ package struct ReportConversion {
     }
 }
 
-/// An export and the file that it goes to.
+/// An export and the file that it writes to.
 private struct OpenExport {
     var export: any Export
     private let output: ExportOutput
@@ -63,7 +63,7 @@ private struct OpenExport {
         output = ExportOutput(sink, isPacked: request.format == .trace && request.path.hasSuffix(".gz"))
     }
 
-    /// What stands in a file that is going to be replaced; nothing where that cannot be read.
+    /// Returns the content of a file that will be replaced; empty if it is not a regular file or cannot be read.
     private static func former(_ path: String) -> [UInt8] {
         guard (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) else { return [] }
         return file.bytes(1 << 20, from: 0)

@@ -2,7 +2,7 @@ package import Reporting
 internal import SystemIO
 internal import TransferModel
 
-/// Writes the other formats of a run that has just ended.
+/// Writes the requested exports of a run that has just ended.
 package struct ReportExports {
     private let requests: [ExportRequest]
     private let surroundings: ExportSurroundings
@@ -14,7 +14,8 @@ package struct ReportExports {
         self.isDurable = isDurable
     }
 
-    /// Reads the report that was written at `path`, or a private copy where it has no file. Returns why exports are missing.
+    /// Converts the report at `path`, or a private copy of the report if it has no file. Returns a problem for each
+    /// missing export.
     package func write(_ report: JSONReport, at path: String?) -> [OutputProblem] {
         guard !requests.isEmpty else { return [] }
         do {
@@ -27,7 +28,7 @@ package struct ReportExports {
         }
     }
 
-    /// The spans as a collector takes them, packed; `nil` where they cannot be made.
+    /// Returns a file with the run's OTLP spans, compressed with gzip for a collector; `nil` if it cannot be made.
     package static func packedSpans(
         of report: JSONReport, at path: String?, _ surroundings: ExportSurroundings
     ) -> ReportFile? {
@@ -55,7 +56,7 @@ package struct ReportExports {
     }
 
     private func file(of report: JSONReport, at path: String?) throws(OutputProblem) -> ReportFile {
-        // What stands there is an earlier run's where this one's report could not be written.
+        // If this run's report could not be written, the file at `path` is an earlier run's.
         if let path, report.isWritten, (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) {
             return file
         }

@@ -1,9 +1,9 @@
 internal import TextFormats
 internal import TransferModel
 
-/// A trace in Chrome's event format, which Perfetto and `chrome://tracing` open: hosts are processes, connections threads, the
-/// phases of requests slices. What tasks waited for are slices beside them; counters have the requests under way and the bytes
-/// a second.
+/// Writes a trace in Chrome's event format, which Perfetto and `chrome://tracing` open: hosts are processes,
+/// connections threads, the phases of requests slices. The waits of tasks are slices beside them; counters show the
+/// requests under way and the bytes per second.
 struct TraceExport: Export {
     let parts: ReportParts = [.transactions, .waits]
     private var window: RunWindow?
@@ -13,12 +13,12 @@ struct TraceExport: Export {
     private var json = JSONWriter()
     private var waits = 0
     private var bytes = StepSums(steps)
-    /// +1 where a request begins, −1 where one ends.
+    /// Changes of the number of requests under way: +1 when one begins, −1 when one ends.
     private var changes: [(time: Int64, change: Int)] = []
 
-    /// Of the counter of bytes.
+    /// Steps of the counter of bytes.
     private static let steps = 500
-    /// The process of what belongs to no host.
+    /// Process number of events that belong to no host.
     private static let run = 0
 
     mutating func begin(_ head: ReportHead, to output: ExportOutput) {
@@ -66,7 +66,8 @@ struct TraceExport: Export {
         bytes.add(from: end - length, to: end, weight: Double(moved) / length)
     }
 
-    /// Before a task's first attempt, and between two. The report says how long it waited for what, and not when.
+    /// Writes a slice for the wait before the first attempt and for each pause between attempts. The report says how
+    /// long a task waited for each reason, but not when.
     private mutating func writeWaits(
         of task: ReportedTask, _ window: RunWindow, process: Int, to output: ExportOutput
     ) {
@@ -86,7 +87,7 @@ struct TraceExport: Export {
         }
     }
 
-    /// What a task waited for before its first attempt.
+    /// Returns the reasons for the wait before the first attempt, as the slice's name.
     private static func words(_ waits: [ReportedTask.Wait]) -> String {
         let reasons = waits.map(\.reason).filter { $0 != .backoff && $0 != .retryAfter }
         return reasons.isEmpty ? "waits" : reasons.map(\.rawValue).joined(separator: ", ")
@@ -169,7 +170,7 @@ struct TraceExport: Export {
         json.endObject()
     }
 
-    /// One end of a slice that may overlap others.
+    /// Writes the begin (`b`) or the end (`e`) of a slice that may overlap others.
     private static func wait(
         _ phase: String, _ name: String, _ number: Int, _ process: Int, at time: Int64, task: String,
         _ json: inout JSONWriter
@@ -189,7 +190,7 @@ struct TraceExport: Export {
         json.endObject()
     }
 
-    /// `from` and `length` are nanoseconds, from the run's begin.
+    /// Writes one event; `from` and `length` are nanoseconds, `from` counted from the run's begin.
     static func event(
         _ phase: String, _ name: String, _ process: Int, thread: Int, from: Int64, length: Int64,
         _ json: inout JSONWriter, arguments: ((inout JSONWriter) -> Void)? = nil
@@ -213,7 +214,7 @@ struct TraceExport: Export {
     static func microseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1_000 }
 }
 
-/// What a trace shows of a request.
+/// One request as a trace shows it.
 struct TraceRequest {
     let task: String
     let attempt: Int
@@ -231,7 +232,8 @@ struct TraceRequest {
         self.phases = phases
     }
 
-    /// When it had its connection: what it waited for that is no slice of the connection's thread.
+    /// When the request got its connection, in nanoseconds since 1970; its wait before that is no slice of the
+    /// connection's thread.
     var begin: Int64 { phases.start + phases.lengths[.queued] }
 
     fileprivate func write(_ connection: TraceConnections.Thread, _ window: RunWindow, _ json: inout JSONWriter) {
@@ -265,8 +267,8 @@ struct TraceRequest {
     }
 }
 
-/// The requests of each connection. Those that overlap, as HTTP/2's streams do, lie on threads beside each other: slices of one
-/// thread must nest.
+/// Collects the requests of each connection. Requests that overlap, as HTTP/2's streams do, are put on separate
+/// threads: the slices of one thread must nest.
 struct TraceConnections {
     struct Key: Hashable {
         let host: Int
@@ -292,7 +294,7 @@ struct TraceConnections {
         requests[connection, default: []].append(request)
     }
 
-    /// Connections in the order of their first requests.
+    /// Returns the threads, ordered by host and by the first request of each connection.
     func list() -> [Thread] {
         let sorted = requests.map { key, requests in (key, requests.sorted { $0.begin < $1.begin }) }
             .sorted { left, right in

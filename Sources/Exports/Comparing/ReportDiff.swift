@@ -1,10 +1,10 @@
 internal import Reporting
 internal import TransferModel
 
-/// What changed between two reports, usually of two runs of one job: what failed anew, became slower, larger or smaller, is
-/// redirected elsewhere or comes with another certificate.
+/// Compares two reports, usually of two runs of one job: which tasks failed anew, became slower, larger or smaller, are
+/// redirected elsewhere, or get another certificate.
 package struct ReportDiff {
-    /// What a difference is; `--fail-on` names them.
+    /// The kinds of differences, as `--fail-on` names them.
     package enum Kind: String, CaseIterable, Sendable {
         case failed, slower, larger, smaller, redirected, certificate, missing, added, mended
 
@@ -26,19 +26,19 @@ package struct ReportDiff {
     private struct Difference {
         let subject: String
         let words: String
-        /// By which those of a kind are ordered, largest first.
+        /// Orders the differences of one kind, largest first.
         let weight: Double
     }
 
-    /// What a server showed in each of the runs.
+    /// Fingerprints of the certificates that a server presented in each of the runs.
     private struct Certificates {
         var old: Set<String> = []
         var new: Set<String> = []
-        /// When the first of the new ones ends.
+        /// Earliest expiry among the certificates of the new run.
         var expiry: WallTime?
     }
 
-    /// What is compared of a task.
+    /// The values of one task that are compared between the runs.
     private struct Side {
         let outcome: TaskOutcome
         let tolerated: Bool
@@ -56,16 +56,18 @@ package struct ReportDiff {
         var isGood: Bool { outcome == .succeeded || tolerated }
     }
 
+    /// The parts of a task that the comparison reads.
     package static let parts: ReportParts = [.transactions, .detours]
 
     private let old: ReportHead
     private let new: ReportHead
     private var before: [ExactText: Side] = [:]
-    /// The certificates of each server.
+    /// Certificates by the server's origin.
     private var certificates: [String: Certificates] = [:]
     private var found: [Kind: [Difference]] = [:]
 
-    /// A task is slower when its attempts took this many times as long, and this much longer: less is chance.
+    /// A task counts as slower when its attempts took this many times as long and at least `slowerLeast` longer; less
+    /// is chance.
     private static let slowerFactor = 1.5
     private static let slowerLeast = TimeSpan.seconds(1)
     private static let largerFactor = 1.1
@@ -76,11 +78,13 @@ package struct ReportDiff {
 
     package init(old: ReportHead, new: ReportHead) { (self.old, self.new) = (old, new) }
 
+    /// Records a task of the old report. Call it for all of them before the first task of the new one.
     package mutating func add(old task: ReportedTask) {
         before[ExactText(task.id)] = Side(task)
         note(task) { seen, print, _ in seen.old.insert(print) }
     }
 
+    /// Compares a task of the new report with the old report's task of the same id, and records the differences.
     package mutating func add(new task: ReportedTask) {
         note(task) { seen, print, expiry in
             seen.new.insert(print)
@@ -100,7 +104,7 @@ package struct ReportDiff {
         }
     }
 
-    /// Call it after the last task.
+    /// Records the tasks that the new report lacks, and changed or expiring certificates. Call it after the last task.
     package mutating func finish() {
         for (id, side) in before { add(.missing, id.text, "it \(Self.past(side.outcome))", weight: 0) }
         before = [:]
@@ -111,7 +115,7 @@ package struct ReportDiff {
         }
     }
 
-    /// That a certificate ends soon after the new run; `nil` where it does not.
+    /// Returns a sentence if a certificate expires within 30 days of the new run, else `nil`.
     private func ending(_ seen: Certificates) -> String? {
         guard let expiry = seen.expiry, let now = new.finishedAt ?? new.startedAt else { return nil }
         let left = expiry.nanoseconds - now.nanoseconds
@@ -121,6 +125,7 @@ package struct ReportDiff {
             "it ends in \(PageText.count(Int(left / (86_400 * 1_000_000_000)), "day")), at \(PageSummary.moment(expiry))"
     }
 
+    /// Returns whether differences of this kind were found.
     package func contains(_ kind: Kind) -> Bool { !(found[kind] ?? []).isEmpty }
 
     // MARK: Comparing
@@ -166,7 +171,7 @@ package struct ReportDiff {
 
     // MARK: Telling
 
-    /// The whole text, a line an element. Lines are wrapped by who prints them.
+    /// Returns the whole text, one element for each line; the caller wraps the lines.
     package func lines() -> [String] {
         var lines = head
         for kind in Kind.allCases {
@@ -206,7 +211,7 @@ package struct ReportDiff {
 
     private static func outcome(_ head: ReportHead) -> String { head.outcome?.rawValue ?? "unfinished" }
 
-    /// ` (+12 %)`
+    /// Returns the change in percent, as ` (+12 %)`; empty if there is nothing to compare with or no change.
     private static func change(_ before: Double, _ after: Double) -> String {
         guard before > 0 else { return "" }
         let percent = ((after - before) / before * 100).rounded()

@@ -2,14 +2,14 @@ package import Reporting
 internal import TextFormats
 internal import TransferModel
 
-/// Puts the reports of several runs together as one, such as those of a job's shards. The tasks are copied as they stand.
+/// Merges the reports of several runs, such as those of a job's shards, into one. The tasks are copied as they stand.
 package struct ReportMerge {
     private let files: [ReportFile]
 
     package init(_ files: [ReportFile]) { self.files = files }
 
-    /// Throws a `ReportProblem` where a report cannot be read, or does not go with the others, and an `OutputProblem` where
-    /// the result cannot be written.
+    /// Writes the merged report. Throws a `ReportProblem` if a report cannot be read or two reports have a task of one
+    /// id, and an `OutputProblem` if the result cannot be written.
     package func write(to sink: any ByteSink) throws {
         let readers = try files.map { try ReportReader($0, reading: []) }
         let output = ExportOutput(sink)
@@ -37,7 +37,7 @@ package struct ReportMerge {
     }
 }
 
-/// Everything but the tasks.
+/// The merged report's members before `tasks`.
 private struct MergedHead {
     private let readers: [ReportReader]
     private var heads: [ReportHead] { readers.map(\.head) }
@@ -48,7 +48,7 @@ private struct MergedHead {
         json.beginObject()
         json.member("format", ReportHead.format)
         json.member("version", 1)
-        // Those of the first report stand for all.
+        // The first report's `runner` and `job` stand for all.
         for member in [ReportHead.Members.runner, .job] {
             guard let text = readers.first?.text(of: member) else { continue }
             json.bytes.append(UInt8(ascii: ","))
@@ -67,20 +67,20 @@ private struct MergedHead {
         json.beginArray()
     }
 
-    /// The worst of all; `nil` where one of the runs did not end.
+    /// The worst outcome of the runs; `nil` if one of them did not end.
     private var outcome: RunOutcome? {
         let outcomes = heads.map(\.outcome)
         if outcomes.contains(nil) { return nil }
         return [RunOutcome.cancelled, .failed, .deferred].first { outcomes.contains($0) } ?? .succeeded
     }
 
-    /// The one that would win if several applied to one run.
+    /// The exit status that would win if several applied to one run; `nil` if one of the runs did not end.
     private var exitStatus: Int? {
         let statuses = heads.map(\.exitStatus)
         if statuses.contains(nil) { return nil }
         let known = statuses.compactMap { $0 }
         let order = [2, 4, 5, 130, 143, 129, 1, 75]
-        // Something changed where it did in one of them.
+        // Status 9 (nothing changed) loses against any other: something changed in one of the runs.
         return order.first { known.contains($0) } ?? known.first { !order.contains($0) && $0 != 9 }
             ?? known.first
     }
@@ -135,7 +135,7 @@ private struct MergedHead {
         json.endArray()
     }
 
-    /// Sessions of one name are one. Runs beside each other have their connections at the same time: peaks add up.
+    /// Joins sessions of one name. Merged runs may have run at the same time, so peaks add up.
     private static func joined(_ sessions: [ReportHead.Session]) -> [ReportHead.Session] {
         var joined: [ReportHead.Session] = []
         for session in sessions {
@@ -164,7 +164,7 @@ private struct MergedHead {
         return left + right
     }
 
-    /// The elements of a list of each report, one after the other.
+    /// Writes the list `member` with the elements of every report's list, one report after the other.
     private func writeLists(_ member: ReportHead.Members, to json: inout JSONWriter) {
         json.key(member == .groups ? "groups" : "hooks")
         json.beginArray()

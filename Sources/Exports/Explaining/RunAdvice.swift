@@ -1,7 +1,8 @@
 internal import Reporting
 internal import TransferModel
 
-/// What to change so that a run takes less time: only what made up a noticeable part of it, most first.
+/// Advice on what to change so that a run takes less time: only about parts that took a noticeable share of it, largest
+/// first.
 struct RunAdvice {
     private let run: RunExplanation
     private let course: FlightCourse.Measures
@@ -11,9 +12,9 @@ struct RunAdvice {
         self.course = course
     }
 
-    /// A part of the tasks' time that is worth a sentence, in percent.
+    /// Smallest share of the time, in percent, that is worth a sentence.
     private static let least = 10
-    /// Of a run that was over sooner there is nothing to gain.
+    /// A shorter run gets no advice: there is little to gain.
     private static let shortest = TimeSpan.seconds(1)
 
     var lines: [String] {
@@ -65,12 +66,12 @@ struct RunAdvice {
             return "\(who) for the disk: `durability: flush` has each file on it before the task counts as done."
         case .network, .power, .window, .earliestBegin, .suspended, .credential:
             return "\(who) for \(Explanation.words(reason)): the job, or somebody, wanted it so."
-        // Told with the attempts that failed.
+        // `retries` reports it, with the attempts that failed.
         case .backoff: return nil
         }
     }
 
-    /// The host with most connections at a time.
+    /// The host with most connections at one time, as the end of a sentence; empty if none is known.
     private var busiest: String {
         let hosts = run.head.sessions.flatMap(\.hosts)
         guard let most = hosts.max(by: { $0.peakConnections < $1.peakConnections }), most.peakConnections > 0 else {
@@ -86,7 +87,7 @@ struct RunAdvice {
         func share(_ parts: RequestPhases.Phase...) -> Int {
             RunExplanation.percent(parts.reduce(0) { $0 + run.phases[$1] }, of: whole)
         }
-        /// Of the tasks' time, by which findings are ordered.
+        /// Share of the tasks' time, in percent, by which findings are ordered.
         func weight(_ parts: RequestPhases.Phase...) -> Int {
             RunExplanation.percent(parts.reduce(0) { $0 + run.phases[$1] }, of: run.taskTime.nanoseconds)
         }
@@ -129,7 +130,7 @@ struct RunAdvice {
         return found
     }
 
-    /// What came in a second of the whole run.
+    /// Bytes received per second of the whole run; `nil` if none were.
     private var rate: String? {
         let bytes = run.head.totals.bytesReceived
         guard bytes > 0 else { return nil }
@@ -138,7 +139,7 @@ struct RunAdvice {
 
     // MARK: The end, and what failed
 
-    /// One request that outlasts all others.
+    /// Advice about a single request that outlasts all others; `nil` if it does not take long enough.
     private var tail: Finding? {
         let share = RunExplanation.percent(course.tail.nanoseconds, of: run.duration.nanoseconds)
         guard share >= 2 * Self.least, let last = run.last else { return nil }

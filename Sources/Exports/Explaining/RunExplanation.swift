@@ -1,9 +1,9 @@
 internal import Reporting
 internal import TransferModel
 
-/// Tells from a report where the time of a run went, what held it back and what to change, with figures.
+/// Explains from a report where the time of a run went, what held it back and what to change, with figures.
 package struct RunExplanation {
-    /// The parts of a task that it reads.
+    /// The parts of a task that the explanation reads.
     package static let parts: ReportParts = [.transactions, .waits]
 
     struct Wait {
@@ -18,10 +18,11 @@ package struct RunExplanation {
     private(set) var waits: [WaitReason: Wait] = [:]
     private(set) var requests = 0
     private(set) var reused = 0
-    /// Of all tasks: what they waited, what their attempts took and what passed between those.
+    /// The durations of all tasks, added up: waits, attempts and the time between attempts.
     private(set) var taskTime = TimeSpan.zero
-    /// Attempts that failed, what they took, and of each error how many.
+    /// Attempts that failed, and the time they took.
     private(set) var failedAttempts = Wait()
+    /// Number of failed attempts by the name of their error.
     private(set) var errors: [String: Int] = [:]
     private(set) var last: (id: String, end: WallTime)?
     private var causes = FailureCauses()
@@ -33,6 +34,7 @@ package struct RunExplanation {
         hosts = HostTallies(RunWindow(head), countsCourse: false)
     }
 
+    /// Adds one task of the report to the sums.
     package mutating func add(_ task: ReportedTask) {
         hosts.add(task)
         causes.add(task, number: number)
@@ -63,7 +65,7 @@ package struct RunExplanation {
         }
     }
 
-    /// The whole text, a line an element. Lines are wrapped by who prints them.
+    /// Returns the whole text, one element for each line; the caller wraps the lines.
     package func lines() -> [String] {
         let course = flight.measured()
         var lines = [title, ""]
@@ -83,7 +85,7 @@ package struct RunExplanation {
 
     var duration: TimeSpan { TimeSpan(nanoseconds: RunWindow(head).length) }
 
-    /// Of all requests, without what they waited for a connection.
+    /// Sum of all phases of all requests.
     var requestTime: TimeSpan {
         TimeSpan(nanoseconds: RequestPhases.Phase.allCases.reduce(0) { $0 + phases[$1] })
     }
@@ -188,7 +190,7 @@ package struct RunExplanation {
 struct FlightCourse {
     struct Measures {
         var most = 0
-        /// From the last moment at which two or more were under way to the last request's end, and when that was.
+        /// Time from the last moment with two or more requests under way to the end of the last request.
         var tail = TimeSpan.zero
     }
 

@@ -1,13 +1,13 @@
 internal import Reporting
 internal import TransferModel
 
-/// Tells from a report what became of one task and where its time went: its waits, attempts and requests in their order.
+/// Explains from a report how one task ended and where its time went: its waits, attempts and requests in their order.
 package struct TaskExplanation {
     private let task: ReportedTask
 
     package init(_ task: ReportedTask) { self.task = task }
 
-    /// The whole text, a line an element. Lines are wrapped by who prints them.
+    /// Returns the whole text, one element for each line; the caller wraps the lines.
     package func lines() -> [String] {
         var lines = [title, "  \(SafeText.line("\(task.original.method) \(task.original.url)"))"]
         if let explanation = task.explanation {
@@ -50,7 +50,7 @@ package struct TaskExplanation {
         }
     }
 
-    /// Since the task was made.
+    /// Returns the time since the task's creation, as `+12 s  `; empty if the report does not say when that was.
     private func moment(_ time: WallTime) -> String {
         guard let created = task.createdAt else { return "" }
         return "+" + HumanText.duration(time - created) + "  "
@@ -97,10 +97,10 @@ package struct TaskExplanation {
         return SafeText.line("  \(challenge.method) of \(challenge.host)\(realm): \(challenge.disposition)")
     }
 
-    /// In percent: less of a task's time explains nothing.
+    /// Smallest share of the task's time, in percent, that the summary mentions.
     private static let leastShare = 20
 
-    /// What made up the largest part of the task's time.
+    /// A sentence about the largest part of the task's time; empty if no part is large enough.
     private var summary: String {
         guard let duration = task.duration, duration > .zero else { return "" }
         var parts: [(words: String, time: Int64)] = task.waits.map {

@@ -1,24 +1,33 @@
 package import TransferModel
 
-/// Why tasks of a report did not succeed: each cause once, with its tasks and with how many others followed from it.
+/// Groups the tasks of a report that did not succeed by cause: each cause once, with its tasks and the number of others
+/// that followed from it.
 ///
-/// Tasks have one cause where outcome, error and message are the same but for URLs. A task that was skipped, or cancelled with
-/// its group or by `failFast`, follows from another one's end.
+/// Tasks share a cause if outcome, error and message are the same but for URLs. A task that was skipped, or cancelled
+/// with its group or by `failFast`, follows from another task's end.
 package struct FailureCauses {
+    /// One cause, the tasks that met it, and counts of the tasks that followed from them.
     package struct Cause {
+        /// How the cause's tasks ended.
         package let outcome: TaskOutcome
+        /// Name of the tasks' error; `nil` if the report has none.
         package let error: String?
+        /// Message of the first task's error, or else its explanation.
         package let message: String
         /// What would help; empty where the report does not say.
         package let help: String
+        /// Number of tasks that met the cause themselves.
         package fileprivate(set) var count = 0
-        /// The first of its tasks: id, and place in the report.
+        /// The first tasks that met the cause, at most 12: id, and place in the report.
         package fileprivate(set) var tasks: [(id: String, number: Int)] = []
+        /// Tasks skipped because they need one of the cause's tasks.
         package fileprivate(set) var skipped = 0
+        /// Tasks whose file was not published because their group has a task of this cause.
         package fileprivate(set) var unpublished = 0
+        /// Tasks that `failFast` cancelled.
         package fileprivate(set) var cancelled = 0
 
-        /// Its tasks and all that follow from them.
+        /// Number of the cause's tasks and of all that follow from them.
         package var affected: Int { count + skipped + unpublished + cancelled }
     }
 
@@ -40,6 +49,8 @@ package struct FailureCauses {
     private var unpublished: [ExactText: (task: ReportedTask, number: Int, count: Int)] = [:]
     private var stopped: (task: ReportedTask, number: Int, count: Int)?
 
+    /// Counts a task that did not succeed and is not tolerated; ignores others. `number` is the task's place in the
+    /// report.
     package mutating func add(_ task: ReportedTask, number: Int) {
         guard task.outcome != .succeeded, !task.tolerated else { return }
         if task.outcome == .skipped, let root = Self.lastName(in: task.error?.message ?? "") {
@@ -72,7 +83,8 @@ package struct FailureCauses {
         if let group = task.group, causeOfGroup[ExactText(group)] == nil { causeOfGroup[ExactText(group)] = place }
     }
 
-    /// All causes, those that stopped most tasks first. What follows from nothing that is known is a cause of its own.
+    /// Returns the causes, failures first, then by the number of affected tasks. Tasks that follow from no known cause
+    /// are a cause of their own.
     package func list() -> [Cause] {
         var all = self
         for (root, follower) in all.skipped.sorted(by: { $0.value.number < $1.value.number }) {
@@ -105,14 +117,15 @@ package struct FailureCauses {
         return ranked.map(\.element)
     }
 
-    /// The last name in backticks: of a chain of skipped tasks the one with which it began.
+    /// Returns the last name in backticks; in the message of a chain of skipped tasks this is the task with which the
+    /// chain began.
     static func lastName(in message: String) -> String? {
         let parts = message.split(separator: "`", omittingEmptySubsequences: false)
         guard parts.count >= 3 else { return nil }
         return String(parts[(parts.count - 1) / 2 * 2 - 1])
     }
 
-    /// An explanation is the message and then what would help.
+    /// Returns the part of an explanation that follows the error's message: what would help.
     static func help(_ explanation: String, after message: String) -> String {
         guard !message.isEmpty, let found = explanation.firstRange(of: message) else { return explanation }
         var rest = explanation[found.upperBound...]
@@ -120,7 +133,7 @@ package struct FailureCauses {
         return String(rest)
     }
 
-    /// Two tasks that met the same thing at two URLs met the same thing.
+    /// Returns the message with `…` in place of URLs, so that tasks that differ in their URL alone share a cause.
     static func withoutURLs(_ message: String) -> String {
         guard message.contains("://") else { return message }
         return message.split(separator: " ", omittingEmptySubsequences: false).map { word in

@@ -5,10 +5,11 @@ internal import TransferModel
 
 /// Writes a report as one HTML page: outcome, totals, what failed and why, a timeline and a table of tasks.
 ///
-/// The page asks for nothing from anywhere. Totals, failures and the first tasks are plain HTML; the rest is data in the page
-/// that its script shows. Up to `mostWhole` tasks are in it with every request; of more it has those that did not succeed,
-/// and counts by host of all.
+/// The page loads nothing. Totals, failures and the first tasks are plain HTML; the rest is data in the page that its
+/// script shows. Up to `mostWhole` tasks are in the page with every request; of a larger run it has the tasks that did
+/// not succeed, and counts of all tasks by host.
 package struct HTMLExport: Export {
+    /// Every part of a task.
     package let parts = ReportParts.all
     private let mostWhole: Int
     private let mostFailures: Int
@@ -16,31 +17,34 @@ package struct HTMLExport: Export {
     private var page: HTMLPage?
     private var number = 0
 
-    /// `mostFailures`: so many tasks that did not succeed are in the page of a run of more than `mostWhole` tasks.
+    /// `mostFailures`: number of tasks that did not succeed in the page of a run with more than `mostWhole` tasks.
     package init(mostWhole: Int = 20_000, mostFailures: Int = 2_000) {
         self.mostWhole = mostWhole
         self.mostFailures = mostFailures
     }
 
+    /// Begins the page; nothing is written before `finish(to:)`.
     package mutating func begin(_ head: ReportHead, to output: ExportOutput) {
         page = HTMLPage(head, isWhole: head.totals.tasks <= mostWhole)
     }
 
+    /// Adds a task to the page.
     package mutating func add(_ task: ReportedTask, to output: ExportOutput) {
         page?.add(task, number: number, mostFailures: mostFailures)
         number += 1
     }
 
+    /// Writes the whole page.
     package mutating func finish(to output: ExportOutput) {
         page?.write(to: output)
         page = nil
     }
 }
 
-/// What the page is going to show.
+/// The content of the page, collected task by task until it is written.
 struct HTMLPage {
     let head: ReportHead
-    /// Whether every task is in it with all its requests.
+    /// Whether every task is in the page with all its requests.
     let isWhole: Bool
     let window: RunWindow
     private(set) var hosts: HostTallies
@@ -141,7 +145,7 @@ struct HTMLPage {
         }
     }
 
-    /// The page's own policy: nothing but this style and this script applies, and nothing is loaded.
+    /// Returns the page's own content security policy: only this style and this script apply, and nothing is loaded.
     private static func policy(style: [UInt8], script: [UInt8]) -> String {
         func source(_ bytes: [UInt8]) -> String { "'sha256-\(Base64.encode(Checksum.mark(of: bytes).bytes))'" }
         return [
@@ -151,7 +155,7 @@ struct HTMLPage {
     }
 }
 
-/// The fixed parts of the page, as files of `CReportPage/page` hold them.
+/// The fixed parts of the page, from the files in `CReportPage/page`.
 enum ReportPage {
     static var style: [UInt8] { copy(tr_page_style) }
     static var script: [UInt8] { copy(tr_page_script) }

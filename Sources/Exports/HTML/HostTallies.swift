@@ -1,14 +1,14 @@
 internal import TransferModel
 
-/// What the requests and tasks of each host add up to. Hosts are origins: scheme, name and port.
+/// Sums over the requests and tasks of each host. Hosts are origins: scheme, name and port.
 struct HostTallies {
     private(set) var hosts: [HostTally] = []
     private var places: [ExactText: Int] = [:]
     private let window: RunWindow
-    /// Whether the course of each host is counted over time; only where the page cannot hold every request.
+    /// Whether to count each host's requests over time; only where the page cannot hold every request.
     private let countsCourse: Bool
 
-    /// Hosts beyond that share one tally where courses are counted: each is some ten kilobytes.
+    /// Largest number of hosts with courses of their own, each of some ten kilobytes; further hosts share one tally.
     private static let mostCourses = 48
 
     init(_ window: RunWindow, countsCourse: Bool) {
@@ -16,7 +16,7 @@ struct HostTallies {
         self.countsCourse = countsCourse
     }
 
-    /// The number of the host of a URL.
+    /// Returns the index in `hosts` of a URL's host, and adds the host if it is new.
     mutating func place(ofURL url: String) -> Int {
         let prefix = ExactText(Self.prefix(of: url))
         if let place = places[prefix] { return place }
@@ -49,10 +49,10 @@ struct HostTallies {
         }
     }
 
-    /// `https://example.org:443`.
+    /// Returns the origin of a URL with its port, such as `https://example.org:443`.
     static func origin(of url: String) -> String { origin(ofPrefix: prefix(of: url)) }
 
-    /// `https://example.org:8080` of a URL, as it is written.
+    /// Returns scheme and authority of a URL as they are written, such as `https://example.org:8080`.
     private static func prefix(of url: String) -> String {
         let bytes = url.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
@@ -67,7 +67,7 @@ struct HostTallies {
         return String(url[..<end])
     }
 
-    /// The origin with its port, which the report always has, and without a user.
+    /// Returns the origin with its port, which the report always has, and without a user name.
     private static func origin(ofPrefix prefix: String) -> String {
         guard let start = prefix.firstRange(of: "://") else { return prefix }
         let scheme = prefix[..<start.lowerBound]
@@ -82,7 +82,7 @@ struct HostTallies {
     }
 }
 
-/// When the run was.
+/// Begin and length of the run.
 struct RunWindow {
     /// Nanoseconds since 1970.
     let start: Int64
@@ -95,7 +95,7 @@ struct RunWindow {
         length = max(whole, 1)
     }
 
-    /// A moment as tenths of milliseconds from the start.
+    /// Returns a moment as tenths of milliseconds since the start.
     func tenths(_ moment: Int64) -> Int64 { Self.tenths(ofSpan: moment - start) }
     static func tenths(ofSpan span: Int64) -> Int64 { (span + (span < 0 ? -50_000 : 50_000)) / 100_000 }
 }
@@ -129,7 +129,7 @@ struct HostTally {
         course?.add(phases, bytes: request.responseBodyBytes + request.requestBodyBytes)
     }
 
-    /// The times that half of the requests and that 95 % of them stayed under; `nil` where there is none.
+    /// Returns the times in seconds within which half and 95 % of the requests ended; `nil` without requests.
     func quantiles() -> (half: Double, most: Double)? {
         guard !durations.isEmpty else { return nil }
         let sorted = durations.sorted()
@@ -137,7 +137,7 @@ struct HostTally {
     }
 }
 
-/// How many requests of a host were in which phase, and how many bytes moved, in even steps over the run.
+/// Counts how many requests of a host were in which phase, and how many bytes moved, in even steps over the run.
 struct HostCourse {
     static let steps = 300
     private let window: RunWindow
@@ -162,20 +162,20 @@ struct HostCourse {
         bytes.add(from: from, to: max(at, from + 1e-6), weight: Double(count) / max(at - from, 1e-6))
     }
 
-    /// Requests at a time in each step, in hundredths.
+    /// Returns the average number of requests in a phase for each step, in hundredths.
     func occupancy(_ phase: RequestPhases.Phase) -> [Int64] {
         phases[phase.rawValue].sums().map { Int64(($0 * 100).rounded()) }
     }
 
-    /// Bytes in each step.
+    /// Returns the bytes moved in each step.
     func bytesMoved() -> [Int64] { bytes.sums().map { Int64(min($0, 1e18).rounded()) } }
 }
 
-/// Sums in even steps, where an interval adds to each step the share of it that it covers. Adding costs the same however long
-/// the interval is.
+/// Sums in even steps; an interval adds to each step the share of it that the interval covers. Adding costs the same
+/// however long the interval is.
 package struct StepSums {
     private var partial: [Double]
-    /// What begins to count for whole steps, and ceases to, at each of them.
+    /// Change at each step of the weight that counts for whole steps.
     private var changes: [Double]
 
     package init(_ count: Int) {
@@ -183,7 +183,7 @@ package struct StepSums {
         changes = [Double](repeating: 0, count: count + 1)
     }
 
-    /// In steps from the first one's begin.
+    /// Adds an interval; `from` and `to` are counted in steps from the first step's begin.
     package mutating func add(from: Double, to: Double, weight: Double) {
         let (from, to) = (max(0, from), min(Double(partial.count), to))
         guard from < to else { return }
@@ -199,6 +199,7 @@ package struct StepSums {
         changes[last] -= weight
     }
 
+    /// Returns the sum of each step.
     package func sums() -> [Double] {
         var running = 0.0
         return partial.indices.map { step in
@@ -209,7 +210,7 @@ package struct StepSums {
 }
 
 extension ReportedAttempt {
-    /// Calls `body` with each request and its phases.
+    /// Calls `body` with each request and its phases, in the report's order.
     func eachRequest(_ body: (ReportedTransaction, RequestPhases) -> Void) {
         let end = startedAt + duration
         for (place, request) in transactions.enumerated() {

@@ -2,7 +2,7 @@ internal import Reporting
 internal import TextFormats
 internal import TransferModel
 
-/// What of the page is plain HTML, and readable without scripts.
+/// The plain HTML of the page, which is readable without scripts.
 struct PageBody {
     private let page: HTMLPage
     private var head: ReportHead { page.head }

@@ -1,10 +1,10 @@
 internal import TransferModel
 
-/// One column of a table in the page's data, as JSON: `[1,2,3]`, or one value where all are alike.
+/// One column of a table in the page's data, as JSON: `[1,2,3]`, or a single value if all are equal.
 struct PageColumn {
     private(set) var bytes: [UInt8] = []
     private(set) var count = 0
-    /// The first number, while all were alike so far.
+    /// The value of all numbers, while they are equal; else `nil`.
     private var uniform: Int64?
 
     mutating func add(_ number: Int64) {
@@ -14,7 +14,7 @@ struct PageColumn {
 
     mutating func add(_ number: Int) { add(Int64(number)) }
 
-    /// Milliseconds with at most one decimal.
+    /// Adds tenths of milliseconds, written as milliseconds with at most one decimal.
     mutating func add(tenths: Int64) {
         begin(tenths)
         Self.append(tenths: tenths, to: &bytes)
@@ -25,7 +25,7 @@ struct PageColumn {
         PageText.append(json: text, to: &bytes)
     }
 
-    /// `write` appends a JSON value.
+    /// Adds the JSON value that `write` appends.
     mutating func add(_ write: (inout [UInt8]) -> Void) {
         begin(nil)
         write(&bytes)
@@ -68,7 +68,7 @@ struct PageColumn {
     }
 }
 
-/// Writes each text once; columns refer to it by its number. The empty text is number 0.
+/// Texts that are written once and referred to by number in the columns. The empty text is number 0.
 struct SharedTexts {
     private var numbers: [ExactText: Int] = [ExactText(""): 0]
     private(set) var column = PageColumn()

@@ -1,11 +1,12 @@
 internal import TransferModel
 
-/// What few tasks have, as a JSON object: group, texts of the job, captures, redirects, challenges, and the body of an answer.
+/// The details that few tasks have, as a JSON object: group, texts of the job, captures, redirects, challenges, and the
+/// body of a response.
 struct PageDetails {
     private let task: ReportedTask
     private var bytes: [UInt8] = []
 
-    /// Bytes of a body that are shown: more of a failure's, which may say why it failed.
+    /// Largest number of Unicode scalars shown of a body: more of a failure's, which may say why it failed.
     private static let longestBodies = (failed: 4_096, other: 1_024)
 
     init(_ task: ReportedTask) { self.task = task }
@@ -98,7 +99,7 @@ struct PageDetails {
         }
     }
 
-    /// A list of lists.
+    /// Appends a list of lists; `write` appends the elements of each inner list.
     private mutating func list<Element>(_ elements: [Element], _ write: (Element, inout [UInt8]) -> Void) {
         bytes.append(UInt8(ascii: "["))
         for (place, element) in elements.enumerated() {

@@ -7,7 +7,7 @@ struct PageSummary {
 
     init(_ head: ReportHead) { self.head = head }
 
-    /// `succeeded`, `failed` …: the class of the sign beside it.
+    /// The outcome, which names the class of the sign beside it.
     var outcome: PageOutcome {
         switch head.outcome {
         case .succeeded: .succeeded
@@ -27,7 +27,7 @@ struct PageSummary {
         }
     }
 
-    /// For the page's title.
+    /// The outcome in a few words, for the page's title.
     var short: String {
         let totals = head.totals
         let all = PageText.count(totals.tasks, "task")
@@ -62,14 +62,14 @@ struct PageSummary {
         return parts.joined(separator: ", ") + "."
     }
 
-    /// `2026-11-27T06:18:21.076Z`.
+    /// Returns a time such as `2026-11-27T06:18:21.076Z`.
     static func date(_ time: WallTime) -> String {
         var bytes: [UInt8] = []
         RFC3339.append(time, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// `2026-11-27 06:18:21 UTC`.
+    /// Returns a time such as `2026-11-27 06:18:21 UTC`.
     static func moment(_ time: WallTime) -> String {
         let date = date(time)
         guard date.utf8.count >= 19 else { return date }

@@ -1,11 +1,11 @@
 internal import TransferModel
 
-/// Tasks, attempts and requests as columns: what the page's script sorts, filters and draws.
+/// Tasks, attempts and requests as columns, for the page's script to sort, filter and draw.
 ///
-/// A URL is kept as its folder, which many share, and its name; a file's path likewise. `data.js` reads all this.
+/// A URL is stored as its folder, which many share, and its name; a file's path likewise. `data.js` reads all of this.
 struct PageTasks {
     private let window: RunWindow
-    /// Whether every task of the report is among them; else each has its number in the report with it.
+    /// Whether every task of the report is included; otherwise each task has its number in the report with it.
     private let isWhole: Bool
     private(set) var texts = SharedTexts()
     private var errors: [ReportedError: Int] = [:]
@@ -17,7 +17,7 @@ struct PageTasks {
     private var tasks = TaskColumns()
     private var attempts = AttemptColumns()
     private var requests = RequestColumns()
-    /// What few tasks have: members of an object, by the task's row.
+    /// Details of the few tasks that have any: members of a JSON object, named by the task's row.
     private var details: [UInt8] = []
 
     init(_ window: RunWindow, isWhole: Bool) {
@@ -146,7 +146,8 @@ struct PageTasks {
         requests.flags.add(flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) })
     }
 
-    /// The two ends of a connection; −1 where there was none. A port may come back with another connection.
+    /// Returns the number of a request's connection, identified by both its ends; −1 without a connection. A port may
+    /// come back with another connection.
     private mutating func socket(of request: ReportedTransaction, host: Int) -> Int {
         guard let port = request.localPort, request.fetchType != "localCache" else { return -1 }
         let remote = "\(request.remoteAddress ?? ""):\(request.remotePort ?? 0)"
@@ -197,14 +198,14 @@ struct PageTasks {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    /// Up to the last slash, and what follows it.
+    /// Splits a path or URL after its last slash.
     private static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return ("", path) }
         let after = path.utf8.index(after: slash)
         return (String(path[..<after]), String(path[after...]))
     }
 
-    /// The members of the page's data that are here, each with a comma after it.
+    /// Writes these members of the page's data, each with a comma after it.
     func write(to output: inout [UInt8]) {
         output += "\"rows\":[\(tasks.id.count),\(attempts.start.count),\(requests.start.count)],".utf8
         Self.write("tasks", isWhole ? tasks.columns.filter { $0.name != "number" } : tasks.columns, to: &output)
@@ -234,7 +235,7 @@ struct PageTasks {
     }
 }
 
-/// The outcomes as the page tells them: a tolerated failure is one of its own.
+/// The outcomes that the page shows: a tolerated failure is one of its own.
 enum PageOutcome: Int, CaseIterable {
     case succeeded, failed, tolerated, cancelled, skipped, deferred
 

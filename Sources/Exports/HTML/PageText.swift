@@ -1,9 +1,9 @@
 internal import Reporting
 
-/// Text and numbers as a page shows them. All text comes from job files and servers: what is no plain text is escaped, and
+/// Text and numbers as the page shows them. All text comes from job files and servers: markup is escaped, and
 /// characters that reorder or break a line are shown as `\u{…}`.
 enum PageText {
-    /// Appends text for an element's content or a quoted attribute.
+    /// Appends text, escaped for an element's content or a quoted attribute.
     static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in SafeText.line(text).utf8 {
             switch byte {
@@ -23,14 +23,14 @@ enum PageText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Words in backticks become `<code>`.
+    /// Returns the text escaped, with words in backticks as `<code>`.
     static func withCode(_ text: String) -> String {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).map { escaped(String($0)) }
         guard parts.count % 2 == 1 else { return escaped(text) }
         return parts.enumerated().map { $0.isMultiple(of: 2) ? $1 : "<code>\($1)</code>" }.joined()
     }
 
-    /// Appends a JSON string that is safe inside a `<script>` element. With `keepsLines` line feeds and tabs stay.
+    /// Appends a JSON string that is safe inside a `<script>` element. With `keepsLines`, line feeds and tabs stay.
     static func append(json text: String, keepsLines: Bool = false, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in (keepsLines ? SafeText.lines(text) : SafeText.line(text)).utf8 {
@@ -48,7 +48,7 @@ enum PageText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// `3,011`.
+    /// Returns a number such as `3,011`.
     static func grouped(_ count: Int) -> String {
         var text = ""
         let digits = String(count.magnitude)
@@ -63,7 +63,8 @@ enum PageText {
         "\(grouped(count)) \(count == 1 ? noun : several ?? noun + "s")"
     }
 
-    /// `0 ms`, `12 ms`, `1.24 s`, `38.1 s`, `5m 03s`, `2h 05m`: as the page's script shows them.
+    /// Returns a duration such as `0 ms`, `12 ms`, `1.24 s`, `38.1 s`, `5m 03s`, `2h 05m`, as the page's script shows
+    /// it.
     static func duration(seconds: Double) -> String {
         let milliseconds = max(0, seconds * 1000)
         if milliseconds < 9.95 { return decimal(milliseconds, places: 1, isShort: true) + " ms" }

@@ -1,17 +1,23 @@
 package import TransferModel
 
-/// What the time of one request was spent on, in nanoseconds. The phases follow each other without gaps from `start` to `end`.
+/// The phases of one request and the nanoseconds spent in each. They follow each other without gaps from `start` to
+/// `end`.
 package struct RequestPhases: Sendable {
+    /// The phases in their order, from waiting for a connection to receiving the response.
     package enum Phase: Int, CaseIterable, Sendable { case queued, lookup, connect, tls, send, wait, receive }
 
+    /// When the request was begun, in nanoseconds since 1970.
     package let start: Int64
+    /// When the request ended, in nanoseconds since 1970.
     package let end: Int64
+    /// Length of each phase in nanoseconds; 0 for a phase that the request did not have.
     package private(set) var lengths: InlineLengths
 
-    /// Seven numbers without an allocation.
+    /// A number for each phase, stored without an allocation.
     package struct InlineLengths: Sendable {
         private var numbers: (Int64, Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0, 0)
 
+        /// The number of a phase.
         package subscript(phase: Phase) -> Int64 {
             get {
                 switch phase {
@@ -38,8 +44,8 @@ package struct RequestPhases: Sendable {
         }
     }
 
-    /// A request that did not come to its end stays in its last phase until `lastMoment`: the next request's begin, or the
-    /// attempt's end.
+    /// Divides the time of a request. A request that did not end stays in its last phase until `lastMoment`: the next
+    /// request's begin, or the attempt's end.
     package init(_ request: ReportedTransaction, end lastMoment: WallTime) {
         start = request.fetchStart.nanoseconds
         end = max(request.responseEnd ?? max(lastMoment, Self.latest(of: request)), request.fetchStart).nanoseconds
@@ -65,7 +71,8 @@ package struct RequestPhases: Sendable {
         return dates.reduce(request.fetchStart) { max($0, $1 ?? $0) }
     }
 
-    /// Time before a phase counts as the queue up to the connection, later as the phase itself.
+    /// Adds the time of a phase and advances `at` to its end. Time before the phase counts as `queued` up to sending,
+    /// later as the phase itself.
     private mutating func take(_ phase: Phase, _ from: WallTime?, _ to: WallTime?, _ at: inout Int64) {
         guard let from = from?.nanoseconds else { return }
         let begin = min(from, end)

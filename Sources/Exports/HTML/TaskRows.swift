@@ -1,13 +1,14 @@
 internal import Reporting
 internal import TransferModel
 
-/// The first rows of the table of tasks in plain HTML, for a reader without scripts: what did not succeed comes first.
+/// The first rows of the table of tasks in plain HTML, for a reader without scripts: tasks that did not succeed come
+/// first.
 struct TaskRows {
     static let most = 100
     private var failures: [String] = []
     private var others: [String] = []
 
-    /// Whether there is room for it: a run may have many more tasks.
+    /// Returns whether there is room for the task: a run may have many more tasks.
     func wants(_ task: ReportedTask) -> Bool {
         task.outcome == .succeeded ? failures.count + others.count < Self.most : failures.count < Self.most
     }

@@ -1,4 +1,5 @@
-/// Reads fixed forms (dates, numbers, rules) from the front of some bytes; every method takes what it names or nothing.
+/// Reads fixed forms (dates, numbers, rules) from the front of some bytes. A method that fails returns `nil` or
+/// `false`; `digits(_:)` and `number()` may then have consumed some digits.
 struct ASCIIScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
     private(set) var offset = 0
@@ -40,7 +41,7 @@ struct ASCIIScanner {
         return Int(next - 0x30)
     }
 
-    /// Exactly so many digits.
+    /// Takes exactly `count` digits.
     mutating func digits(_ count: Int) -> Int? {
         var value = 0
         for _ in 0..<count {
@@ -50,7 +51,7 @@ struct ASCIIScanner {
         return value
     }
 
-    /// One digit or more, as long as the number stays below a billion.
+    /// Takes one digit or more, while the number stays below a billion.
     mutating func number() -> Int? {
         guard var value = digit() else { return nil }
         while let digit = digit() {
@@ -60,7 +61,7 @@ struct ASCIIScanner {
         return value
     }
 
-    /// The index of the first of `words` that stands here.
+    /// Takes the first of `words` that stands here and returns its index.
     mutating func take(oneOf words: [StaticString]) -> Int? {
         for (index, word) in words.enumerated() where take(word: word) { return index }
         return nil

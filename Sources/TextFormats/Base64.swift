@@ -1,13 +1,15 @@
-/// RFC 4648, section 4: the standard alphabet with padding.
+/// Base64 with the standard alphabet and padding (RFC 4648, section 4).
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
+    /// Returns the base64 text of the bytes, without line breaks.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         bytes.withContiguousStorageIfAvailable { encode($0) } ?? Array(bytes).withUnsafeBufferPointer { encode($0) }
     }
 
-    /// Bodies of reports go through here, and a sequence that is not known to be bytes in a row takes a call for each.
+    /// Encodes contiguous bytes: bodies of reports are encoded here, and an unspecialized sequence costs a call for
+    /// each byte.
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
             alphabet.withUnsafeBufferPointer { alphabet in
@@ -28,7 +30,8 @@ package enum Base64 {
         }
     }
 
-    /// Strict: no white space, all padding, and no bits left over, so that each array has one text only.
+    /// Returns the bytes of a base64 text, or `nil` if it is malformed. Strict: no white space, all padding, and no
+    /// bits left over, so that each array has one text only.
     package static func decode(_ text: String) -> [UInt8]? {
         let text = Array(text.utf8)
         guard text.count % 4 == 0 else { return nil }

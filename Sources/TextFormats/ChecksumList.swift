@@ -1,20 +1,22 @@
 package import TransferModel
 
-/// A file of checksums, as `sha256sum` and its kin write them: GNU lines (`HASH  NAME`, `HASH *NAME`, with a backslash
-/// before the hash when the name is escaped; by hand also with one blank), BSD lines (`SHA256 (NAME) = HASH`, and
-/// OpenSSL's `SHA2-256(NAME)= HASH`), Debian's release files (` HASH SIZE NAME`, each file once for each algorithm), or one
-/// bare hash.
+/// A file of checksums, as `sha256sum` and related tools write them: GNU lines (`HASH  NAME`, `HASH *NAME`, with a
+/// backslash before the hash if the name is escaped; handwritten ones also with one blank), BSD lines (`SHA256 (NAME) =
+/// HASH`, and OpenSSL's `SHA2-256(NAME)= HASH`), Debian's release files (` HASH SIZE NAME`, each file once for each
+/// algorithm), or one bare hash.
 package struct ChecksumList: Sendable {
     /// One line: a name's hash.
     package struct Line: Sendable {
+        /// Name or path of the file, unescaped.
         package let name: [UInt8]
-        /// Of a GNU line, guessed from the hash's length: 128 digits are taken for SHA-512.
+        /// The hash and its algorithm. A GNU line names no algorithm, so the hash's length decides: 128 digits are
+        /// taken for SHA-512.
         package let checksum: Checksum
         fileprivate let namesAlgorithm: Bool
-        /// Of a line of a release file, how long the file is.
+        /// Length of the file in bytes, from a line of a release file; `nil` for other lines.
         package let size: Int64?
 
-        /// `nil` when it is no line of either kind.
+        /// Parses one line; `nil` if it has none of the known forms.
         package init?(_ bytes: some Collection<UInt8>) {
             guard let line = Line.bsd(Array(bytes)) ?? Line.gnu(Array(bytes)) ?? Line.release(Array(bytes)) else {
                 return nil
@@ -36,14 +38,15 @@ package struct ChecksumList: Sendable {
             guard let first = rest.first, isBlank(first), let checksum = ChecksumList.checksum(digits, nil) else {
                 return nil
             }
-            // After the blank stands a mark, ` ` or `*`; where none does, the name begins at once.
+            // A mark, ` ` or `*`, stands after the blank; without one the name begins at once.
             let isMarked = [0x20, UInt8(ascii: "*")].contains(rest.dropFirst().first)
             let name = first == 0x20 ? Array(rest.dropFirst(isMarked ? 2 : 1)) : Array(rest.drop(while: isBlank))
             guard !name.isEmpty else { return nil }
             return Line(name: isEscaped ? unescaped(name) : name, checksum: checksum, namesAlgorithm: false)
         }
 
-        /// ` HASH     SIZE NAME`: begins with a blank. The heading above it names the algorithm, and the hash's length tells it.
+        /// Parses ` HASH     SIZE NAME`, which begins with a blank. The heading above the line names the algorithm, but
+        /// the hash's length is enough to tell it.
         private static func release(_ line: [UInt8]) -> Line? {
             guard let first = line.first, isBlank(first) else { return nil }
             let words = line.split(whereSeparator: { isBlank($0) })
@@ -54,7 +57,7 @@ package struct ChecksumList: Sendable {
             return Line(name: Array(words[2]), checksum: checksum, namesAlgorithm: false, size: size)
         }
 
-        /// coreutils writes a name with a line break or backslash in it escaped, and marks the line.
+        /// Undoes the escapes of coreutils, which marks lines whose name has a line break or backslash in it.
         private static func unescaped(_ name: [UInt8]) -> [UInt8] {
             var result: [UInt8] = []
             var bytes = name[...]
@@ -74,7 +77,8 @@ package struct ChecksumList: Sendable {
 
         private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-        /// `SHA256 (NAME) = HASH`, with or without the blanks. No hash holds a `=`, so the last one parts the two.
+        /// Parses `SHA256 (NAME) = HASH`, with or without the blanks. No hash holds a `=`, so the last one separates
+        /// name and hash.
         private static func bsd(_ line: [UInt8]) -> Line? {
             guard let open = line.firstIndex(of: UInt8(ascii: "(")),
                 let equals = line.lastIndex(of: UInt8(ascii: "=")),
@@ -91,24 +95,24 @@ package struct ChecksumList: Sendable {
 
         private static let names: [String: DigestAlgorithm] = [
             "sha256": .sha256, "sha512": .sha512, "sha1": .sha1, "md5": .md5, "blake2b": .blake2b,
-            // What OpenSSL calls them.
+            // OpenSSL's names.
             "sha2-256": .sha256, "sha2-512": .sha512, "blake2b-512": .blake2b, "blake2b512": .blake2b,
         ]
     }
 
-    /// Why a file has no checksum for an entry.
+    /// Why a list has no usable checksum for an entry: no line for it, or several lines with different hashes.
     package enum Problem: Error, Hashable, Sendable {
         case noLine
         case severalLines(Int)
     }
 
-    /// By the last component of their names: a job may ask one list for each of its files.
+    /// The lines by the last component of their names: a job may look up many files in one list.
     private var lines: [[UInt8]: [Line]] = [:]
     private var isRelease = false
-    /// The hash of a file that holds nothing else.
+    /// The text of a file with a single line, without blanks: it may be a bare hash.
     private var bare: [UInt8]?
 
-    /// Lines that are of neither kind are passed over: signatures stand around some lists.
+    /// Parses a list. Lines of no known form are skipped: signatures stand around some lists.
     package init(_ bytes: [UInt8]) {
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         let all = body.split(separator: 0x0A).map { $0.last == 0x0D ? $0.dropLast() : $0 }.filter { !$0.isEmpty }
@@ -120,9 +124,9 @@ package struct ChecksumList: Sendable {
         if all.count == 1, let only = all.first { bare = only.filter { $0 != 0x20 && $0 != 0x09 } }
     }
 
-    /// The one checksum of `entry`: that of the line with just this name, else that of the line whose path ends in it. A line
-    /// with one of `fuller` for its name goes before them, the first of these that there is.
-    /// With an `algorithm` only hashes that it can have made count.
+    /// Returns the one checksum of `entry`: that of the line with exactly this name, else that of the line whose path
+    /// ends in it. Lines whose name is in `fuller` take precedence; of these names, the first that the list has counts.
+    /// With an `algorithm`, only hashes that it can have made count.
     package func checksum(
         of entry: String, fuller: [String] = [], _ algorithm: DigestAlgorithm?
     ) throws(Problem) -> Checksum {
@@ -135,20 +139,20 @@ package struct ChecksumList: Sendable {
         var found = fitting.filter { $0.name == fullest }
         if found.isEmpty { found = fitting.filter { $0.name.ends(with: [UInt8(ascii: "/")] + wanted) } }
         guard !found.isEmpty else { throw .noLine }
-        // A release file says each file's hash by several algorithms: without a word the strongest counts.
+        // A release file has each file's hash by several algorithms: if none is given, the strongest counts.
         if algorithm == nil, isRelease {
             let longest = found.map(\.checksum.bytes.count).max()
             found = found.filter { $0.checksum.bytes.count == longest }
         }
-        // The same said twice is said once.
+        // Lines with the same hash count as one.
         guard let best = found.first, found.allSatisfy({ $0.checksum == best.checksum }) else {
             throw .severalLines(found.count)
         }
         return best.checksum
     }
 
-    /// How lists may call the file at this path of a server: as seen from the folder that the list is in, if that is above it;
-    /// else by as much of the path as there is in the list, but not by the last component alone.
+    /// Returns the names that a list may have for the file at this path of a server: first the path relative to the
+    /// list's folder, if that is above the file; then the path's ends, longest first, but not the last component alone.
     package static func fullerNames(of path: String, listAt list: String?) -> [String] {
         let parts = path.split(separator: "/")
         guard parts.count > 1 else { return [] }
@@ -161,7 +165,7 @@ package struct ChecksumList: Sendable {
         return names
     }
 
-    /// No list has longer paths, and a URL may have thousands of slashes.
+    /// Largest number of names: no list has longer paths, and a URL may have thousands of slashes.
     private static let mostParts = 32
 
     private static func lastComponent(_ name: [UInt8]) -> [UInt8] {
@@ -174,12 +178,12 @@ package struct ChecksumList: Sendable {
         return Checksum(algorithm: algorithm, bytes: line.checksum.bytes)
     }
 
-    /// Without `./` at its start.
+    /// Returns the name without `./` at its start.
     private static func plain(_ name: [UInt8]) -> [UInt8] {
         Array(name.starts(with: Array("./".utf8)) ? name.dropFirst(2) : name[...])
     }
 
-    /// `nil` when it is no hash of the algorithm, or without one of any.
+    /// Decodes a hash of the algorithm, or without one of any algorithm of that length; `nil` if it is none.
     fileprivate static func checksum(_ digits: some Collection<UInt8>, _ algorithm: DigestAlgorithm?) -> Checksum? {
         guard let bytes = Hex.decode(digits) else { return nil }
         let guessed = DigestAlgorithm.allCases.first { $0.byteCount == bytes.count }

@@ -1,7 +1,10 @@
 /// A day of the proleptic Gregorian calendar; months and days count from 1.
 package struct CivilDate: Hashable, Sendable {
+    /// Year; 0 is 1 BC, as in ISO 8601.
     package var year: Int
+    /// Month, 1 to 12 if the date exists.
     package var month: Int
+    /// Day of the month, from 1.
     package var day: Int
 
     package init(year: Int, month: Int, day: Int) {
@@ -10,8 +13,8 @@ package struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// From days since 1970-01-01. Years are taken from March, so that the leap day is a year's last, and counted
-    /// in eras of 400 years, which all have the same length.
+    /// Creates the date that is `days` days after 1970-01-01. Years are counted from March, so that the leap day is a
+    /// year's last, and in eras of 400 years, which all have the same length.
     package init(daysSince1970 days: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -24,6 +27,7 @@ package struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
+    /// Days from 1970-01-01 to the date; negative before.
     package var daysSince1970: Int {
         let yearFromMarch = month <= 2 ? year - 1 : year
         let era = (yearFromMarch >= 0 ? yearFromMarch : yearFromMarch - 399) / 400
@@ -32,18 +36,21 @@ package struct CivilDate: Hashable, Sendable {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// 0 is Sunday, as in POSIX and in HTTP dates.
+    /// Day of the week; 0 is Sunday, as in POSIX and in HTTP dates.
     package var weekday: Int { CivilDate.weekday(daysSince1970: daysSince1970) }
 
+    /// Returns the weekday of the day `days` days after 1970-01-01; 0 is Sunday.
     package static func weekday(daysSince1970 days: Int) -> Int { floorModulo(days + 4, 7) }
 
-    /// Is there such a day? 30 February is not.
+    /// Whether the calendar has this day: it has no 30 February.
     package var exists: Bool {
         (1...12).contains(month) && day >= 1 && day <= CivilDate.days(inMonth: month, of: year)
     }
 
+    /// Returns whether the year has a 29 February.
     package static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
+    /// Returns the number of days of a month, 1 to 12.
     package static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28
@@ -53,7 +60,7 @@ package struct CivilDate: Hashable, Sendable {
     }
 }
 
-/// Division that rounds down and a remainder that is never negative: what times before 1970 need.
+/// Divides and rounds down. With `floorModulo`, whose result is never negative, it serves times before 1970.
 func floorDivide(_ value: Int, _ divisor: Int) -> Int {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient - 1 : quotient

@@ -1,8 +1,8 @@
 internal import TransferModel
 
-/// A date as text, made again only when its second is another than that of the date before.
+/// A date as text, rendered again only if its second differs from that of the date before.
 struct DateText: Sendable {
-    /// `"2026-11-21T07:00:00.123Z"`, quotes included.
+    /// Length of `"2026-11-21T07:00:00.123Z"`, quotes included.
     static let quotedLength = 26
 
     private var second = Int64.min
@@ -27,7 +27,7 @@ struct DateText: Sendable {
         }
     }
 
-    /// Writes `quotedLength` bytes and returns that.
+    /// Writes the date in quotes, `quotedLength` bytes, and returns that length.
     func putQuoted(_ place: UnsafeMutableRawPointer) -> Int {
         place.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
         place.storeBytes(of: text.0, toByteOffset: 1, as: UInt64.self)

@@ -2,10 +2,10 @@ package import TransferModel
 
 /// Whole numbers and durations as decimal digits, appended in place.
 package enum DecimalDigits {
-    /// Of the largest number that 64 bits hold.
+    /// Digits of the largest 64-bit number.
     static let longest = 20
 
-    /// Writes the digits at `place`, where `longest` bytes are free, and returns how many they are.
+    /// Writes the digits at `place`, where `longest` bytes are free, and returns their number.
     static func put(_ value: UInt64, at place: UnsafeMutableRawPointer) -> Int {
         var length = 1
         var limit: UInt64 = 10
@@ -22,6 +22,7 @@ package enum DecimalDigits {
         return length
     }
 
+    /// Appends the digits of `value`, without leading zeros.
     package static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         if value < 10 { return bytes.append(0x30 + UInt8(truncatingIfNeeded: value)) }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
@@ -37,7 +38,8 @@ package enum DecimalDigits {
         }
     }
 
-    /// Decimal seconds, rounded to the nearest microsecond, without trailing zeros and without an exponent.
+    /// Appends a time span as decimal seconds, rounded to the nearest microsecond, without trailing zeros and without
+    /// an exponent.
     package static func appendSeconds(_ span: TimeSpan, to bytes: inout [UInt8]) {
         let microseconds = (span.nanoseconds.magnitude + 500) / 1000
         if span.nanoseconds < 0, microseconds > 0 { bytes.append(UInt8(ascii: "-")) }

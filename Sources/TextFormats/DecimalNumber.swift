@@ -1,13 +1,13 @@
-/// A number as JSON writes it, with all of its digits: beyond 2^53 a `Double` takes neighbours for the same.
+/// A number from JSON with all of its digits: beyond 2^53, `Double` does not tell neighbouring integers apart.
 package struct DecimalNumber: Hashable, Comparable, Sendable {
-    /// Never of 0.
+    /// Whether the number is less than 0.
     private let isNegative: Bool
-    /// Without zeros at either end; none of 0.
+    /// Significant digits as ASCII, without zeros at either end; empty for 0.
     private let digits: [UInt8]
-    /// The power of ten before whose first digit the point stands.
+    /// Position of the decimal point, counted from before the first of `digits`.
     private let exponent: Int
 
-    /// `nil` for what is no number of JSON's, or has an exponent that fits nowhere.
+    /// Parses a number as JSON writes it; `nil` if the text has other characters, or an exponent outside of `Int`.
     package init?(_ text: String) {
         var rest = Array(text.utf8)[...]
         let hasMinus = rest.first == UInt8(ascii: "-")
@@ -29,6 +29,7 @@ package struct DecimalNumber: Hashable, Comparable, Sendable {
         isNegative = hasMinus && !digits.isEmpty
     }
 
+    /// Compares by value.
     package static func < (left: DecimalNumber, right: DecimalNumber) -> Bool {
         if left.isNegative != right.isNegative { return left.isNegative }
         return left.isNegative ? right.isNearerToZero(than: left) : left.isNearerToZero(than: right)
@@ -40,7 +41,7 @@ package struct DecimalNumber: Hashable, Comparable, Sendable {
         return digits.lexicographicallyPrecedes(other.digits)
     }
 
-    /// Whether two numbers mean the same: `1`, `1.0` and `10e-1`.
+    /// Returns whether two numbers have the same value, such as `1`, `1.0` and `10e-1`.
     package static func areSame(_ left: String, _ right: String) -> Bool {
         if left == right { return true }
         guard let left = DecimalNumber(left), let right = DecimalNumber(right) else { return false }

@@ -10,8 +10,9 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// All three forms; the name of the day is not held against the date. A year past what a ``WallTime`` holds is
-    /// its last: servers write 9999 for never. The two digits of the obsolete form mean 1970…2069.
+    /// Parses a date in any of the three forms; the name of the day is not checked against the date. A year past the
+    /// range of ``WallTime`` becomes its last moment: servers write 9999 for never. The two digits of the obsolete form
+    /// mean 1970 to 2069.
     package static func parse(_ text: String) -> WallTime? {
         var text = text
         return text.withUTF8 { bytes in
@@ -21,7 +22,7 @@ package enum HTTPDate {
         }
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`; fractions of a second are cut.
+    /// Returns the date as `Sun, 06 Nov 1994 08:49:37 GMT`; fractions of a second are cut.
     package static func format(_ time: WallTime) -> String {
         let seconds = floorDivide(Int(time.nanoseconds), 1_000_000_000)
         let day = floorDivide(seconds, 86_400)

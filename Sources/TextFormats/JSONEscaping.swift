@@ -1,6 +1,7 @@
-/// The inside of a JSON string (RFC 8259), from bytes that may or may not be UTF-8.
+/// Escapes the content of a JSON string (RFC 8259), from bytes that may or may not be UTF-8.
 enum JSONEscaping {
-    /// Runs that need nothing are copied whole; only what stands between them is looked at one by one.
+    /// Appends the text, escaped. Runs without escapes are copied whole; only the bytes between them are handled one by
+    /// one.
     static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
         var runStart = 0
         var index = 0
@@ -27,14 +28,15 @@ enum JSONEscaping {
         if runStart < text.count { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart...])) }
     }
 
-    /// Whether it can stand between quotes as it is.
+    /// Returns whether the text can stand between quotes as it is.
     @inline(__always)
     static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool { skipPlain(text, from: 0) == text.count }
 
     private static let replacement: StaticString = "\u{FFFD}"
 
-    /// The index of the next byte that is not plain ASCII text: a control character, `"`, `\`, or part of UTF-8.
-    /// Eight bytes at a time: a byte's high bit is set where the byte is below 0x20, one of the two, or 0x80 and up.
+    /// Returns the index of the next byte that is not plain ASCII text: a control character, `"`, `\`, or part of a
+    /// longer UTF-8 sequence. Looks at eight bytes at a time: a byte's high bit is set if the byte is below 0x20, one
+    /// of the two, or at least 0x80.
     @inline(__always)
     private static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var index = start
@@ -76,10 +78,10 @@ enum JSONEscaping {
     }
 }
 
-/// UTF-8 as Unicode's table 3-7 has it: no overlong forms, no surrogates, nothing past U+10FFFF.
+/// UTF-8 as in Unicode's table 3-7: no overlong forms, no surrogates, nothing past U+10FFFF.
 package enum UTF8Sequence {
-    /// Bytes of the well-formed sequence at `index`, or minus the bytes that one U+FFFD stands for (the longest piece
-    /// that could have become a character, as Unicode recommends and `String` does).
+    /// Returns the length of the well-formed sequence at `index`, or minus the number of bytes that one U+FFFD replaces
+    /// (the longest piece that could have become a character, as Unicode recommends and `String` does).
     package static func length(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> Int {
         let (length, second) = shape(text[index])
         guard length > 1 else { return length == 1 ? 1 : -1 }
@@ -90,7 +92,7 @@ package enum UTF8Sequence {
         return length
     }
 
-    /// The length a first byte announces (0: it cannot be first) and what the second byte may be.
+    /// Returns the length that a first byte announces (0: it cannot be first) and the allowed second bytes.
     private static func shape(_ first: UInt8) -> (length: Int, second: ClosedRange<UInt8>) {
         switch first {
         case 0...0x7F: (1, 0x80...0xBF)

@@ -1,9 +1,12 @@
-/// Reads JSON (RFC 8259) strictly and within limits: what comes from a server is not trusted.
+/// Parses JSON (RFC 8259) strictly and within limits: text from a server is not trusted.
 package struct JSONParser {
+    /// Bounds on the size of a text and of the tree that is made of it.
     package struct Limits: Sendable {
+        /// Largest length of the text in bytes.
         package var bytes: Int
+        /// Largest number of objects and arrays inside one another.
         package var depth: Int
-        /// Values in all: what the tree of a small text may cost is bounded too.
+        /// Largest number of values: the tree of a small text may cost much, too.
         package var values: Int
 
         package init(bytes: Int = 64 << 20, depth: Int = 128, values: Int = 10_000_000) {
@@ -12,20 +15,22 @@ package struct JSONParser {
             self.values = values
         }
 
+        /// The limits that apply if the caller gives none.
         package static let standard = Limits()
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let limits: Limits
     private let keepsHalves: Bool
-    /// Whether the last string has half a character somewhere.
+    /// Whether the last string that was parsed has half of a surrogate pair.
     private var isBroken = false
     private var offset = 0
     private var depth = 0
     private var values = 0
 
-    /// One value and nothing but white space around it. A byte-order mark before it is skipped. Half a surrogate pair in an
-    /// escape is a fault, or with `keepsHalves` the string one that is `broken`, whatever else the text holds.
+    /// Parses one value with nothing but white space around it. A byte-order mark before it is skipped. Half of a
+    /// surrogate pair in an escape is a fault, or with `keepsHalves` makes the string a `broken` one, whatever else the
+    /// text holds.
     package static func parse(
         _ bytes: [UInt8], limits: Limits = .standard, keepsHalves: Bool = false
     ) throws(JSONProblem) -> JSONValue {
@@ -161,7 +166,7 @@ package struct JSONParser {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Up to a quote or a backslash.
+    /// Skips the characters up to a quote or a backslash.
     private mutating func skipPlain() throws(JSONProblem) {
         while let byte = next {
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return }
@@ -200,7 +205,7 @@ package struct JSONParser {
         return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00)) ?? "\u{FFFD}"
     }
 
-    /// Which no text can hold.
+    /// Handles half of a surrogate pair, which no `String` can hold: throws, or with `keepsHalves` returns U+FFFD.
     private mutating func half(endingAt end: Int) throws(JSONProblem) -> Unicode.Scalar {
         offset = end
         guard keepsHalves else {

@@ -6,15 +6,15 @@ extension JSONPath {
     indirect enum Function: Equatable, Sendable {
         /// Characters of a string, elements of an array, members of an object.
         case length(Operand)
-        /// How many nodes a query leads to.
+        /// Number of nodes that a query selects.
         case count(Query)
-        /// The value of the one node that a query leads to.
+        /// The value that a query selects, if it selects exactly one.
         case value(Query)
-        /// Whether an expression (RFC 9485) describes all of a text, or a part of it.
+        /// Whether a regular expression (RFC 9485) matches a whole text (`match`) or a part of it (`search`).
         case match(Operand, Operand)
         case search(Operand, Operand)
 
-        /// Whether it is true or false by itself, and no value to be compared.
+        /// Whether the function is true or false by itself, rather than a value to compare.
         var isTest: Bool {
             switch self {
             case .match, .search: true
@@ -23,7 +23,7 @@ extension JSONPath {
         }
     }
 
-    /// `nil` is no value at all.
+    /// Returns the value of a function; `nil` if it has none, as `match` and `search`.
     static func result(of function: Function, _ node: JSONValue, _ walk: Walk) -> JSONValue? {
         switch function {
         case .length(let argument):
@@ -49,7 +49,7 @@ extension JSONPath {
         }
     }
 
-    /// Where a match takes too long, or either is no text, the answer is no.
+    /// Returns whether the pattern matches; `false` if an operand is no text or the match takes too long.
     private static func matches(
         _ text: Operand, _ pattern: Operand, isWhole: Bool, _ node: JSONValue, _ walk: Walk
     ) -> Bool {
@@ -60,7 +60,7 @@ extension JSONPath {
         do throws(Regex.Problem) {
             return try regex.firstMatch(in: Array(text.utf8)) != nil
         } catch {
-            // What was given up is paid for: a document must not take that long at each of its values.
+            // An abandoned match costs steps: a document must not take that long at each of its values.
             return walk.spend(100_000) && false
         }
     }
@@ -70,14 +70,14 @@ extension JSONPath.Walk {
     fileprivate func expression(_ pattern: String, isWhole: Bool) -> Regex? {
         let text = isWhole ? "\\A(?:\(Self.translated(pattern)))\\z" : Self.translated(pattern)
         if let known = expressions[text] { return known }
-        // The expression alone must be one: a parenthesis of its own could end the group around it.
+        // The pattern must compile by itself: a parenthesis in it could close the group around it.
         let regex = (try? Regex(Self.translated(pattern))) == nil ? nil : try? Regex(text)
-        // A document may name as many as it has values.
+        // A document may contain as many expressions as it has values.
         if expressions.count < 64 { expressions[text] = .some(regex) }
         return regex
     }
 
-    /// A dot outside of a class stands for any character but the ends of lines, `\r` too.
+    /// Returns the pattern for PCRE2: a dot outside of a class matches any character but `\n` and `\r`.
     private static func translated(_ pattern: String) -> String {
         var result = ""
         var isEscaped = false

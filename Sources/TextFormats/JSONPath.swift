@@ -2,12 +2,14 @@ internal import TransferModel
 
 /// A query into a JSON value (RFC 9535).
 ///
-/// All of it, the five function extensions (`length`, `count`, `match`, `search`, `value`) included; the public compliance
-/// suite judges it.
+/// Covers all of the RFC, the five function extensions (`length`, `count`, `match`, `search`, `value`) included; the
+/// public compliance suite tests it.
 package struct JSONPath: Sendable {
+    /// Why a text is no JSON path.
     package struct Problem: Error, Equatable, Sendable {
+        /// The fault, for people.
         package let message: String
-        /// In bytes from the start of the path.
+        /// Position of the fault, in bytes from the start of the path.
         package let offset: Int
     }
 
@@ -15,24 +17,24 @@ package struct JSONPath: Sendable {
 
     package init(_ text: String) throws(Problem) { segments = try JSONPathParser.parse(text) }
 
-    /// What the path leads to, in document order.
+    /// Returns the values that the path selects, in document order.
     package func select(from root: JSONValue) -> [JSONValue] {
         JSONPath.select(segments, from: root, Walk(root: root, left: .max))
     }
 
-    /// The same of a document from a stranger, in so many steps at most; `nil` when they do not do: each `..` goes over
-    /// all that the one before it found, in a deep document many times.
+    /// Returns the values that the path selects, or `nil` if that takes `steps` steps or more. For documents from
+    /// servers: each `..` visits all that the one before it found, in a deep document many times.
     package func select(from root: JSONValue, steps: Int) -> [JSONValue]? {
         let walk = Walk(root: root, left: steps)
         let found = JSONPath.select(segments, from: root, walk)
         return walk.left > 0 ? found : nil
     }
 
-    /// One way through a document.
+    /// State of one selection: the document and the steps that are left.
     final class Walk {
         let root: JSONValue
         var left: Int
-        /// Expressions that the document itself names, compiled once; `nil` for what is none.
+        /// Compiled regular expressions, by their text; `nil` for a text that is no expression.
         var expressions: [String: Regex?] = [:]
 
         init(root: JSONValue, left: Int) {
@@ -40,7 +42,7 @@ package struct JSONPath: Sendable {
             self.left = left
         }
 
-        /// `false` when there is nothing left to go with.
+        /// Takes steps off those that are left; returns `false` if none remain.
         func spend(_ steps: Int) -> Bool {
             left -= min(left, steps)
             return left > 0
@@ -51,7 +53,7 @@ package struct JSONPath: Sendable {
 
     struct Segment: Equatable, Sendable {
         var selectors: [Selector]
-        /// `..`: also from everything below.
+        /// Whether the segment begins with `..`: the selectors apply to all descendants, too.
         var isDescendant: Bool
     }
 
@@ -78,13 +80,13 @@ package struct JSONPath: Sendable {
 
     enum Operand: Equatable, Sendable {
         case literal(JSONValue)
-        /// Leads to one value at most.
+        /// A query that selects one value at most.
         case query(Query)
         case function(Function)
     }
 
     struct Query: Equatable, Sendable {
-        /// `@` rather than `$`.
+        /// Whether the query begins with `@` (the value under test) rather than `$` (the document).
         var isRelative: Bool
         var segments: [Segment]
     }
@@ -101,7 +103,7 @@ package struct JSONPath: Sendable {
         }
     }
 
-    /// The value itself and all below it.
+    /// Returns the value and all of its descendants, in document order.
     private static func descendants(of value: JSONValue, _ walk: Walk) -> [JSONValue] {
         var waiting = [value]
         var ordered: [JSONValue] = []
@@ -173,7 +175,7 @@ package struct JSONPath: Sendable {
         select(query.segments, from: query.isRelative ? value : walk.root, walk)
     }
 
-    /// nil: the query leads nowhere.
+    /// Returns the operand's value; `nil` if its query selects nothing or its function has no result.
     static func operand(_ operand: Operand, _ value: JSONValue, _ walk: Walk) -> JSONValue? {
         switch operand {
         case .literal(let literal): literal

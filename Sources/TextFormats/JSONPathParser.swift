@@ -1,10 +1,10 @@
-/// Reads a JSON path into its segments; every fault is named with its place.
+/// Parses a JSON path into its segments; every fault is reported with its position.
 struct JSONPathParser {
     private let bytes: [UInt8]
     private var offset = 0
     private var depth = 0
 
-    /// Filters may hold queries with filters: no deeper than this.
+    /// Largest nesting of filters, which may hold queries with filters.
     private static let deepest = 32
 
     static func parse(_ text: String) throws(JSONPath.Problem) -> [JSONPath.Segment] {
@@ -97,7 +97,7 @@ struct JSONPathParser {
         return .slice(start: start, end: end, step: try integer() ?? 1)
     }
 
-    /// Within what JSON numbers hold exactly, without `-0` and leading zeros.
+    /// Parses an integer that JSON numbers hold exactly, without `-0` and leading zeros.
     private mutating func integer() throws(JSONPath.Problem) -> Int? {
         let start = offset
         let isNegative = take("-")
@@ -176,7 +176,7 @@ struct JSONPathParser {
         return .literal(.number(text))
     }
 
-    /// A name with its arguments, if one follows.
+    /// Parses a function's name and arguments, if one follows; else returns `nil`.
     private mutating func function() throws(JSONPath.Problem) -> JSONPath.Function? {
         let start = offset
         let name = bytes[offset...].prefix { isNameByte($0, isFirst: false) }
@@ -207,7 +207,7 @@ struct JSONPathParser {
         }
     }
 
-    /// Up to the parenthesis that closes them.
+    /// Parses a function's arguments up to the closing parenthesis.
     private mutating func arguments() throws(JSONPath.Problem) -> [(operand: JSONPath.Operand, start: Int)] {
         skipSpace()
         if take(")") { return [] }
@@ -222,7 +222,8 @@ struct JSONPathParser {
         }
     }
 
-    /// Only a value can be compared: not a path that may lead to several, nor what is true or false by itself.
+    /// Throws unless the operand is a single value: a path that may select several, and functions that are true or
+    /// false by themselves, cannot be compared.
     private func requireComparable(_ operand: JSONPath.Operand, from start: Int) throws(JSONPath.Problem) {
         if case .function(let function) = operand, function.isTest {
             throw JSONPath.Problem(message: "`match` and `search` are true or false by themselves", offset: start)
@@ -255,7 +256,7 @@ struct JSONPathParser {
 
     // MARK: Strings
 
-    /// In either quote; escapes as in JSON, and `\'` between single quotes.
+    /// Parses a string in single or double quotes, with JSON's escapes and `\'` between single quotes.
     private mutating func string() throws(JSONPath.Problem) -> String {
         let start = offset
         let quote = bytes[offset]

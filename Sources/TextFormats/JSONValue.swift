@@ -2,8 +2,11 @@ internal import TransferModel
 
 /// A JSON value as it was sent: numbers keep their text, members their order and their repetitions.
 package indirect enum JSONValue: Equatable, Sendable {
+    /// A member of an object.
     package struct Member: Equatable, Sendable {
+        /// The member's name, unescaped.
         package var name: String
+        /// The member's value.
         package var value: JSONValue
 
         package init(name: String, value: JSONValue) {
@@ -11,6 +14,7 @@ package indirect enum JSONValue: Equatable, Sendable {
             self.value = value
         }
 
+        /// Compares names by their bytes: no Unicode normalization.
         package static func == (left: Member, right: Member) -> Bool {
             left.name.isExactly(right.name) && left.value == right.value
         }
@@ -20,17 +24,19 @@ package indirect enum JSONValue: Equatable, Sendable {
     case boolean(Bool)
     case number(String)
     case string(String)
-    /// A string that escapes half of a surrogate pair, which no text can hold: U+FFFD stands in its place.
+    /// A string with an escape for half of a surrogate pair, which no `String` can hold: U+FFFD stands in its place.
     case broken(String)
     case array([JSONValue])
     case object([Member])
 
-    /// A member of an object; of several with one name the last, as JavaScript has it.
+    /// The value of an object's member; of several with one name the last, as in JavaScript. `nil` if there is none or
+    /// the value is no object.
     package subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name.isExactly(name) }?.value
     }
 
+    /// Compares as written: numbers by their text, members in their order. `1` and `1.0` differ.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -44,6 +50,7 @@ package indirect enum JSONValue: Equatable, Sendable {
         }
     }
 
+    /// Appends the value's JSON to `writer`.
     package func append(to writer: inout JSONWriter) {
         switch self {
         case .null: writer.null()
@@ -65,11 +72,15 @@ package indirect enum JSONValue: Equatable, Sendable {
     }
 }
 
-/// What is wrong with a JSON text and where: a byte, and the same place as line and column (Unicode scalars, from 1).
+/// A fault in a JSON text and its position.
 package struct JSONProblem: Error, Equatable, Sendable {
+    /// The fault, for people.
     package let message: String
+    /// Offset of the fault in bytes.
     package let offset: Int
+    /// Line of the fault, from 1.
     package let line: Int
+    /// Column of the fault in Unicode scalars, from 1.
     package let column: Int
 
     init(_ message: String, at offset: Int, in bytes: UnsafeBufferPointer<UInt8>) {

@@ -1,7 +1,8 @@
 package import TransferModel
 
-/// A key and its value in one call; nil is written as `null`, because an unknown is never an absent key.
+/// Writes a key and its value in one call; `nil` is written as `null`, because an unknown value is never an absent key.
 extension JSONWriter {
+    /// Writes a member whose value is a string.
     package mutating func member(_ name: StaticString, _ value: String?) {
         guard var value else { return keyAndNull(name) }
         value.withUTF8 { member(name, utf8: $0) }
@@ -20,6 +21,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes a member whose value is an integer.
     package mutating func member(_ name: StaticString, _ value: Int64?) {
         guard let value else { return keyAndNull(name) }
         guard value >= 0 else {
@@ -29,40 +31,46 @@ extension JSONWriter {
         member(name, value.magnitude)
     }
 
+    /// Writes a member whose value is an integer.
     package mutating func member(_ name: StaticString, _ value: Int?) {
         member(name, value.map { Int64($0) })
     }
 
+    /// Writes a member whose value is an integer.
     package mutating func member(_ name: StaticString, _ value: UInt64?) {
         guard let value else { return keyAndNull(name) }
         keyAndValue(name, room: DecimalDigits.longest) { DecimalDigits.put(value, at: $0) }
     }
 
+    /// Writes a member whose value is `true` or `false`.
     package mutating func member(_ name: StaticString, _ value: Bool?) {
         guard let value else { return keyAndNull(name) }
         keyAndWord(name, value ? "true" : "false")
     }
 
+    /// Writes a member whose value is a number; infinity and NaN become `null`.
     package mutating func member(_ name: StaticString, _ value: Double?) {
         key(name)
         if let value { number(value) } else { null() }
     }
 
+    /// Writes a member whose value is a duration in decimal seconds, rounded to microseconds.
     package mutating func member(_ name: StaticString, _ value: TimeSpan?) {
         key(name)
         if let value { seconds(value) } else { null() }
     }
 
+    /// Writes a member whose value is a date: RFC 3339 in UTC with milliseconds.
     package mutating func member(_ name: StaticString, _ value: WallTime?) {
         guard let value else { return keyAndNull(name) }
         keyAndDate(name, value)
     }
 
-    /// JSON known when this is compiled, taken as it stands. It may go on with further members: many nulls that always
-    /// come together are one step.
+    /// Writes a member whose value is JSON known at compile time, copied as it stands. The JSON may continue with
+    /// further members: many nulls that always come together are one step.
     package mutating func member(_ name: StaticString, json: StaticString) { keyAndWord(name, json) }
 
-    /// `["name","value"]`, for headers: they repeat and their order can matter.
+    /// Writes `["name","value"]`, for header fields: their names repeat and their order can matter.
     package mutating func pair(utf8 name: UnsafeBufferPointer<UInt8>, utf8 value: UnsafeBufferPointer<UInt8>) {
         guard JSONEscaping.isPlain(name), JSONEscaping.isPlain(value), let first = name.baseAddress else {
             beginArray()
@@ -81,7 +89,7 @@ extension JSONWriter {
                 end.storeBytes(of: UInt16(littleEndian: 0x225B), as: UInt16.self)
                 (end + 2).copyMemory(from: first, byteCount: name.count)
                 end += name.count + 2
-                // `","`, of which the fourth byte is written over.
+                // `","`; the fourth byte is overwritten.
                 end.storeBytes(of: UInt32(littleEndian: 0x0022_2C22), as: UInt32.self)
                 if let second = value.baseAddress { (end + 3).copyMemory(from: second, byteCount: value.count) }
                 end += value.count + 3

@@ -1,14 +1,15 @@
 package import TransferModel
 
-/// Writes JSON by appending to one array: no tree, no encoder, no string on the way.
+/// Writes JSON by appending to one array: no tree, no encoder, no intermediate string.
 ///
-/// Commas are its job; that objects and arrays are closed and keys are given is the caller's.
+/// The writer places the commas; the caller closes objects and arrays and gives their members keys.
 package struct JSONWriter: Sendable {
+    /// The JSON written so far.
     package var bytes: [UInt8]
-    /// A value was written at this level, so the next key or value needs a comma. One bit is enough: opening clears
-    /// it, and what was just closed is itself a value of the level outside.
+    /// Whether a value was written at this level, so that the next key or value needs a comma. One bit is enough:
+    /// opening clears it, and an object or array that was closed is itself a value of the level outside.
     var needsComma = false
-    /// The last date written: those of one object mostly lie within one second.
+    /// The last date written: the dates of one object mostly lie within one second.
     private var lastDate = DateText()
 
     package init(reserving capacity: Int = 0) {
@@ -18,12 +19,16 @@ package struct JSONWriter: Sendable {
 
     // MARK: Structure
 
+    /// Opens an object with `{`.
     package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    /// Closes the innermost object with `}`.
     package mutating func endObject() { close(UInt8(ascii: "}")) }
+    /// Opens an array with `[`.
     package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    /// Closes the innermost array with `]`.
     package mutating func endArray() { close(UInt8(ascii: "]")) }
 
-    /// For names known when this is compiled: they are copied as they stand, so they hold nothing to escape.
+    /// Writes a member's name that is known at compile time; it is copied as it stands, so it must need no escapes.
     package mutating func key(_ name: StaticString) {
         name.withUTF8Buffer { name in
             assert(name.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }, "a key that needs escapes")
@@ -32,6 +37,7 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Writes a member's name, escaped.
     package mutating func key(_ name: String) {
         string(name)
         bytes.append(UInt8(ascii: ":"))
@@ -40,12 +46,14 @@ package struct JSONWriter: Sendable {
 
     // MARK: Values
 
+    /// Writes a string value, escaped.
     package mutating func string(_ text: String) {
         var text = text
         text.withUTF8 { string(utf8: $0) }
     }
 
-    /// Bytes that may not be UTF-8 (a header, a file name): what is not becomes U+FFFD.
+    /// Writes a string value from bytes that may not be UTF-8 (a header field, a file name): malformed sequences become
+    /// U+FFFD.
     package mutating func string(utf8 text: UnsafeBufferPointer<UInt8>) {
         if JSONEscaping.isPlain(text) {
             appendQuoted(text, before: needsComma ? UInt8(ascii: ",") : nil, after: nil)
@@ -58,6 +66,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes an integer value.
     package mutating func integer(_ value: Int64) {
         separate()
         if value < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -65,16 +74,20 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// Writes an unsigned integer value.
     package mutating func unsigned(_ value: UInt64) {
         separate()
         DecimalDigits.append(value, to: &bytes)
         needsComma = true
     }
 
+    /// Writes `true` or `false`.
     package mutating func bool(_ value: Bool) { word(value ? "true" : "false") }
+    /// Writes `null`.
     package mutating func null() { word("null") }
 
-    /// The shortest decimal that reads back as the same number; JSON has no infinity and no NaN, they become null.
+    /// Writes the shortest decimal that reads back as the same number; infinity and NaN, which JSON lacks, become
+    /// `null`.
     package mutating func number(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
@@ -84,13 +97,14 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Decimal seconds, rounded to microseconds, without an exponent: `0.2`, `12.345`.
+    /// Writes decimal seconds, rounded to microseconds, without an exponent: `0.2`, `12.345`.
     package mutating func seconds(_ span: TimeSpan) {
         separate()
         DecimalDigits.appendSeconds(span, to: &bytes)
         needsComma = true
     }
 
+    /// Writes a date as a string: RFC 3339 in UTC with milliseconds.
     package mutating func date(_ time: WallTime) {
         separate()
         lastDate.set(time)
@@ -103,14 +117,14 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// A key and a date in one step.
+    /// Writes a key and a date in one step.
     mutating func keyAndDate(_ name: StaticString, _ time: WallTime) {
         lastDate.set(time)
         let text = lastDate
         keyAndValue(name, room: DateText.quotedLength) { text.putQuoted($0) }
     }
 
-    /// A value that was rendered before, taken as it is.
+    /// Writes a value that is JSON already, as it is.
     package mutating func raw(_ json: [UInt8]) {
         separate()
         bytes.append(contentsOf: json)
@@ -123,7 +137,8 @@ package struct JSONWriter: Sendable {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
-    /// In one step: half of a report is quoted text, and growing an array byte by byte costs more than the bytes.
+    /// Appends a string in quotes in one step: half of a report is quoted text, and growing an array byte by byte costs
+    /// more than the bytes.
     @inline(__always)
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, before: UInt8?, after: UInt8?) {
         bytes.append(addingCapacity: text.count + 4) { output in
@@ -148,7 +163,7 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// A key and a short value in one step; `put` writes the value and returns its length.
+    /// Writes a key and a short value in one step; `put` writes the value and returns its length.
     @inline(__always)
     mutating func keyAndValue(_ name: StaticString, room: Int, _ put: (UnsafeMutableRawPointer) -> Int) {
         let length = name.utf8CodeUnitCount

@@ -15,11 +15,11 @@ struct PosixTimeZone: Equatable, Sendable {
     }
 
     private enum Day: Equatable, Sendable {
-        /// From 1; 29 February is never counted.
+        /// Day of the year from 1; 29 February is never counted.
         case julian(Int)
-        /// From 0; 29 February is counted.
+        /// Day of the year from 0; 29 February is counted.
         case ordinal(Int)
-        /// Week 5 is the last.
+        /// Weekday of a month's week; week 5 is the last.
         case weekday(month: Int, week: Int, day: Int)
     }
 
@@ -42,7 +42,7 @@ struct PosixTimeZone: Equatable, Sendable {
         let year = CivilDate(daysSince1970: floorDivide(seconds + standardOffset, 86_400)).year
         let start = PosixTimeZone.seconds(summer.start, in: year) - standardOffset
         let end = PosixTimeZone.seconds(summer.end, in: year) - summer.offset
-        // South of the equator summer is what lies outside the stretch between its end and its start.
+        // South of the equator, summer is the time outside of the stretch between its end and its start.
         let isSummer = start < end ? seconds >= start && seconds < end : seconds >= start || seconds < end
         return isSummer ? summer.offset : standardOffset
     }
@@ -91,7 +91,7 @@ struct PosixTimeZone: Equatable, Sendable {
         return length >= 3
     }
 
-    /// `[+-]h[:m[:s]]` in seconds.
+    /// Takes `[+-]h[:m[:s]]` and returns it in seconds.
     private static func time(_ scanner: inout ASCIIScanner) -> Int? {
         let isNegative = scanner.take("-")
         if !isNegative { _ = scanner.take("+") }

@@ -2,14 +2,15 @@ package import TransferModel
 
 /// Dates as the report and the job file write them: `2026-11-21T07:00:00.123Z`.
 package enum RFC3339 {
-    /// Any offset and any number of fraction digits (past nanoseconds they are dropped); nil for a day that does not
-    /// exist. What a ``WallTime`` cannot hold is its first or last moment: people write the year 9999 for never. A leap
-    /// second counts as the second after it.
+    /// Parses a date with any offset and any number of fraction digits (past nanoseconds they are dropped). Returns
+    /// `nil` for a day that does not exist. A date outside of ``WallTime`` becomes its first or last moment: people
+    /// write the year 9999 for never. A leap second counts as the second after it.
     package static func parse(_ text: String) -> WallTime? {
         var text = text
         return text.withUTF8 { parse($0) }
     }
 
+    /// Parses a date from ASCII bytes, as `parse(_: String)` does.
     package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> WallTime? {
         var scanner = ASCIIScanner(text)
         guard let year = scanner.digits(4), scanner.take("-"), let month = scanner.digits(2), scanner.take("-"),
@@ -25,7 +26,7 @@ package enum RFC3339 {
         return WallTime(seconds: seconds, nanoseconds: fraction)
     }
 
-    /// Appends the form every report uses: UTC, milliseconds (what is smaller is cut, not rounded).
+    /// Appends the date in the form of every report: UTC, with milliseconds (cut, not rounded).
     package static func append(_ time: WallTime, to bytes: inout [UInt8]) {
         let milliseconds = floorDivide(Int(time.nanoseconds), 1_000_000)
         let seconds = floorDivide(milliseconds, 1000)
@@ -55,7 +56,7 @@ package enum RFC3339 {
         out[offset + digits] = UInt8(ascii: then)
     }
 
-    /// Nanoseconds; 0 where no fraction stands.
+    /// Takes the fraction of a second, in nanoseconds; 0 without one, `nil` if it is malformed.
     private static func fraction(_ scanner: inout ASCIIScanner) -> Int? {
         guard scanner.take(".") else { return 0 }
         var value = 0
@@ -69,7 +70,7 @@ package enum RFC3339 {
         return value
     }
 
-    /// Seconds east of UTC.
+    /// Takes the offset in seconds east of UTC; `nil` if it is malformed.
     private static func offset(_ scanner: inout ASCIIScanner) -> Int? {
         if scanner.take(anyOf: "Zz") { return 0 }
         let isWest = scanner.take("-")
@@ -81,7 +82,7 @@ package enum RFC3339 {
 }
 
 extension WallTime {
-    /// At most what 64 bits of nanoseconds can say, the years 1677…2262.
+    /// Creates the nearest time that 64 bits of nanoseconds can hold, in the years 1677 to 2262.
     init(seconds: Int, nanoseconds: Int) {
         let (scaled, tooLarge) = Int64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, stillTooLarge) = scaled.addingReportingOverflow(Int64(nanoseconds))

@@ -5,16 +5,19 @@ import CPCRE2
 /// The compiled pattern is never changed after `init`, and PCRE2 lets any number of threads match with it, each with
 /// match data of its own; that is why it may be shared although its pointer is not `Sendable`.
 package final class Regex: @unchecked Sendable {
+    /// Why a pattern cannot be compiled or matched.
     package struct Problem: Error, Equatable, Sendable {
+        /// PCRE2's message, or one of this type's own.
         package let message: String
-        /// Where in the pattern, in bytes; nil when matching failed, not the pattern.
+        /// Position of the fault in the pattern, in bytes; `nil` if matching failed and not compiling.
         package let offset: Int?
     }
 
+    /// The expression as it was given.
     package let pattern: String
     private let code: OpaquePointer
 
-    /// How much work one match may be: about a second at worst.
+    /// Largest amount of work for one match, in PCRE2's units: about a second at worst.
     private static let matchLimit: UInt32 = 2_000_000
     private static let heapLimitInKiB: UInt32 = 32 << 10
 
@@ -37,15 +40,15 @@ package final class Regex: @unchecked Sendable {
 
     deinit { pcre2_code_free_8(code) }
 
-    /// How many groups it has, whether or not they take part in a match.
+    /// Number of capture groups, whether or not they take part in a match.
     package var groupCount: Int {
         var count: UInt32 = 0
         pcre2_pattern_info_8(code, UInt32(PCRE2_INFO_CAPTURECOUNT), &count)
         return Int(count)
     }
 
-    /// The first match and its groups as ranges of bytes (nil: a group that took no part), or nil for no match. Throws
-    /// when the match gives up at a limit: "no match" would be a lie.
+    /// Returns the first match and its groups as ranges of bytes (`nil` for a group that took no part), or `nil` if
+    /// nothing matches. Throws if the match exceeds a limit: the text might still match.
     package func firstMatch(in bytes: [UInt8]) throws(Problem) -> [Range<Int>?]? {
         guard let data = pcre2_match_data_create_from_pattern_8(code, nil),
             let context = pcre2_match_context_create_8(nil)

@@ -5,13 +5,13 @@ package enum TimeZoneFile {
     private static let folder = "/usr/share/zoneinfo/"
     private static let largestFile = 1 << 20
 
-    /// nil for a name that no zone has, or that could lead out of the folder.
+    /// Returns the zone's rules; `nil` for a name that no zone has, or that could lead out of the folder.
     package static func load(_ name: String) -> TimeZoneRules? {
         guard isSafe(name), let bytes = read(folder + name) else { return nil }
         return TimeZoneRules(bytes)
     }
 
-    /// The zone this machine keeps: `$TZ` where it is a name, else what `/etc/localtime` holds.
+    /// Returns the machine's zone: `$TZ` if it is a zone's name, else that of `/etc/localtime`; `nil` without either.
     package static func local() -> TimeZoneRules? {
         if let zone = getenv("TZ").map({ String(cString: $0) }), let rules = load(zone) { return rules }
         return read("/etc/localtime").flatMap { TimeZoneRules($0) }

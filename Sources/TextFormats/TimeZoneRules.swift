@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// How far a zone's clocks are from UTC at any time: the transitions of a TZif file (RFC 9636), then its footer's rule.
+/// A zone's offset from UTC at any time: the transitions of a TZif file (RFC 9636), then its footer's rule.
 package struct TimeZoneRules: Equatable, Sendable {
     /// When the offset changes, in seconds since 1970, ascending; `offsets` holds what it changes to.
     private var transitions: [Int] = []
@@ -8,13 +8,13 @@ package struct TimeZoneRules: Equatable, Sendable {
     private var offsetBeforeFirst = 0
     private var rule: PosixTimeZone?
 
-    /// nil for bytes that are no TZif file, of any version.
+    /// Parses a TZif file of any version; `nil` if the bytes are none.
     package init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes[...])
         guard var header = Header(&reader) else { return nil }
         var width = 4
         if header.version >= UInt8(ascii: "2") {
-            // The first block is for old readers, which know 32 bits only.
+            // The first block is for old readers, which know only 32-bit times.
             guard reader.skip(header.blockLength(timeWidth: 4)), let second = Header(&reader) else { return nil }
             header = second
             width = 8
@@ -27,7 +27,7 @@ package struct TimeZoneRules: Equatable, Sendable {
         }
     }
 
-    /// Seconds east of UTC.
+    /// Returns the zone's offset at a time, in seconds east of UTC.
     package func offset(at time: WallTime) -> Int {
         let seconds = floorDivide(Int(time.nanoseconds), 1_000_000_000)
         guard let first = transitions.first, let last = transitions.last else {
@@ -93,7 +93,7 @@ package struct TimeZoneRules: Equatable, Sendable {
             return true
         }
 
-        /// Big-endian and signed; the caller has made sure of the length.
+        /// Takes a big-endian signed integer; the caller has checked the length.
         mutating func integer(_ width: Int) -> Int {
             let value = bytes.prefix(width).reduce(0) { $0 << 8 | UInt64($1) }
             bytes = bytes.dropFirst(width)
@@ -101,7 +101,7 @@ package struct TimeZoneRules: Equatable, Sendable {
             return Int(Int64(bitPattern: value << unused) >> unused)
         }
 
-        /// What stands between two line feeds.
+        /// Returns the text between two line feeds; `nil` without them.
         mutating func footer() -> ArraySlice<UInt8>? {
             guard bytes.first == 0x0A, let end = bytes.dropFirst().firstIndex(of: 0x0A) else { return nil }
             return bytes[(bytes.startIndex + 1)..<end]

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// A `window` in its time zone: whether it is open at a date, and when that changes next.
+/// The opening hours of a `window` in its time zone: whether it is open at a date, and when that changes next.
 package struct WindowHours: Sendable {
     private let window: TimeWindow
-    /// `nil` is UTC: a machine without zone files.
+    /// The zone's rules; `nil` stands for UTC, on a machine without zone files.
     private let zone: TimeZoneRules?
     private static let minute = 60_000_000_000
 
@@ -12,6 +12,7 @@ package struct WindowHours: Sendable {
         self.zone = zone
     }
 
+    /// Returns whether the window is open at a date.
     package func isOpen(at date: WallTime) -> Bool {
         let offset = zone?.offset(at: date) ?? 0
         let local = floorDivide(Int(date.nanoseconds), 1_000_000_000) + offset
@@ -22,7 +23,8 @@ package struct WindowHours: Sendable {
         return minute >= window.from && counts(day) || minute < window.to && counts(day - 1)
     }
 
-    /// Minute by minute, so that no daylight-saving change is overlooked; `nil` when it is always open or never.
+    /// Returns when the window opens or closes next, or `nil` if it is always open or never. Looks minute by minute, so
+    /// that no daylight-saving change is missed.
     package func nextChange(after date: WallTime) -> WallTime? {
         let isOpen = isOpen(at: date)
         var next = (floorDivide(Int(date.nanoseconds), Self.minute) + 1) * Self.minute
@@ -35,7 +37,7 @@ package struct WindowHours: Sendable {
         return nil
     }
 
-    /// `day` is counted from 1970; 0 in `days` is Monday.
+    /// Returns whether the window's `days` include a day. `day` is counted from 1970; 0 in `days` is Monday.
     private func counts(_ day: Int) -> Bool {
         if window.days.isEmpty { return true }
         return window.days.contains(floorModulo(CivilDate.weekday(daysSince1970: day) - 1, 7))

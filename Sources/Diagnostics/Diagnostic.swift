@@ -1,8 +1,12 @@
-/// A stretch of a source text: lines and columns from 1, columns in Unicode scalars, the end exclusive.
+/// A range of a source text: lines and columns from 1, columns in Unicode scalars, the end exclusive.
 package struct SourceSpan: Hashable, Sendable {
+    /// First line.
     package var line: Int32
+    /// Column of the first character in `line`.
     package var column: Int32
+    /// Last line.
     package var endLine: Int32
+    /// Column after the last character in `endLine`.
     package var endColumn: Int32
 
     package init(line: Int32, column: Int32, endLine: Int32, endColumn: Int32) {
@@ -12,24 +16,30 @@ package struct SourceSpan: Hashable, Sendable {
         self.endColumn = endColumn
     }
 
-    /// Some columns of one line.
+    /// Creates a range within one line.
     package init(line: Int, column: Int, length: Int = 1) {
         self.init(line: Int32(line), column: Int32(column), endLine: Int32(line), endColumn: Int32(column + length))
     }
 }
 
-/// One thing that is wrong, where it is and what would be right.
+/// One fault of an input, where it is and what would be right.
 package struct Diagnostic: Sendable {
+    /// Whether the input is unusable (`error`) or only suspicious (`warning`).
     package enum Severity: String, Sendable {
         case error, warning
     }
 
+    /// Whether the fault is an error or a warning.
     package var severity: Severity
-    /// Stable and kebab-case: scripts match on it, so it never changes for the sake of better words.
+    /// Name of the kind of fault, in kebab case. Scripts match it, so it never changes for the sake of better words.
     package var code: String
+    /// The fault, as a sentence for people.
     package var message: String
+    /// What would be right; `nil` if nothing is known.
     package var hint: String?
+    /// The text with the fault; `nil` if the fault belongs to none.
     package var source: SourceText?
+    /// Position of the fault in `source`; `nil` if it concerns the whole.
     package var span: SourceSpan?
 
     package init(
@@ -45,24 +55,28 @@ package struct Diagnostic: Sendable {
     }
 }
 
-/// Collects what is found instead of stopping at the first.
+/// Collects diagnostics, so that checking does not stop at the first fault.
 package struct DiagnosticList: Sendable {
-    /// In the order they were found.
+    /// The diagnostics in the order in which they were found.
     package private(set) var items: [Diagnostic] = []
+    /// Whether any of `items` is an error.
     package private(set) var hasErrors = false
 
     package init() {}
 
+    /// Adds a diagnostic.
     package mutating func append(_ diagnostic: Diagnostic) {
         items.append(diagnostic)
         if diagnostic.severity == .error { hasErrors = true }
     }
 
+    /// Adds all diagnostics of another list.
     package mutating func append(contentsOf other: DiagnosticList) {
         items.append(contentsOf: other.items)
         hasErrors = hasErrors || other.hasErrors
     }
 
+    /// Adds an error.
     package mutating func error(
         _ code: String, _ message: String, hint: String? = nil, at span: SourceSpan? = nil,
         in source: SourceText? = nil
@@ -71,6 +85,7 @@ package struct DiagnosticList: Sendable {
             Diagnostic(severity: .error, code: code, message: message, hint: hint, source: source, span: span))
     }
 
+    /// Adds a warning.
     package mutating func warning(
         _ code: String, _ message: String, hint: String? = nil, at span: SourceSpan? = nil,
         in source: SourceText? = nil
@@ -79,8 +94,8 @@ package struct DiagnosticList: Sendable {
             Diagnostic(severity: .warning, code: code, message: message, hint: hint, source: source, span: span))
     }
 
-    /// By file (as first met), line and column; what has no place comes first, and the same thing said twice of one
-    /// place (a value that several tasks share) stands once.
+    /// Returns the diagnostics ordered by file (as first found), line and column; those without a file come first.
+    /// Equal diagnostics of one position (of a value that several tasks share) are returned once.
     package func sorted() -> [Diagnostic] {
         var fileOrder: [String: Int] = [:]
         for case let source? in items.lazy.map(\.source) where fileOrder[source.name] == nil {

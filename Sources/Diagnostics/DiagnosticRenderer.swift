@@ -1,15 +1,16 @@
 package import TextFormats
 
-/// The three forms a diagnostic has: for people, for programs, and for GitHub's annotations.
+/// Renders diagnostics in three forms: for people, for programs, and for GitHub's annotations.
 package enum DiagnosticRenderer {
-    /// Place, what is wrong, the line with a caret, and what would be right; plain ASCII around the quoted text.
+    /// Returns text for people: position, fault, the line with carets, and what would be right; plain ASCII around the
+    /// quoted text.
     package static func text(_ items: [Diagnostic], color: Bool) -> String {
         var page = TextPage(color: color)
         for item in items { page.append(item) }
         return page.text
     }
 
-    /// `{"diagnostics":[…]}`, and what `more` writes after it; what is unknown is null.
+    /// Returns `{"diagnostics":[…]}` with the members that `more` adds; unknown values are `null`.
     package static func json(_ items: [Diagnostic], more: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         var writer = JSONWriter(reserving: 256 * items.count + 32)
         writer.beginObject()
@@ -36,7 +37,7 @@ package enum DiagnosticRenderer {
         writer.endObject()
     }
 
-    /// One workflow command a line. What stands in it is escaped, so no text can start a command of its own.
+    /// Returns one workflow command per line. All text in it is escaped, so none can start a command of its own.
     package static func github(_ items: [Diagnostic]) -> String {
         items.reduce(into: "") { text, item in
             var properties: [String] = []
@@ -49,7 +50,7 @@ package enum DiagnosticRenderer {
         }
     }
 
-    /// GitHub takes columns only where an annotation stays on one line.
+    /// Returns the position's properties. GitHub accepts columns only for an annotation within one line.
     private static func place(_ span: SourceSpan) -> [String] {
         let endsAtLineStart = span.endColumn <= 1 && span.endLine > span.line
         let endLine = endsAtLineStart ? span.endLine - 1 : span.endLine
@@ -58,7 +59,7 @@ package enum DiagnosticRenderer {
     }
 }
 
-/// Escapes as GitHub's runner undoes them.
+/// Escapes text for GitHub's workflow commands.
 enum WorkflowCommand {
     static func data(_ text: String) -> String { escape(text, commas: false) }
     static func property(_ text: String) -> String { escape(text, commas: true) }

@@ -1,14 +1,16 @@
-/// The part of a line that is shown, and the carets that belong under it.
+/// The part of a line that is shown, and the carets below it.
 struct Excerpt {
     private(set) var line = ""
     private(set) var indent = ""
     private(set) var carets = ""
 
-    /// Wider lines are cut around the carets: a file of one long line must not fill the terminal.
+    /// Largest width in columns; wider lines are cut around the carets, because a file of one long line must not fill
+    /// the terminal.
     static let widestLine = 100
-    /// How much is kept before the carets of a line that is cut.
+    /// Columns kept before the carets of a line that is cut.
     private static let before = 40
-    /// So much of a longer line is looked at on both sides: a thousand faults in one line must not read it a thousand times.
+    /// Characters of a long line that are read on both sides of the fault: a thousand faults in one line must not read
+    /// it a thousand times.
     private static let reach = 512
 
     init(of source: SourceText, _ span: SourceSpan) {
@@ -52,7 +54,7 @@ struct Excerpt {
         return (String(repeating: " ", count: width), width)
     }
 
-    /// The scalars to show: all where they fit, else as many as fit around the start of the carets.
+    /// Returns the range of cells to show: all if they fit, else as many as fit around the start of the carets.
     private static func window(cells: [Cell], start: Int, end: Int) -> Range<Int> {
         guard cells.reduce(0, { $0 + $1.width }) > widestLine else { return 0..<cells.count }
         var lower = start
@@ -66,7 +68,7 @@ struct Excerpt {
             width += cells[upper].width
             upper += 1
         }
-        // Near the end of the line there is room left for more of what stands before.
+        // Near the end of the line there is room for more of what precedes the carets.
         while lower > 0, width + cells[lower - 1].width <= widestLine {
             lower -= 1
             width += cells[lower].width

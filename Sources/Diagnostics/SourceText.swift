@@ -1,17 +1,21 @@
 import Synchronization
 
-/// A file as it was read, with its lines findable by number.
+/// The text of an input file, with its lines findable by number.
 ///
 /// Lines end as YAML's reader ends them: LF, CR LF, CR, and the Unicode breaks NEL, LS and PS. A byte-order mark is no
 /// part of the first line.
 package final class SourceText: Sendable {
-    /// As the person who ran the command wrote it.
+    /// Name of the file as the user wrote it.
     package let name: String
+    /// The file's bytes; empty if the text is withheld.
     package let bytes: [UInt8]
+    /// Whether diagnostics may name positions of the file but show none of its lines.
     package let isWithheld: Bool
-    /// Where each line starts; found when the first line is asked for, so that a file without faults costs nothing.
+    /// Offset in bytes of each line; computed when the first line is needed, so that a file without faults costs
+    /// nothing.
     private let lineStarts = Mutex<[Int]?>(nil)
-    /// The place that was asked for last. Who asks for many goes forward: the way to the next of a long line is short.
+    /// The position that `scalars(ofLine:from:to:)` last reached: a caller with many positions goes forward, so the
+    /// next one of a long line is near.
     private let lastPlace = Mutex(Place(line: 0, column: 0, byte: 0))
 
     private struct Place {
@@ -26,7 +30,7 @@ package final class SourceText: Sendable {
         isWithheld = false
     }
 
-    /// A file of which nobody is shown a line: diagnostics tell places in it and no more.
+    /// Creates a text that is withheld: diagnostics name positions in it and show none of its lines.
     package init(withheld name: String) {
         self.name = name
         bytes = []
@@ -36,13 +40,14 @@ package final class SourceText: Sendable {
     /// 3 when the text starts with the UTF-8 byte-order mark, else 0.
     package var byteOrderMarkLength: Int { bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
 
-    /// A line without its end, counted from 1; bytes that are no UTF-8 show as U+FFFD. Empty past the end.
+    /// Returns a line without its line break, counted from 1; bytes that are not UTF-8 become U+FFFD. Empty past the
+    /// end.
     package func line(_ number: Int) -> String {
         String(decoding: bytes[byteRange(ofLine: number)], as: UTF8.self)
     }
 
-    /// What a line has from one column on, and up to another; columns are counted from 1. Bytes that are no UTF-8 are
-    /// U+FFFD.
+    /// Returns a line's scalars from column `first` up to, not including, column `end`; columns are counted from 1.
+    /// Bytes that are not UTF-8 become U+FFFD.
     package func scalars(ofLine number: Int, from first: Int, to end: Int = .max) -> [Unicode.Scalar] {
         let range = byteRange(ofLine: number)
         let last = lastPlace.withLock { $0 }
@@ -69,9 +74,11 @@ package final class SourceText: Sendable {
         return found
     }
 
+    /// Number of lines; a line break at the end begins another, empty one.
     package var lineCount: Int { withLineStarts { $0.count } }
 
-    /// The bytes of a line without its end; an empty range at the end of the text for a line that is not there.
+    /// Returns the bytes of a line without its line break; an empty range at the end of the text if there is no such
+    /// line.
     package func byteRange(ofLine number: Int) -> Range<Int> {
         let bounds: Range<Int> = withLineStarts { starts in
             guard number >= 1, number <= starts.count else { return bytes.count..<bytes.count }
@@ -79,14 +86,14 @@ package final class SourceText: Sendable {
         }
         var end = bounds.upperBound
         while end > bounds.lowerBound, let length = LineBreak.length(endingAt: end, in: bytes) {
-            // One break a line, and CR LF is one.
+            // Each line has one break, and CR LF counts as one.
             end -= length
             break
         }
         return bounds.lowerBound..<end
     }
 
-    /// The line and column (Unicode scalars, from 1) of a byte.
+    /// Returns line and column (Unicode scalars) of a byte, both from 1.
     package func position(ofByte offset: Int) -> (line: Int, column: Int) {
         let line = withLineStarts { starts in starts.partitioningIndex { $0 > offset } }
         let start = byteRange(ofLine: max(line, 1)).lowerBound
@@ -105,7 +112,7 @@ package final class SourceText: Sendable {
     }
 }
 
-/// What ends a line in YAML 1.1, the version libyaml reads.
+/// The line breaks of YAML 1.1, the version that libyaml reads.
 enum LineBreak {
     static func lineStarts(of bytes: [UInt8], from start: Int) -> [Int] {
         var starts = [start]
@@ -132,7 +139,7 @@ enum LineBreak {
         return 3
     }
 
-    /// The length of the break whose last byte is just before `end`, nil if there is none.
+    /// Returns the length of the line break that ends just before `end`; `nil` if there is none.
     static func length(endingAt end: Int, in bytes: [UInt8]) -> Int? {
         func byte(_ back: Int) -> UInt8 { end >= back ? bytes[end - back] : 0 }
         if byte(1) == 0x0A { return byte(2) == 0x0D ? 2 : 1 }
@@ -144,7 +151,7 @@ enum LineBreak {
 }
 
 extension Array {
-    /// The first index whose element satisfies a predicate that is false, then true.
+    /// Returns the first index whose element satisfies a predicate that is false, then true.
     fileprivate func partitioningIndex(where belongsAfter: (Element) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -1,14 +1,14 @@
-/// Finds what somebody most likely meant.
+/// Finds the name that a misspelled word most likely stands for.
 package enum Spelling {
-    /// The candidate that `word` is most likely a slip of, or nil when none is near enough to be worth a hint.
+    /// Returns the candidate that `word` is most likely a misspelling of; `nil` if none is near enough for a hint.
     ///
-    /// Three kinds of slips: other case or separators (`max_redirects`), a few wrong letters, and words left out or
-    /// shortened (`maxConnections` for `maximumConnectionsPerHost`).
-    /// With `lettersOnly` the last of them is none.
+    /// Three kinds of slips count: other case or separators (`max_redirects`), a few wrong letters, and words left out
+    /// or shortened (`maxConnections` for `maximumConnectionsPerHost`). With `lettersOnly` the last kind does not
+    /// count.
     package static func closest(
         to word: String, among candidates: [String], lettersOnly: Bool = false
     ) -> String? {
-        // What was typed may be a whole paragraph; a name is not.
+        // A typed word may be a whole paragraph; a name is not.
         guard word.utf8.count <= 64 else { return nil }
         let folded = fold(word)
         let typedWords = words(of: word)
@@ -20,9 +20,11 @@ package enum Spelling {
         return best?.candidate
     }
 
+    /// Added to the cost of a match with words left out, so that matches by letters come first.
     private static let leftOut = 100
 
-    /// Lower is nearer; letters before left-out words.
+    /// Returns how far a candidate is from the word, or `nil` if it is too far; a match by letters costs less than one
+    /// with words left out.
     private static func cost(_ folded: [UInt8], _ typedWords: [[UInt8]], _ candidate: String) -> Int? {
         let other = fold(candidate)
         let allowed = max(1, max(folded.count, other.count) / 4)
@@ -39,7 +41,7 @@ package enum Spelling {
 
     private static func lowercased(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
-    /// The words of a name in camel case, snake case or kebab case, in lower case.
+    /// Returns the words of a name in camel case, snake case or kebab case, in lower case.
     private static func words(of name: String) -> [[UInt8]] {
         var words: [[UInt8]] = [[]]
         for byte in name.utf8 {
@@ -51,7 +53,7 @@ package enum Spelling {
         return words.filter { !$0.isEmpty }
     }
 
-    /// Does each of `few` stand for one of `many`, in order? At least one of them must say something.
+    /// Returns whether each of `few` stands for one of `many`, in order. At least one of `few` must have four letters.
     private static func matches(_ few: [[UInt8]], in many: [[UInt8]]) -> Bool {
         guard few.contains(where: { $0.count >= 4 }) else { return false }
         var rest = many[...]
@@ -68,7 +70,8 @@ package enum Spelling {
         word == other || (word.count >= 3 && other.starts(with: word))
     }
 
-    /// Insertions, deletions, changes and swaps of neighbours (optimal string alignment); nil past `limit`.
+    /// Returns the number of insertions, deletions, changes and swaps of neighbours between two words (optimal string
+    /// alignment); `nil` past `limit`.
     static func distance(_ left: [UInt8], _ right: [UInt8], atMost limit: Int) -> Int? {
         guard abs(left.count - right.count) <= limit else { return nil }
         var beforeLast = [Int](repeating: 0, count: right.count + 1)

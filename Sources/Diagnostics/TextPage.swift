@@ -1,4 +1,4 @@
-/// Diagnostics for a terminal, one after the other.
+/// Renders diagnostics for a terminal, one after the other.
 struct TextPage {
     private(set) var text = ""
     private let style: Style
@@ -31,7 +31,7 @@ struct TextPage {
     }
 }
 
-/// Colour, or none.
+/// Wraps text in terminal colours, or leaves it as it is.
 private struct Style {
     let isOn: Bool
 

@@ -1,6 +1,6 @@
-/// Text from files and servers, made safe and honest for a terminal: nothing in it moves the cursor, hides or reorders.
+/// Makes text from files and servers safe for a terminal: no character in it moves the cursor, hides or reorders.
 package enum Visible {
-    /// Control characters, invisible marks and direction changes become escapes such as `\u{1b}`.
+    /// Returns the text with control characters, invisible marks and direction changes as escapes such as `\u{1b}`.
     package static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.reduce(into: "") { out, scalar in
@@ -8,7 +8,7 @@ package enum Visible {
         }
     }
 
-    /// How a character is shown and how many columns of a terminal that takes.
+    /// Returns how a character is shown and how many columns of a terminal that takes.
     static func cell(_ scalar: Unicode.Scalar) -> (shown: String, width: Int) {
         if scalar.value >= 0x20 && scalar.value < 0x7F { return (String(scalar), 1) }
         if isTreacherous(scalar) {

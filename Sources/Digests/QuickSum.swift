@@ -1,9 +1,9 @@
 internal import CXXHash
 
-/// A sum of bytes that come piece by piece, many times faster than a digest: it tells a file that was damaged or changed
-/// from one that was not. It is no proof against somebody who means to deceive.
+/// A checksum of bytes that arrive piece by piece, many times faster than a digest: it tells a damaged or changed file
+/// from an unchanged one. It is no proof against deliberate forgery.
 ///
-/// XXH3 of 128 bits, in every version, for sums are kept. Belongs to one thread at a time.
+/// XXH3 with 128 bits, in every version, because sums are stored. Belongs to one thread at a time.
 @safe package final class QuickSum {
     private let state: OpaquePointer
 
@@ -15,12 +15,13 @@ internal import CXXHash
 
     deinit { unsafe tr_sum_end(state) }
 
+    /// Adds the next bytes.
     package func update(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !bytes.isEmpty else { return }
         unsafe tr_sum_add(state, bytes.baseAddress, bytes.count)
     }
 
-    /// Of the bytes so far; more may follow.
+    /// The 16 bytes of the sum of the bytes so far; more may follow.
     package var soFar: [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: 16) { buffer, filled in
             unsafe tr_sum_so_far(state, buffer.baseAddress)
@@ -28,6 +29,6 @@ internal import CXXHash
         }
     }
 
-    /// The same, short: enough against accidents.
+    /// The first 64 bits of `soFar`: enough against accidents.
     package var shortSoFar: Int64 { soFar[..<8].reduce(0) { $0 << 8 | Int64($1) } }
 }

@@ -1,41 +1,46 @@
 internal import CLibSSL
 
-/// What opens `SealedBytes`: 32 bytes that nobody can guess. Printed, dumped or shown by a failing test it says nothing.
+/// The secret key of `SealedBytes`: 32 random bytes. Printed, dumped or shown by a failing test, it reads `***`.
 package struct SealingKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    /// Length of a key in bytes.
     package static let byteCount = 32
+    /// The key itself.
     package let bytes: [UInt8]
 
-    /// `nil` when these are not as many as a key has.
+    /// Creates a key from stored bytes; `nil` unless there are `byteCount` of them.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// A new one, from the system's source of random numbers.
+    /// Returns a new key from the system's source of random numbers.
     package static func random() -> SealingKey { SealingKey(drawn: SealedBytes.random(byteCount)) }
 
     private init(drawn bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Always `***`.
     package var description: String { "***" }
+    /// No children, so that `dump` shows nothing of the key.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Bytes that nobody without the key can read, or change without its being noticed: AES-256 in GCM (NIST SP 800-38D).
+/// Encrypted bytes that cannot be read without the key, or changed without detection: AES-256 in GCM (NIST SP 800-38D).
 ///
-/// They are a number that is used once, the text that it and the key made, and a tag over that and over the purpose. That
-/// number is drawn at random, which is safe for some thousand million of them with one key.
+/// They are a nonce, the ciphertext, and a tag over the ciphertext and the purpose. The nonce is random, which is safe
+/// for some thousand million of them with one key.
 package enum SealedBytes {
     static let nonceCount = 12
     static let tagCount = 16
-    /// How much longer they are than what they hold.
+    /// Bytes that sealing adds.
     package static let overhead = nonceCount + tagCount
 
-    /// They open for the same `purpose` only, so that they cannot be put into another's place.
+    /// Encrypts the bytes. They can be opened for the same `purpose` only, so that sealed bytes cannot be exchanged for
+    /// others.
     package static func seal(_ bytes: [UInt8], key: SealingKey, purpose: [UInt8]) -> [UInt8] {
         seal(bytes, key: key, purpose: purpose, nonce: random(nonceCount))
     }
 
-    /// For tests, which know what a nonce makes: no other may be given twice with one key.
+    /// Encrypts the bytes with a given nonce, for tests with known results. Never use a nonce twice with one key.
     package static func seal(_ bytes: [UInt8], key: SealingKey, purpose: [UInt8], nonce: [UInt8]) -> [UInt8] {
         precondition(nonce.count == nonceCount, "a nonce has \(nonceCount) bytes")
         var sealed = nonce + bytes + [UInt8](repeating: 0, count: tagCount)
@@ -48,7 +53,7 @@ package enum SealedBytes {
         return sealed
     }
 
-    /// `nil` when they were made with another key or for another purpose, or are not as they were made.
+    /// Decrypts sealed bytes; `nil` if they were sealed with another key or for another purpose, or were changed.
     package static func open(_ sealed: [UInt8], key: SealingKey, purpose: [UInt8]) -> [UInt8]? {
         guard sealed.count >= overhead else { return nil }
         let cipher = Cipher(.opening, key, Array(sealed.prefix(nonceCount)), purpose)
@@ -66,7 +71,7 @@ package enum SealedBytes {
     }
 }
 
-/// One way through the cipher.
+/// One use of the cipher: sealing or opening.
 @safe private struct Cipher: ~Copyable {
     enum Direction: Int32 { case opening, sealing }
     private let context: OpaquePointer
@@ -76,13 +81,13 @@ package enum SealedBytes {
         unsafe self.context = context
         check(unsafe EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, key.bytes, nonce, direction.rawValue))
         var length: Int32 = 0
-        // Without a place to write to, it is text that the tag is over and nothing else.
+        // Without an output buffer the text is only authenticated by the tag.
         check(unsafe EVP_CipherUpdate(context, nil, &length, purpose, Int32(purpose.count)))
     }
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Makes the one of the other where it stands. libcrypto counts in 32 bits.
+    /// Encrypts or decrypts the bytes in place, in pieces because libcrypto counts in 32 bits.
     func pass(_ bytes: UnsafeMutableRawBufferPointer) {
         var (done, length) = (0, Int32(0))
         while done < bytes.count {
@@ -93,7 +98,7 @@ package enum SealedBytes {
         }
     }
 
-    /// When opening: whether the tag is the one that was given.
+    /// Ends the cipher. When opening, returns whether the tag is the expected one.
     func end() -> Bool {
         var length: Int32 = 0
         var nothing: [UInt8] = [0]

@@ -1,16 +1,17 @@
 internal import CLibSSL
 package import TransferModel
 
-/// A digest of bytes that come piece by piece. Belongs to one thread at a time.
+/// Computes a digest of bytes that arrive piece by piece. Belongs to one thread at a time.
 ///
-/// `restart()` makes one object serve many files.
+/// `restart()` lets one object serve many files.
 @safe package final class StreamingDigest {
+    /// Algorithm of the digest.
     package let algorithm: DigestAlgorithm
     private let context: OpaquePointer
     private let method: DigestMethod
     private var isFinished = false
 
-    /// Fails when this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
+    /// Begins a digest. Throws if this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
     package init(_ algorithm: DigestAlgorithm) throws(TransferError) {
         if let lack = unsafe tr_crypto_lack() {
             throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
@@ -26,30 +27,32 @@ package import TransferModel
 
     deinit { unsafe EVP_MD_CTX_free(context) }
 
-    /// Forgets everything, as after `init`.
+    /// Begins a new digest, as after `init`.
     package func restart() {
         check(unsafe EVP_DigestInit_ex2(context, method.pointer, nil))
         isFinished = false
     }
 
+    /// Adds the next bytes.
     package func update(_ bytes: UnsafeRawBufferPointer) {
         precondition(!isFinished, "a digest that has ended was given more bytes")
         guard unsafe !bytes.isEmpty else { return }
         check(unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count))
     }
 
+    /// Adds the next bytes.
     package func update(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe update($0) }
     }
 
-    /// Ends the digest; only `restart()` may follow.
+    /// Ends the digest and returns it; only `restart()` may follow.
     package func finish() -> Checksum {
         precondition(!isFinished, "a digest was ended twice")
         isFinished = true
         return unsafe end(context)
     }
 
-    /// Of the bytes so far; more may follow. What a checkpoint of a half-done file remembers.
+    /// Returns the digest of the bytes so far; more may follow. A checkpoint of a partial file stores it.
     package func checksumSoFar() -> Checksum {
         precondition(!isFinished, "a digest that has ended was asked again")
         let copy = unsafe EVP_MD_CTX_new()
@@ -67,14 +70,15 @@ package import TransferModel
         return Checksum(algorithm: algorithm, bytes: bytes)
     }
 
-    /// Once a digest has begun, libcrypto fails only without memory: there is nothing to go on with.
+    /// Stops the process on failure: once a digest has begun, libcrypto fails only without memory.
     private func check(_ result: Int32) {
         precondition(result == 1, "libcrypto could not go on with a digest")
     }
 }
 
 extension Checksum {
-    /// The SHA-256 that a job is known by. Of every run it is the first thing: it does not wait for libcrypto to be loaded.
+    /// Returns the SHA-256 that identifies a job. Every run begins with it, so for short files it does not wait for
+    /// libcrypto to be loaded.
     package static func mark(of bytes: [UInt8]) -> Checksum {
         if bytes.count > longestMark, let digest = try? of(bytes, .sha256) { return digest }
         let digest = unsafe [UInt8](unsafeUninitializedCapacity: DigestAlgorithm.sha256.byteCount) { buffer, filled in
@@ -84,10 +88,10 @@ extension Checksum {
         return Checksum(algorithm: .sha256, bytes: digest)
     }
 
-    /// From here on libcrypto is faster, with the time that it takes to load it.
+    /// Length in bytes above which libcrypto is faster, even with the time that it takes to load it.
     private static let longestMark = 512 << 10
 
-    /// Of bytes that are all there.
+    /// Returns the digest of `bytes`.
     package static func of(_ bytes: [UInt8], _ algorithm: DigestAlgorithm) throws(TransferError) -> Checksum {
         let digest = try StreamingDigest(algorithm)
         digest.update(bytes)
@@ -95,14 +99,14 @@ extension Checksum {
     }
 }
 
-/// A method fetched from libcrypto's providers once: doing so for each digest costs more than a small file's digest.
+/// A method fetched from libcrypto's providers once: fetching it for each digest costs more than a small file's digest.
 ///
 /// Unchecked: an `EVP_MD` is not changed once it was fetched, and these are never freed.
 @safe private struct DigestMethod: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// `nil` when this machine's libcrypto does not offer it. Each is fetched when it is first wanted: all of them
-    /// together take longer than a short run's whole job file.
+    /// Returns the method; `nil` if this machine's libcrypto does not offer it. Each is fetched on first use: fetching
+    /// all of them takes longer than reading a short run's whole job file.
     static func of(_ algorithm: DigestAlgorithm) -> DigestMethod? {
         switch algorithm {
         case .sha256: sha256

@@ -1,36 +1,40 @@
-/// What a job may do beside moving bytes between servers and its own folder: what somebody wants to know before they run a
-/// job that they did not write.
+/// What a job may do besides moving bytes between servers and its own folder, for people who want to know that before
+/// they run a job that they did not write.
 package struct JobAccess: Sendable {
+    /// The kinds of access.
     package enum Kind: String, CaseIterable, Sendable {
-        /// A program that the job has run.
+        /// A program that the job runs.
         case command
-        /// A file outside the job's folder that is read, or that is written.
+        /// A file outside the job's folder that the job reads or writes.
         case read, write
-        /// A folder whose files go when no member of its group names them, wherever it is.
+        /// A folder in which files are removed if no member of its group names them, wherever the folder is.
         case remove
-        /// A variable of the environment, and a secret.
+        /// A variable of the environment or a secret that the job uses.
         case environment, secret
-        /// A server or proxy that is asked.
+        /// A server or proxy that the job sends requests to.
         case host
     }
 
+    /// One thing that the job may do, and where the job says so.
     package struct Entry: Hashable, Sendable {
+        /// Kind of the access.
         package let kind: Kind
-        /// The command's words, the path, the name or the host, never with a secret in it.
+        /// The command's words, the path, the name or the host; never contains a secret.
         package let what: String
-        /// In the job file.
+        /// Line of the job file that allows it, from 1.
         package let line: Int32
-        /// Whose it is: ``task `a` ``, ``session `main` ``, `the job`.
+        /// The part of the job that it belongs to: ``task `a` ``, ``session `main` ``, `the job`.
         package let owner: String
     }
 
-    /// In the order in which they were read, each thing once for each line; at most `limit` of one kind.
+    /// The entries in the order in which they were read, each thing once for each line; at most `limit` of one kind.
     package private(set) var entries: [Entry] = []
-    /// How many more there are of a kind than are listed.
+    /// Number of uses of a kind that came after `limit` and are not listed.
     package private(set) var unlisted: [Kind: Int] = [:]
     /// Whether a redirect may lead a task to hosts that are not listed.
     package var mayBeRedirected = false
 
+    /// Largest number of entries of one kind.
     package static let limit = 10_000
 
     private struct Place: Hashable {
@@ -44,7 +48,7 @@ package struct JobAccess: Sendable {
     package init() {}
 
     mutating func add(_ kind: Kind, _ what: String, line: Int32, owner: String) {
-        // Who asks a host is seldom the question, and tasks may be many.
+        // A host is listed once: which of many tasks use it is seldom the question.
         let place = Place(kind: kind, what: what, line: kind == .host ? 0 : line)
         guard counts[kind, default: 0] < Self.limit else {
             if !seen.contains(place) { unlisted[kind, default: 0] += 1 }
@@ -55,12 +59,12 @@ package struct JobAccess: Sendable {
         entries.append(Entry(kind: kind, what: what, line: line, owner: owner))
     }
 
-    /// The different things of one kind, in order.
+    /// Returns the different names of one kind, in the order in which they were read.
     package func names(_ kind: Kind) -> [String] {
         var known: Set<String> = []
         return entries.filter { $0.kind == kind && known.insert($0.what).inserted }.map(\.what)
     }
 
-    /// Whether it only asks hosts and keeps to its own folder.
+    /// Whether the job only sends requests to hosts and otherwise keeps to its own folder.
     package var isOrdinary: Bool { !entries.contains { $0.kind != .host } }
 }

@@ -2,17 +2,18 @@ package import Diagnostics
 package import TransferModel
 import YAMLTree
 
-/// A job file as a value, and everything that is to be said about it.
+/// The result of reading a job file: the job and all that is to be reported about the file.
 package struct LoadResult: Sendable {
-    /// `nil` when there are errors.
+    /// The job; `nil` if there are errors.
     package var job: Job?
+    /// Errors and warnings about the file, in the order in which they were found.
     package var diagnostics: DiagnosticList
     /// One located error `not-built-yet` for each key in use whose behaviour does not exist yet: `check` leaves them
     /// out, `run` refuses the job with them.
     package var notBuilt: [Diagnostic]
-    /// What the job may do, where the load was asked for it.
+    /// What the job may do; `nil` unless the load was called with `notesAccess`.
     package var access: JobAccess?
-    /// Of a load with what templates became: the places of the tasks that the last of them made.
+    /// Indices of the tasks that the last template made, after a load with `templates`; else `nil`.
     package var added: Range<Int>?
 
     package init(job: Job?, diagnostics: DiagnosticList, notBuilt: [Diagnostic]) {
@@ -22,13 +23,14 @@ package struct LoadResult: Sendable {
     }
 }
 
-/// Reads a job file: YAML to a tree, the tree through one table of keys to a `Job`. All problems of a file come at
-/// once, each at its place.
+/// Reads a job file: YAML to a tree, the tree through one table of keys to a `Job`. Reports all problems of a file at
+/// once, each at its position.
 package enum JobLoader {
     /// Reads the file and checks all of it.
     ///
-    /// With `.tolerated` a missing value of the environment or of a secret is a warning, and the rest is read around it.
-    /// With `notesAccess` the result says what the job may do. With `templates` those become the tasks that they make.
+    /// With `.tolerated`, a missing value of the environment or of a secret is a warning, and the rest is read around
+    /// it. With `notesAccess` the result says what the job may do. With `templates` the job's templates become the
+    /// tasks that they make.
     package static func load(
         _ source: SourceText, options: LoadOptions, resources: Resources, missingValues: MissingValues = .refused,
         notesAccess: Bool = false, templates: TemplateValues? = nil
@@ -55,7 +57,7 @@ package enum JobLoader {
     }
 }
 
-/// The order in which the parts of a file are read: names before what uses them, sessions before tasks.
+/// Reads the parts of a file in their order: names before their uses, sessions before tasks.
 struct JobFile {
     let reader: Reader
     let options: LoadOptions
@@ -66,7 +68,7 @@ struct JobFile {
         self.options = options
     }
 
-    /// Absolute, without a `/` at its end.
+    /// Returns the folder in which the job's relative paths start: absolute, without a `/` at its end.
     static func baseDirectory(_ file: String, _ options: LoadOptions, _ resources: Resources) -> String {
         let working = trimmed(resources.workingDirectory)
         if let directory = options.directory { return trimmed(Paths.absolute(directory, in: working)) }
@@ -117,14 +119,14 @@ struct JobFile {
         return job
     }
 
-    /// Whether a server may send a task to hosts that the job does not name.
+    /// Returns whether a server may redirect a task to hosts that the job does not name.
     private static func mayBeRedirected(_ task: TaskSpecification) -> Bool {
         let redirects = task.options.values.policies.redirects
         guard redirects.follow == .always, task.location.url?.isHTTP != false else { return false }
         return redirects.allowHosts?.contains { $0.description == "*" } ?? true
     }
 
-    /// What the job is made of: files that no task may write over.
+    /// The files that the job is read from; no task may write over them.
     private var reserved: [Job.Reserved] {
         let named = [
             (reader.source.name == "-" ? nil : reader.source.name, "the job itself"),
@@ -136,7 +138,8 @@ struct JobFile {
         return files + reader.names.secrets.files.map { Job.Reserved(path: $0.path, what: "the secret `\($0.name)`") }
     }
 
-    /// What `forEach` goes over. A list that a task is said to write is that one's file: others read it as it was.
+    /// Returns the files that `forEach` reads, as reserved ones. A list that a task writes is left out: it was read with
+    /// its former content.
     private func lists(of job: Job) -> [Job.Reserved] {
         guard !reader.lists.isEmpty else { return [] }
         let written = Set(job.tasks.compactMap { $0.destination.map { Paths.resolvingDots($0) } })
@@ -175,7 +178,7 @@ struct JobFile {
 
     // MARK: Names
 
-    /// Variables and secrets are there before any other value is read, wherever in the file they stand.
+    /// Defines variables and secrets before any other value is read, wherever in the file they stand.
     private func defineNames(_ root: NodeID) {
         for (key, value) in reader.tree.entries(root) where !reader.isNull(value) {
             if reader.tree.text(key, is: "variables") { defineVariables(value) }

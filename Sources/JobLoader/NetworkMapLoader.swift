@@ -2,9 +2,10 @@ package import Diagnostics
 package import TransferModel
 import YAMLTree
 
-/// Reads what the operator says of this machine's networks, with the same care and the same words as a job file.
+/// Reads networks.yaml, the operator's description of this machine's networks, with the checks and messages of a job
+/// file.
 package enum NetworkMapLoader {
-    /// No map when there are errors; an empty file says nothing of any network.
+    /// Reads the file. `map` is `nil` if there are errors; an empty file describes no network.
     package static func load(_ source: SourceText) -> (map: NetworkMap?, diagnostics: DiagnosticList) {
         var parsed = DiagnosticList()
         guard let tree = YAMLTree.parse(source, into: &parsed) else { return (nil, parsed) }

@@ -1,6 +1,7 @@
 import Diagnostics
 
-/// What is wrong with a file, each thing once: a task that `forEach` makes a thousand times says it one time.
+/// Collects the problems of a file, each once: a problem of a task that `forEach` makes a thousand times is reported
+/// one time.
 struct Problems {
     private(set) var list = DiagnosticList()
     private(set) var notBuilt = DiagnosticList()
@@ -11,7 +12,7 @@ struct Problems {
         let code: String
         let file: String?
         let span: SourceSpan?
-        /// Only what has no place of its own is told apart by its words: several keys may be missing in one map.
+        /// The message, if it is needed to tell problems of one position apart: several keys may be missing in one map.
         let message: String?
     }
 

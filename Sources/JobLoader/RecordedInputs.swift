@@ -3,17 +3,19 @@ package import Records
 import Synchronization
 package import TransferModel
 
-/// Everything that went into loading a job: its file, what the command line added, and each answer that the outside gave. Of
-/// these the same job can be loaded again, whatever became of files and environment since.
+/// Everything that went into loading a job: its file, the command line's additions, and each answer of the machine
+/// (environment, files, folders). The same job can be loaded from it again, even if files and environment have changed
+/// since.
 ///
-/// It holds whatever secrets the job has.
+/// Contains the job's secrets.
 package struct RecordedInputs: Sendable {
-    /// The job file as it was named, and its bytes.
+    /// The job file: its name as the user wrote it, and its bytes.
     package let source: SourceText
+    /// The command line's additions.
     package let options: LoadOptions
     private let answers: RecordedAnswers
 
-    /// Answers as the outside did then. What was not asked then is not there.
+    /// Gives the recorded answers. A variable, file or folder that was not looked up then does not exist.
     package var resources: Resources {
         let answers = answers
         return Resources(
@@ -23,9 +25,11 @@ package struct RecordedInputs: Sendable {
             workingDirectory: answers.workingDirectory)
     }
 
+    /// Loads the recorded job again.
     package func load() -> LoadResult { JobLoader.load(source, options: options, resources: resources) }
 
-    /// The same job with what its templates became. Its first error fails the last of them.
+    /// Loads the job again with the tasks that its templates become. If that fails, the first error fails the last
+    /// template.
     package func expand(_ values: TemplateValues) -> Result<ExpandedJob, TransferError> {
         let result = JobLoader.load(source, options: options, resources: resources, templates: values)
         guard let job = result.job, let added = result.added else {
@@ -43,7 +47,7 @@ package struct RecordedInputs: Sendable {
     }
 }
 
-/// Stands before the outside while a job is loaded and remembers what it said. Who asks twice hears the same twice.
+/// Records the answers of `Resources` while a job is loaded. A question that is repeated gets the first answer again.
 package final class InputRecorder: Sendable {
     private let outside: Resources
     private let answers: Mutex<RecordedAnswers>
@@ -53,6 +57,7 @@ package final class InputRecorder: Sendable {
         answers = Mutex(RecordedAnswers(workingDirectory: outside.workingDirectory))
     }
 
+    /// Passes each question to the machine and records the answer.
     package var resources: Resources {
         Resources(
             environment: { name throws(NotText) in
@@ -67,12 +72,13 @@ package final class InputRecorder: Sendable {
             workingDirectory: outside.workingDirectory)
     }
 
-    /// Of a load of that file with these options.
+    /// Returns the recorded answers as the inputs of a load of that file with these options.
     package func recorded(_ source: SourceText, options: LoadOptions) -> RecordedInputs {
         RecordedInputs(source: source, options: options, answers: answers.withLock { $0 })
     }
 
-    /// The outside may take its time, so it is asked without the lock.
+    /// Returns the recorded answer, or gets and records one. Does not hold the lock meanwhile, because an answer may
+    /// take long.
     private func remember<Key: Hashable & Sendable, Answer: Sendable, Problem: Error>(
         _ place: any WritableKeyPath<RecordedAnswers, [Key: Answer]> & Sendable, _ key: Key,
         _ ask: () throws(Problem) -> Answer
@@ -87,7 +93,7 @@ package final class InputRecorder: Sendable {
     }
 }
 
-/// A path, and how many bytes or how deep at most.
+/// A path with the limit of the question: bytes of a file, or depth of a folder.
 private struct Question: Hashable, Sendable {
     let path: String
     let limit: Int
@@ -109,6 +115,7 @@ private struct RecordedAnswers: Sendable {
 extension RecordedInputs {
     private static let version: UInt8 = 1
 
+    /// Returns the inputs as bytes, secrets included; `init(_:)` reads them.
     package func encoded() -> [UInt8] {
         var writer = RecordWriter(capacity: source.bytes.count + 1024)
         writer.put(byte: Self.version)

@@ -1,20 +1,20 @@
 package import TransferModel
 
-/// Why a variable of the environment cannot be had: it is set, and is no UTF-8 text.
+/// Why a variable of the environment cannot be used: it is set, but is not UTF-8 text.
 package typealias StrayVariable = NotText
 
-/// Everything the loader may ask of the outside. It does no I/O of its own: the command gives it the real world,
-/// `--confine` a smaller one, and tests a made-up one.
+/// The loader's access to the machine. The loader does no I/O of its own: the command gives it the real machine,
+/// `--confine` a restricted one, and tests an invented one.
 package struct Resources: Sendable {
-    /// A variable of the environment; `nil` when it is not set (or not allowed).
+    /// Returns a variable of the environment; `nil` if it is not set (or not allowed).
     package var environment: @Sendable (_ name: String) throws(StrayVariable) -> String?
-    /// The bytes of a regular file, refused when it holds more than `limit`.
+    /// Returns the bytes of a regular file, or a problem if it holds more than `limit`.
     package var readFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
-    /// The regular files below a folder, as paths relative to it, in any order; at most `depth` names deep.
-    /// Links to files are such files, also those that lead nowhere. A folder that cannot be opened is there too, with a slash
-    /// at its end. Bytes: not every name is text.
+    /// Returns the regular files below a folder, as paths relative to it, in any order; at most `depth` names deep.
+    /// Links to files are included, also those that lead nowhere. A folder that cannot be opened is included with a
+    /// slash at its end. Paths are bytes: not every name is text.
     package var listFiles: @Sendable (_ absoluteRoot: String, _ depth: Int) -> Result<[[UInt8]], FileProblem>
-    /// Absolute; relative paths of the command line start here.
+    /// The working directory, an absolute path; relative paths of the command line start here.
     package var workingDirectory: String
 
     package init(
@@ -29,7 +29,7 @@ package struct Resources: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// No environment and no files: what a test starts from.
+    /// Returns resources without environment and files, for tests to start from.
     package static func nothing(workingDirectory: String = "/here") -> Resources {
         Resources(
             environment: { _ in nil }, readFile: { _, _ in .failure(.notFound) },
@@ -42,12 +42,12 @@ package enum FileProblem: Error, Hashable, Sendable {
     case notFound
     case notRegular
     case tooLarge(limit: Int)
-    /// Outside what `--confine` allows.
+    /// The file is outside of the folder that `--confine` allows.
     case notAllowed
-    /// In the system's words, such as `Permission denied`.
+    /// The system's reason, such as `Permission denied`.
     case failed(String)
 
-    /// Follows "FILE: ".
+    /// The problem in words that follow "FILE: ".
     var words: String {
         switch self {
         case .notFound: "no such file"
@@ -59,13 +59,15 @@ package enum FileProblem: Error, Hashable, Sendable {
     }
 }
 
-/// What the command line adds to a job file. Relative paths start at the working directory.
+/// The command line's additions to a job file. Relative paths start at the working directory.
 package struct LoadOptions: Sendable {
-    /// `--directory`: where the job's relative paths start instead of its own folder.
+    /// `--directory`: where the job's relative paths start; `nil` for the job's own folder.
     package var directory: String?
     /// `--set`, in the order given; the last one of a name counts.
     package var set: [(name: String, value: String)]
+    /// `--variables-file`: path of a file with further variables; `nil` without one.
     package var variablesFile: String?
+    /// `--secrets-file`: path of a file with secrets; `nil` without one.
     package var secretsFile: String?
 
     package init(

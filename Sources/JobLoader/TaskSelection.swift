@@ -1,11 +1,13 @@
 package import TransferModel
 
-/// `--only` and `--except`: which tasks of a job a run is about.
+/// The tasks of a job that a run is limited to with `--only` and `--except`.
 ///
-/// `--only` takes the tasks that match and whatever they need, of a group they need all members; `--except` leaves tasks
-/// out, and those that need one of them run as if it had succeeded already.
+/// `--only` selects the tasks that match and all tasks that they need, of a needed group all members. `--except` leaves
+/// tasks out; tasks that need one of them run as if it had succeeded already.
 package struct TaskSelection: Hashable, Sendable {
+    /// Ids and patterns of `--only`; if empty, all tasks are selected.
     package var only: [String]
+    /// Ids and patterns of `--except`.
     package var except: [String]
 
     package init(only: [String] = [], except: [String] = []) {
@@ -13,12 +15,13 @@ package struct TaskSelection: Hashable, Sendable {
         self.except = except
     }
 
-    /// No task matches what was asked for.
+    /// A pattern that no task's id matches.
     package struct Problem: Error, Hashable, Sendable {
-        /// With its flag, as it was typed.
+        /// The pattern with its flag in front, such as `--only a*`.
         package let pattern: String
     }
 
+    /// Returns the job with the selected tasks only. Throws if a pattern matches no task.
     package func apply(to job: Job) throws(Problem) -> Job {
         guard !only.isEmpty || !except.isEmpty else { return job }
         var isChosen = [Bool](repeating: only.isEmpty, count: job.tasks.count)
@@ -51,7 +54,7 @@ package struct TaskSelection: Hashable, Sendable {
                 isChosen[Int(need.raw)] = true
                 open.append(Int(need.raw))
             }
-            // A group that is needed is needed whole. Each is looked at once.
+            // A needed group is needed with all members. Each group is handled once.
             for group in job.tasks[index].options.values.neededGroups {
                 for member in members.removeValue(forKey: group) ?? [] where !isChosen[member] {
                     isChosen[member] = true

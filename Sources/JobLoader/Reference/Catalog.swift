@@ -10,7 +10,7 @@ enum Catalog {
         introduction: "Any task key but `id`. A default that does not fit a task's type is left out.",
         keys: task.keys.filter { $0.name.description != "id" }, rules: valueRules)
 
-    /// What holds for a task whatever `defaults` say.
+    /// Rules that hold for a task whatever `defaults` contain.
     private static let taskRules: [SectionDocument.Rule] =
         [.atMostOne(["url", "urls"])]
         + types.flatMap { rules(of: $0.set, where: .isOne("type", of: [$0.word])) }
@@ -25,7 +25,7 @@ enum Catalog {
             .when(.isOne("to", of: ["-"]), .differs("existing", from: ["skip", "replace", "fail"])),
         ]
 
-    /// What holds for a default as for a task's own word.
+    /// Rules that hold for a default as for a task's own value.
     private static let valueRules: [SectionDocument.Rule] = [
         .always(.differs("method", from: SchemaWords.wrongMethods)),
         .always(.filled(["urls"])), .always(.named(["capture"], pattern: Names.pattern)),
@@ -36,7 +36,7 @@ enum Catalog {
         ("data", .data), ("download", .download), ("upload", .upload),
     ]
 
-    /// What a task of a type cannot have.
+    /// Returns rules that exclude the keys that a task of this type cannot have.
     private static func rules(
         of type: TypeSet, where condition: SectionDocument.Condition
     ) -> [SectionDocument.Rule] {
@@ -46,7 +46,7 @@ enum Catalog {
         return rules
     }
 
-    /// What tasks must say themselves where `defaults` have none of `keys`.
+    /// Rules that tasks must fulfil themselves if `defaults` have none of `keys`.
     struct TaskRules {
         let name: String
         let keys: [String]
@@ -66,7 +66,7 @@ enum Catalog {
             name: "taskWithBody", keys: ["body"], rules: [.when(.isOne("type", of: ["upload"]), .needs(["body"]))]),
     ]
 
-    /// Where there are several sessions and none is called `default`.
+    /// Rules for a job with several sessions, none of them called `default`.
     static let taskWithSession = TaskRules(
         name: "taskWithSession", keys: ["session"], rules: [.always(.needs(["session"]))])
 

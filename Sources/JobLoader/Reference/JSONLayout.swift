@@ -1,4 +1,4 @@
-/// Compact JSON laid out in lines.
+/// Breaks compact JSON into indented lines.
 enum JSONLayout {
     static func indented(_ compact: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []

@@ -1,5 +1,6 @@
-/// The reference of the job language for people, written from the table.
+/// The reference of the job language for people, generated from the table of keys.
 package enum JobReference {
+    /// Returns the whole reference as Markdown.
     package static func markdown() -> String {
         var page = ReferenceText.opening
         for section in Catalog.sections { page += self.section(section) }
@@ -47,8 +48,9 @@ package enum JobReference {
     }
 }
 
-/// What stands of networks.yaml in docs/networks.md.
+/// The tables about networks.yaml in docs/networks.md.
 package enum NetworkMapReference {
+    /// Returns the tables as Markdown.
     package static func tables() -> String {
         [Sections.networkMap.document, Sections.networkEntry.document].map { JobReference.section($0) }.joined()
     }

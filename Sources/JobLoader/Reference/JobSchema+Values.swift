@@ -1,6 +1,6 @@
 import TextFormats
 
-/// What JSON Schema can say of a value of some shape: which types it may have, and what each of them must fulfil.
+/// JSON Schema's constraints on a value of some shape: its possible types, and the constraints of each.
 private struct ValueFacets {
     var types: [String] = []
     var isAnything = false
@@ -44,7 +44,7 @@ private struct ValueFacets {
         }
     }
 
-    /// Text that is one of a form, or that interpolation makes of one.
+    /// Adds a shape's text, which interpolation may also make.
     private mutating func addScalar(_ shape: Shape) {
         takesInterpolation = true
         allow("string")
@@ -53,7 +53,7 @@ private struct ValueFacets {
         case .integer(let range):
             allow("integer")
             (minimum, maximum) = (Double(range.lowerBound), range.upperBound == .max ? nil : Double(range.upperBound))
-            // Quoted, where a word may stand as well.
+            // The number may be quoted if a word may stand in its place.
             if range == 1...1 { patterns.append("^1$") }
         case .number(let range):
             allow("number")
@@ -111,10 +111,10 @@ private struct ValueFacets {
 }
 
 extension SchemaWriter {
-    /// Text with `${…}` in it, read as the key's type when it is filled in.
+    /// Matches text with `${…}` in it, which is read as the key's type once it is filled in.
     static let interpolation = "\\$\\{"
 
-    /// The keywords of a value, inside an object that is begun already.
+    /// Writes the keywords of a value into an object that is open already.
     mutating func writeKeywords(_ shape: Shape, mayBeNull: Bool) {
         let facets = ValueFacets(shape)
         guard !facets.isAnything else { return }
@@ -187,7 +187,7 @@ extension SchemaWriter {
         json.member("pattern", ([Self.interpolation] + patterns).joined(separator: "|"))
     }
 
-    /// Named one by one, for an editor to offer; only text that is filled in later may be another.
+    /// Writes the words one by one, for an editor to offer; only text with interpolation may differ.
     private mutating func writeWords(_ words: [String], mayBeNull: Bool) {
         json.key("if")
         json.beginObject()

@@ -1,11 +1,14 @@
 import TextFormats
 
-/// The job language as a JSON Schema (draft 2020-12), written from the table: what an editor checks while one types.
+/// The job language as a JSON Schema (draft 2020-12), generated from the table of keys, for editors to check a job
+/// while it is typed.
 ///
-/// It refuses what the loader refuses as far as a schema can see it, and nothing that the loader accepts. A validator says
-/// what is wrong at the place where it is wrong: a value has the keywords of all types it may be of side by side, and rules
-/// between keys are conditions, so that there are no alternatives of which each fails in its own way.
+/// The schema refuses what the loader refuses as far as a schema can express it, and nothing that the loader accepts.
+/// It is built so that a validator reports a fault at its position: a value has the keywords of all its possible types
+/// side by side, and rules between keys are conditions, so that there are no alternatives that each fail in their own
+/// way.
 package enum JobSchema {
+    /// Returns the schema as indented JSON.
     package static func json() -> [UInt8] {
         var schema = SchemaWriter()
         schema.writeDocument()
@@ -16,7 +19,7 @@ package enum JobSchema {
 struct SchemaWriter {
     var json = JSONWriter(reserving: 1 << 16)
 
-    /// With line breaks, so that a change to it can be read.
+    /// Returns the schema with line breaks, so that a diff of it is readable.
     func finish() -> [UInt8] { JSONLayout.indented(json.bytes) }
 
     mutating func writeDocument() {
@@ -58,7 +61,8 @@ struct SchemaWriter {
         json.endObject()
     }
 
-    /// A key of some types alone may be missing in the others, and `null` takes a default away.
+    /// Returns whether every map of the section must have the key. A key of some task types only may be missing in the
+    /// others, and `null` removes a default.
     private func isRequired(_ key: KeyDocument, in section: SectionDocument) -> Bool {
         key.isRequired && key.types == .all && section.name != Catalog.defaults.name
     }
@@ -148,7 +152,8 @@ struct SchemaWriter {
         }
     }
 
-    /// With `isMap` nothing but a map has them; without, what is no map is somebody else's affair.
+    /// Writes that a map has these keys with values other than `null`. With `isMap` the value must be a map; without,
+    /// values of other types pass.
     private mutating func writeHas(_ names: [String], isMap: Bool) {
         if isMap { json.member("type", "object") }
         strings("required", names)

@@ -1,4 +1,4 @@
-/// What the reference says beside its tables.
+/// The texts of the reference around its tables.
 enum ReferenceText {
     static let opening = """
         # The job file
@@ -96,7 +96,7 @@ enum ReferenceText {
 
         """
 
-    /// By section.
+    /// Examples by the name of their section.
     static let examples = [
         "networks": """
         interfaces:

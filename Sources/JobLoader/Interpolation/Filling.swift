@@ -1,6 +1,6 @@
 import TransferModel
 
-/// One text being filled in, with the rules of the place where it stands.
+/// A text whose `${…}` are being filled in, under the rules of its place.
 struct Filling {
     enum Problem {
         case addsURLPart
@@ -9,23 +9,23 @@ struct Filling {
         case tooLong
     }
 
-    /// Texts that are made of one another double at each step. Of what one text may become this is far more than any needs
-    /// that people write; so many bytes may all long ones of a file come to together.
+    /// Largest length of one text in bytes, far more than a written job needs: texts that are made of one another
+    /// double at each step. Texts longer than `short` may have `mostOfLong` bytes together in a file.
     static let longest = 16 << 20
     static let short = 64 << 10
     static let mostOfLong = 256 << 20
 
     let place: Place
-    /// In a URL an `@` of the job's own follows: what is placed before it is a user's or a password, and encoded it
+    /// Whether an `@` of the job's own follows in the URL: then the value is a user name or password, and encoded it
     /// cannot become anything else.
     var isBeforeAt = false
     var text = TextAssembly()
     private(set) var length = 0
     private(set) var isUnknown = false
-    /// Nothing stands before what comes next.
+    /// Whether the text is empty so far.
     private var isAtStart = true
     private var cursor = URLCursor()
-    /// For paths: the text so far, and the stretches of it that a value after the start made.
+    /// For paths: the text so far. `placed` holds the byte ranges that values after the start have filled.
     private(set) var path = ""
     private var placed: [Range<Int>] = []
 
@@ -95,7 +95,7 @@ struct Filling {
         return nil
     }
 
-    /// Whether a `..` stands in the path that was not there before values were placed after its start.
+    /// Whether a value placed after the path's start made a `..` segment.
     var hasNewParentSegment: Bool {
         guard !placed.isEmpty, Paths.hasTwoDots(path) else { return false }
         var start = 0
@@ -114,7 +114,7 @@ struct Filling {
 }
 
 extension SecretText.Piece {
-    /// What it stands for, if that is known already.
+    /// The piece's text; `nil` for a captured value, which is not known yet.
     var known: String? {
         switch self {
         case .literal(let text), .secret(_, let text, _): text

@@ -3,7 +3,7 @@ import TransferModel
 import YAMLTree
 
 extension Reader {
-    /// The template of a scalar that holds a `$`; `nil` when it is not well formed, which is reported.
+    /// Returns the template of a scalar that contains a `$`; `nil` if it is malformed, which is reported.
     func template(_ node: NodeID) -> Template? {
         if let known = templates[node] { return known }
         do {
@@ -30,7 +30,7 @@ extension Reader {
         return filled(template, node, place)
     }
 
-    /// The value of a scalar that is one whole `${name}`, lists and maps included; `nil` when the scalar is no such.
+    /// Returns the value of a scalar that is one whole `${name}`, lists and maps included; `nil` for any other scalar.
     func wholeValue(_ node: NodeID) -> Value? {
         guard tree.kind(node) == .scalar, hasDollar(node), let only = template(node)?.only else { return nil }
         return value(of: only, node)
@@ -119,13 +119,14 @@ extension Reader {
 
     // MARK: Names
 
-    /// What a reference stands for; `nil` when that is unknown, which is reported.
+    /// Returns the value of a reference; `nil` if it is unknown, which is reported.
     func value(of reference: Template.Reference, _ node: NodeID) -> Value? {
         let found: Value?
         do throws(NotText) {
             found = try lookUp(reference, node)
         } catch {
-            // A default is for what is not set. The value is not shown: it may be a secret.
+            // A default is for a variable that is not set, not for one that is no text. The value is not shown: it may
+            // be a secret.
             self.error(
                 "invalid-value", "the value of `${\(reference.name.text)}` is not UTF-8 text",
                 at: referenceSpan(node, reference.ordinal))
@@ -185,7 +186,7 @@ extension Reader {
             return names.secret(name, self, at: referenceSpan(node, reference.ordinal)).map { .text($0) }
         case .capture(let task, let name):
             let span = referenceSpan(node, reference.ordinal)
-            // Elsewhere it is refused.
+            // Outside of tasks the value is refused.
             if isInTask {
                 captureUses.append(
                     CaptureUse(
@@ -197,7 +198,7 @@ extension Reader {
 
     private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
         if let binding = bindings.first(where: { $0.name == name }) {
-            // Which of the values it is tells nothing of them.
+            // An index reveals nothing of the captured values.
             if case .captured(let item) = binding.value, isInTask, field != "index" {
                 captureUses.append(
                     CaptureUse(
@@ -230,7 +231,8 @@ extension Reader {
         error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
     }
 
-    /// Warns of a value that this machine does not have, where a check tolerates that. `words` are the job's own.
+    /// Warns that this machine lacks a value and returns a stand-in, if the load tolerates that; else returns `nil`.
+    /// `words` are the message that the job itself gives with `:?`.
     private func missingValue(_ reference: Template.Reference, _ node: NodeID, _ words: String = "") -> Value? {
         guard missingValues == .tolerated, !names.isBroken(reference.name) else { return nil }
         let (value, hint): (Value, String)
@@ -263,7 +265,7 @@ extension Reader {
             ? "no variables are defined" : "known: \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// What other tools call `name.field`.
+    /// Returns this program's spelling of `name.field` as other tools write it; `nil` for other names.
     private static func meant(_ name: String, _ field: String) -> String? {
         switch name.lowercased() {
         case "secrets": "secret.\(field)"
@@ -275,7 +277,7 @@ extension Reader {
 
     // MARK: What is written, whether or not it can be read
 
-    /// Every name that stands below a node.
+    /// Returns every name that a `${…}` below the node uses.
     func references(below node: NodeID) -> [Template.Name] {
         var found: [Template.Name] = []
         var rest = [node]
@@ -292,13 +294,13 @@ extension Reader {
         return found
     }
 
-    /// Every variable that the file names somewhere.
+    /// Returns every local name that the file uses in a `${…}`.
     func localNames() -> Set<String> {
         let names = tree.root.map { references(below: $0) } ?? []
         return Set(names.compactMap { if case .local(let name, _) = $0 { name } else { nil } })
     }
 
-    /// The tasks whose captured values are named there, and those that a `needs` of no right form names.
+    /// Returns the tasks whose captured values are used below the node, and the text of a `needs` that is a scalar.
     func namedTasks(below node: NodeID) -> [String] {
         var tasks = references(below: node).compactMap { if case .capture(let task, _) = $0 { task } else { nil } }
         guard tree.kind(node) == .mapping else { return tasks }
@@ -315,8 +317,8 @@ extension Reader {
 
     // MARK: Places
 
-    /// Where the reference stands in the file: its `${` is found by counting, which holds however the scalar is quoted
-    /// or folded.
+    /// Returns the position of a reference in the file. Its `${` is found by counting, which works however the scalar
+    /// is quoted or folded.
     func referenceSpan(_ node: NodeID, _ ordinal: Int) -> SourceSpan {
         let span = tree.span(node)
         var left = ordinal
@@ -332,7 +334,7 @@ extension Reader {
         return span
     }
 
-    /// `first` is the column of the first scalar.
+    /// Returns the position of the reference that begins at `start`; `first` is the column of the first scalar.
     private static func reference(
         in scalars: [Unicode.Scalar], from start: Int, _ line: Int32, _ first: Int
     ) -> SourceSpan {

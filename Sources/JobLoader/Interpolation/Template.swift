@@ -1,6 +1,6 @@
 import YAMLTree
 
-/// A text with `${…}` in it, taken apart once and filled in as often as `forEach` asks.
+/// A text with `${…}` in it, parsed once and filled in for each task that `forEach` makes.
 struct Template: Sendable {
     var segments: [Segment]
 
@@ -12,20 +12,20 @@ struct Template: Sendable {
     struct Reference: Sendable {
         var name: Name
         var fallback: Fallback?
-        /// `${raw:name}`: placed as it is, whatever it stands in.
+        /// Whether it is `${raw:name}`, whose value is placed without encoding.
         var isRaw = false
-        /// Which `${` of the scalar it is, from 0: how its place in the file is found again.
+        /// Number of its `${` in the scalar, from 0, to find its position in the file again.
         var ordinal: Int
     }
 
     enum Name: Sendable {
-        /// A variable or a name of `forEach`, with a field of it.
+        /// A variable or a name of `forEach`, perhaps with a field of its value.
         case local(String, field: String?)
         case environment(String)
         case secret(String)
         case capture(task: String, name: String)
 
-        /// As it was written.
+        /// The name as it was written.
         var text: String {
             switch self {
             case .local(let name, let field): field.map { "\(name).\($0)" } ?? name
@@ -37,18 +37,19 @@ struct Template: Sendable {
     }
 
     indirect enum Fallback: Sendable {
-        /// `:-`
+        /// `:-`: the value if the name has none.
         case standard(Template)
-        /// `:?`
+        /// `:?`: the message if the name has no value.
         case message(Template)
     }
 
-    /// The one reference that the whole text is, if it is: such a text keeps the value's type.
+    /// The reference, if the whole text is a single one; the text then keeps the value's type.
     var only: Reference? {
         if segments.count == 1, case .reference(let reference) = segments[0] { reference } else { nil }
     }
 
-    /// Whether an `@` is written after a segment with nothing before it that ends a URL's authority.
+    /// Returns whether an `@` follows a segment in the same authority of a URL, with nothing between that ends the
+    /// authority.
     func hasAt(after number: Int) -> Bool {
         for case .literal(let text) in segments[(number + 1)...] {
             if let mark = text.first(where: { "@/?#\\".contains($0) }) { return mark == "@" }
@@ -56,7 +57,7 @@ struct Template: Sendable {
         return false
     }
 
-    /// Every name in it, those in fallbacks too.
+    /// Every reference in the template, those in fallbacks included.
     var references: [Reference] {
         var found: [Reference] = []
         var rest = [self]
@@ -73,10 +74,10 @@ struct Template: Sendable {
     }
 }
 
-/// The templates of a file's scalars: a task that `forEach` repeats is taken apart once.
+/// The templates of a file's scalars, so that a task that `forEach` repeats is parsed once.
 struct TemplateCache {
     private var known: [NodeID: Template] = [:]
-    /// Only what is met again is worth keeping.
+    /// Whether templates are kept: only while scalars are read repeatedly.
     var isOn = false
 
     subscript(node: NodeID) -> Template? {

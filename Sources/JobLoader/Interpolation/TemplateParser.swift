@@ -1,4 +1,4 @@
-/// Takes a text apart at `${…}`. `$$` is a `$`; a `$` before anything else stays as it is.
+/// Splits a text at its `${…}`. `$$` is a `$`; a `$` before anything else stays as it is.
 struct TemplateParser {
     struct Problem: Error {
         let message: String
@@ -6,12 +6,12 @@ struct TemplateParser {
         let ordinal: Int
     }
 
-    /// A fallback in a fallback in a …: nobody needs more, and no file can exhaust the stack.
+    /// Largest nesting of fallbacks, so that no file can exhaust the stack.
     private static let maximumDepth = 16
 
     private let bytes: [UInt8]
     private var position = 0
-    /// How many `${` were passed, escaped ones too.
+    /// Number of `${` passed so far, escaped ones included.
     private var opened = 0
 
     static func parse(_ bytes: [UInt8]) throws(Problem) -> Template {
@@ -30,7 +30,7 @@ struct TemplateParser {
         Problem(message: message, hint: hint, ordinal: ordinal)
     }
 
-    /// Up to the end, or inside a reference up to its `}`.
+    /// Parses up to the end, or within a reference up to its `}`.
     private mutating func template(depth: Int) throws(Problem) -> Template {
         var segments: [Template.Segment] = []
         var literal: [UInt8] = []
@@ -99,7 +99,7 @@ struct TemplateParser {
         return name
     }
 
-    /// `${{ name }}`, as other tools have it, and blanks around a name.
+    /// Returns the name of `${{ name }}`, as other tools write it, or of a name with blanks around it; else `nil`.
     private static func meant(_ text: String) -> String? {
         let bare = text.drop { $0 == "{" || $0 == " " }.reversed().drop { $0 == " " }.reversed()
         return name(String(bare)).map { _ in
@@ -145,7 +145,7 @@ struct TemplateParser {
     }
 }
 
-/// What variables, secrets and the names of `forEach` may be called.
+/// The rule for names of variables, of secrets and of `forEach`.
 enum Names {
     static let pattern = "^[A-Za-z_][A-Za-z0-9_-]*$"
 

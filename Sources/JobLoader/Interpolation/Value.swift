@@ -1,23 +1,23 @@
 import TransferModel
 
-/// What a name stands for.
+/// The value of a name in a `${…}`.
 enum Value {
     case null
     case boolean(Bool)
-    /// As it was written: `3.10` stays `3.10`.
+    /// A number as it was written: `3.10` stays `3.10`.
     case number(String)
     case text(SecretText)
     case list([Value])
     case map([(key: String, value: Value)])
-    /// A line of a list of files or checksums: a text that has fields beside it.
+    /// A line of a list of files or checksums: a text with fields.
     case record(text: String, fields: [(key: String, value: String)])
-    /// Comes from a file that another task downloads.
+    /// Unknown until another task has downloaded the file with it.
     case unknown
     /// One value of a list that another task captures.
     case captured(CapturedItem)
     /// A variable of the environment that is not set, in a check that tolerates it.
     case missing
-    /// Stands for all values that an unknown one may have, where ids are told apart.
+    /// Stands for every possible value of an unknown one, in patterns of ids.
     case wild
 
     init(_ plain: PlainValue) {
@@ -31,7 +31,7 @@ enum Value {
         }
     }
 
-    /// As a scalar; `nil` for a list or map.
+    /// The value as a scalar; `nil` for a list or map.
     var scalar: ScalarValue? {
         switch self {
         case .null: .null
@@ -46,8 +46,8 @@ enum Value {
         }
     }
 
-    /// The same for the place where it stands: a missing value becomes a placeholder where any text will do, and what was
-    /// captured is put in its place when the task begins, under the rules for what comes from the network.
+    /// Returns the value as a scalar for a place: a missing value becomes a placeholder where any text will do, and a
+    /// captured value is inserted only when the task begins, under the rules for values from the network.
     func scalar(in place: Place) -> ScalarValue? {
         if case .captured(let item) = self, place != .value { return item.awaited }
         guard case .missing = self else { return scalar }
@@ -83,7 +83,7 @@ enum Value {
     }
 }
 
-/// One value of a list that a task captures, or one field of it. Which one it is, and what it is, is known when the list is.
+/// One value of a list that a task captures, or one field of it. Its content is unknown until the list is.
 struct CapturedItem {
     let task: String
     let list: String
@@ -95,7 +95,7 @@ struct CapturedItem {
     private var place: ListPlace { ListPlace(list: list, index: index, field: fieldName) }
     private var plain: PlainValue? { values.flatMap { place.plain(in: $0) } }
 
-    /// Where the job has to be known before the task begins.
+    /// The value where it must be known before the task begins; unknown while the list is.
     var scalar: ScalarValue? {
         guard let values else { return .unknown }
         switch plain {
@@ -109,7 +109,7 @@ struct CapturedItem {
         }
     }
 
-    /// Where it is put when the task begins. What cannot be put there then is refused at once.
+    /// The value where it is inserted when the task begins; `nil` if it is known already and is no scalar.
     var awaited: ScalarValue? {
         if values != nil, plain?.scalarText == nil { return nil }
         return .text(SecretText(pieces: [.capture(task: task, name: place.name, escaping: .none)]))
@@ -122,7 +122,7 @@ struct CapturedItem {
 
     func field(_ name: String) -> Value? {
         guard fieldName == nil else { return nil }
-        // The number of a value that is not known yet.
+        // The index of a value in a list that is not known yet.
         if values == nil, name == "index" { return .unknown }
         var item = self
         item.fieldName = name
@@ -130,10 +130,10 @@ struct CapturedItem {
     }
 }
 
-/// A name of `forEach` and what it stands for in the task being made.
+/// A name of `forEach` and its value in the task that is being made.
 struct Binding {
     let name: String
     var value: Value
-    /// From 1; 0 for the one task that stands for all while its list is not known yet.
+    /// Index in the list, from 1; 0 for the one task that stands for all while the list is not known.
     var index: Int
 }

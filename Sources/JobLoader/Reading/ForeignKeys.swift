@@ -1,14 +1,15 @@
 import Diagnostics
 
-/// Names people bring along from elsewhere.
+/// Names from other tools that people write in job files.
 enum ForeignKeys {
-    /// What somebody who wrote `name` most likely meant: a slip, another tool's name, or a key of another place.
+    /// Returns a hint about an unknown key: a likely misspelling, another tool's name, or the place that the key
+    /// belongs in; else `nil`.
     static func hint(_ name: String, known: [String]) -> String? {
         let meant = meant[name]
         if let meant, known.contains(meant) { return "did you mean `\(meant)`?" }
         if let slip = Spelling.closest(to: name, among: known, lettersOnly: true) { return "did you mean `\(slip)`?" }
         let places = places[name] ?? []
-        // What is a key in many places belongs to none of them.
+        // A key of many places belongs to none in particular.
         if (1...3).contains(places.count) { return "it belongs in \(listed(places))" }
         if let meant, let places = Self.places[meant], places.count <= 3 {
             return "it is called `\(meant)`, and belongs in \(listed(places))"
@@ -16,7 +17,8 @@ enum ForeignKeys {
         return Spelling.closest(to: name, among: known).map { "did you mean `\($0)`?" }
     }
 
-    /// The titles of the sections that have such a key. Of a task's keys the tasks alone: what `defaults` are is known.
+    /// Titles of the sections that have a key, by the key's name. `defaults` are left out, because they have a task's
+    /// keys anyway.
     private static let places: [String: [String]] = {
         var places: [String: [String]] = [:]
         for section in Catalog.sections where section.name != "defaults" {
@@ -40,7 +42,7 @@ enum ForeignKeys {
         "multipath": "multipath transfers are not offered",
     ]
 
-    /// What Apple's API, curl and others call it, and what it is called here.
+    /// This program's key for names of Apple's API, curl and others.
     static let meant = [
         "httpMaximumConnectionsPerHost": "maximumConnectionsPerHost",
         "timeoutIntervalForRequest": "timeoutForRequest",

@@ -2,7 +2,7 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Notes what the job may do while its values are read, so that a key of a kind that is known here cannot be forgotten.
+/// Notes what the job may do while its values are read, so that no key of a kind with access can be forgotten.
 extension Reader {
     func note(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, _ node: NodeID) {
         note(kind, what(), at: tree.span(node))
@@ -12,7 +12,7 @@ extension Reader {
         access?.add(kind, what(), line: span.line, owner: owner)
     }
 
-    /// `path` is absolute. Of files in the job's own folder nothing is said.
+    /// Notes a file; `path` is absolute. Files in the job's own folder are not noted.
     func noteFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
         guard access != nil else { return }
         let path = Paths.resolvingDots(path())
@@ -25,7 +25,7 @@ extension Reader {
         note(.command, words.map { Self.quoted($0.redacted) }.joined(separator: " "), node)
     }
 
-    /// As a shell would have to be told it.
+    /// Returns a word in the quotes that a shell needs.
     private static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty
@@ -44,13 +44,13 @@ extension Reader {
         noteHost(url.origin, node)
     }
 
-    /// Without the port that its scheme has anyway.
+    /// Notes a host, without the default port of its scheme.
     func noteHost(_ origin: Origin, _ node: NodeID) {
         let isUsual = [("http", 80), ("https", 443), ("ftp", 21)].contains { $0 == (origin.scheme, Int(origin.port)) }
         note(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
     }
 
-    /// A place whose host comes from another task's answer, or from a value that is missing here.
+    /// Notes a URL whose host comes from another task's response, or from a value that is missing on this machine.
     func noteUnknownHost(_ text: SecretText, _ node: NodeID) {
         guard access != nil, key.description != "mainDocument" else { return }
         var known = ""

@@ -3,7 +3,7 @@ import TextFormats
 import TransferModel
 import YAMLTree
 
-/// Values in languages of their own, checked when the job is read and not when they are first needed.
+/// Reads values in languages of their own, checked when the job is read and not when they are first used.
 extension Reader {
     func regex(_ node: NodeID) -> String? {
         guard let text = text(node, .regex) else { return nil }
@@ -16,7 +16,7 @@ extension Reader {
         }
     }
 
-    /// What answers' types are held against.
+    /// Reads a content type that responses are compared with.
     func mimeType(_ node: NodeID) -> String? {
         guard let text = text(node, .text) else { return nil }
         if MediaType.isPattern(text) { return text }

@@ -2,8 +2,8 @@ import TransferModel
 import YAMLTree
 
 extension Reader {
-    /// Reads `headers` over the lines that stand there: a name written here takes the place of all lines of that name,
-    /// and `null` takes them away.
+    /// Reads `headers` over the fields that `fields` holds: a name written here replaces all fields of that name, and
+    /// `null` removes them.
     func headers(_ node: NodeID, into fields: inout [HeaderField]) {
         var names: [String: String] = [:]
         for (name, key, value) in named(node, .map(.headerValue)) {
@@ -50,12 +50,12 @@ extension Reader {
 }
 
 extension Shape {
-    /// One line of a header: what it says in messages is that a list would do too.
+    /// Shape of a single header value, equal to `scalar`.
     static let headerValueScalar = Shape.scalar
 }
 
 extension SecretText {
-    /// Blanks around a header's value are no part of it.
+    /// The header's value without the blanks around it, which are no part of it.
     var trimmed: SecretText {
         guard let plain, let first = plain.utf8.first, let last = plain.utf8.last else { return self }
         let isBlank = first == 0x20 || first == 0x09 || last == 0x20 || last == 0x09
@@ -63,7 +63,7 @@ extension SecretText {
     }
 }
 
-/// RFC 9110's tokens and the headers that are nobody's to set.
+/// RFC 9110's tokens, and the headers that no job can set.
 enum Token {
     static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
@@ -78,7 +78,7 @@ enum Token {
         }
     }
 
-    /// Why a header is reserved; `nil` when it is not.
+    /// Returns why a header is reserved; `nil` if it is not.
     static func reserved(_ name: String) -> String? {
         switch name.lowercased() {
         case "host": "it comes from the URL"

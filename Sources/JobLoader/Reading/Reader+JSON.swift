@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// YAML values as JSON. A file is at most 64 levels deep, so this may call itself.
+/// Reads YAML values as JSON. Recursive: a file is at most 64 levels deep.
 extension Reader {
     func jsonTemplate(_ node: NodeID) -> JSONTemplate? {
         switch tree.kind(node) {
@@ -82,8 +82,8 @@ extension Reader {
 }
 
 enum NumberText {
-    /// The number as JSON writes it: as it stands where JSON allows that (`3.10` stays), else the same number in its
-    /// form (`0x1F`, `+1`, `.5`, `012`); `nil` for infinity and NaN.
+    /// Returns the number as JSON writes it: unchanged if JSON allows that (`3.10` stays), else the same number in
+    /// JSON's form (for `0x1F`, `+1`, `.5`, `012`); `nil` for infinity and NaN.
     static func json(_ text: String) -> String? {
         if isJSON(text) { return text }
         if let integer = ValueText.integer(text) { return String(integer) }

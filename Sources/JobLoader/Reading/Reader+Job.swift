@@ -2,7 +2,7 @@ import TextFormats
 import TransferModel
 import YAMLTree
 
-/// The values that stand at the top level and nowhere else.
+/// Reads values that stand at the top level of a job and nowhere else.
 extension Reader {
     func version(_ node: NodeID) {
         guard let text = text(node, .integer(1...1)) else { return }
@@ -20,7 +20,8 @@ extension Reader {
         if let path = outputPath(node) { plan.json = .path(path) }
     }
 
-    /// Reports go to the working folder, not to the job's: a job file may lie where nobody can write.
+    /// Reads a report's path. It is relative to the working folder and not to the job's, whose folder may not be
+    /// writable.
     func outputPath(_ node: NodeID) -> String? {
         guard let text = text(node, .path, place: .path) else { return nil }
         guard !text.isEmpty, !text.utf8.contains(0), text != "-", !text.hasSuffix("/") else {
@@ -41,7 +42,7 @@ extension Reader {
         return nil
     }
 
-    /// For what would be a date with a little more; a date that is in no calendar needs no hint.
+    /// Returns a hint for text that lacks only a part of a date; else `nil`, as for a date that no calendar has.
     private func dateHint(_ text: String) -> String? {
         if RFC3339.parse(text + "Z") != nil { return "a date needs an offset, such as `Z` or `+01:00`: `\(text)Z`" }
         if RFC3339.parse(text + "T00:00:00Z") != nil { return "a date needs a time, too: `\(text)T00:00:00Z`" }
@@ -86,7 +87,7 @@ extension Reader {
             }
             var draft = Sections.GroupDraft()
             Sections.group.decode(value, into: &draft, self)
-            // What is wrong with it was told; it is there.
+            // A fault of `to` was reported already; the group still exists.
             let to = draft.to ?? SecretText(Paths.absolute(name, in: baseDirectory))
             var group = GroupSpecification(name: name, to: to)
             group.extraneous = draft.extraneous

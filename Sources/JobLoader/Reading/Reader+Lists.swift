@@ -47,7 +47,7 @@ extension Reader {
         return tree.children(node).compactMap { hostPattern($0) }
     }
 
-    /// A program and its arguments; no shell reads them.
+    /// Reads a command: a program and its arguments; no shell is involved.
     func command(_ node: NodeID) -> [SecretText]? {
         guard expectList(node, .words) else { return nil }
         let words = tree.children(node).compactMap { child in
@@ -83,7 +83,7 @@ extension Reader {
         return texts.count == tree.count(node) ? texts : nil
     }
 
-    /// Every map of a list, read by a section.
+    /// Reads every map of a list with a section.
     func maps<Target>(_ node: NodeID, _ section: Section<Target>, _ blank: @autoclosure () -> Target) -> [Target]? {
         guard expectList(node, .list(.object(section.name))) else { return nil }
         return tree.children(node).map { element in
@@ -93,7 +93,7 @@ extension Reader {
         }
     }
 
-    /// The entries of a map whose keys are names the writer chose. The keys are not interpolated.
+    /// Returns the entries of a map whose keys are names that the job's author chose. The keys are not interpolated.
     func named(_ node: NodeID, _ shape: Shape = .map(.scalar)) -> [(name: String, key: NodeID, value: NodeID)] {
         guard tree.kind(node) == .mapping else {
             wrongType(node, shape)

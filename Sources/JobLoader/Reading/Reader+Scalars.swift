@@ -2,19 +2,19 @@ import Glibc
 import TransferModel
 import YAMLTree
 
-/// A scalar after interpolation.
+/// The value of a scalar after interpolation.
 enum ScalarValue {
     case null
     case boolean(Bool)
-    /// As it was written.
+    /// A number as it was written.
     case number(String)
     case text(SecretText)
-    /// Known only when another task has ended: nothing can be said about it yet.
+    /// A value that is unknown until another task has ended; it cannot be checked yet.
     case unknown
 }
 
 extension Reader {
-    /// Whether interpolation has anything to do, found before any other work is done.
+    /// Returns whether the scalar contains a `$`, before any other work is done for interpolation.
     func hasDollar(_ node: NodeID) -> Bool {
         tree.withUTF8(node) { text in
             guard let start = text.baseAddress else { return false }
@@ -22,7 +22,7 @@ extension Reader {
         }
     }
 
-    /// `nil` when it is no scalar or a name in it is unknown, which is reported.
+    /// Returns the node's value; `nil` if it is no scalar or uses an unknown name, which is reported.
     func scalar(_ node: NodeID, _ shape: Shape, place: Place = .value) -> ScalarValue? {
         guard tree.kind(node) == .scalar else {
             wrongType(node, shape)
@@ -37,7 +37,7 @@ extension Reader {
         }
     }
 
-    /// The text of a value of any kind but null, boolean, list and map.
+    /// Returns the text of a value other than null, boolean, list and map.
     func text(_ node: NodeID, _ shape: Shape = .text, place: Place = .value) -> String? {
         switch scalar(node, shape, place: place) {
         case .text(let text): return plain(text, node)
@@ -50,7 +50,8 @@ extension Reader {
         }
     }
 
-    /// A secret or a captured value cannot stand where its text decides what the job is.
+    /// Returns the text if it is known and no secret, else reports it: where a text decides what the job is, neither a
+    /// secret nor a captured value can stand.
     func plain(_ text: SecretText, _ node: NodeID) -> String? {
         if let plain = text.plain { return plain }
         if text.isSecret {
@@ -76,7 +77,7 @@ extension Reader {
         }
     }
 
-    /// What a name stands for, and not the name, is what does not fit.
+    /// Reports that the value of a `${…}`, rather than the text in the file, is no boolean.
     private func noBoolean(_ text: String, _ node: NodeID) -> Bool? {
         error("wrong-type", "`\(key)` must be \(Shape.boolean.words), not `\(Self.short(text))`", node)
         return nil
@@ -115,7 +116,7 @@ extension Reader {
         return value
     }
 
-    /// A number, or text that interpolation made of one; quoted digits are text.
+    /// Reads a number, or text that interpolation made of one; quoted digits are text.
     private func numberText(_ node: NodeID, _ shape: Shape) -> String? {
         switch scalar(node, shape) {
         case .number(let number): return number
@@ -158,7 +159,7 @@ extension Reader {
         return size
     }
 
-    /// Whether it is only the number that cannot be: that is told.
+    /// Returns whether only the number in the text is too large, which is reported then.
     private func isTooMuch<Value>(_ node: NodeID, _ text: String, most: String, _ read: (String) -> Value?) -> Bool {
         guard read(ValueText.withOnes(text)) != nil else { return false }
         error("out-of-range", "`\(key)` is too large: `\(Self.short(text))`", hint: "at most `\(most)`", node)
@@ -188,7 +189,7 @@ extension Reader {
     func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
         -> Value?
     where Value.RawValue == String {
-        // What may stand there is put together for who meets something else.
+        // The known words are only collected if the text is none of them.
         if tree.kind(node) == .scalar, !hasDollar(node), case .string = tree.resolve(node),
             let value = Value(rawValue: tree.text(node))
         {

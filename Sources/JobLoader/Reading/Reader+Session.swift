@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// The values that sessions have and nothing else.
+/// Reads values that sessions have and nothing else.
 extension Reader {
     func isWord(_ node: NodeID, _ word: StaticString) -> Bool {
         tree.kind(node) == .scalar && tree.text(node, is: word)
@@ -50,7 +50,7 @@ extension Reader {
         return floor.rate > 0 && floor.over > .zero ? floor : nil
     }
 
-    /// One rate, or a list of rates with their hours.
+    /// Reads one rate, or a list of rates with their hours.
     func bandwidth(_ node: NodeID) -> Bandwidth? {
         guard tree.kind(node) == .sequence else { return rate(node).map { .steady($0) } }
         if tree.count(node) == 0 {
@@ -161,7 +161,8 @@ extension Reader {
         return proxy
     }
 
-    /// What the environment says of proxies; what it says wrong is told without its value, which may hold a password.
+    /// Returns the environment's proxies. A faulty variable is reported without its value, which may contain a
+    /// password.
     func proxyEnvironment() -> ProxyEnvironment {
         var found = ProxyEnvironment()
         found.http = proxy(from: ProxyEnvironment.httpNames)
@@ -212,7 +213,7 @@ extension Reader {
         }
     }
 
-    /// `10.0.0.0/8`, `fd00::/8`.
+    /// Returns whether the text is a range of addresses such as `10.0.0.0/8` or `fd00::/8`.
     private func isRange(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let bits = Int(parts[1]), bits >= 0 else { return false }

@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// The values that tasks have and nothing else.
+/// Reads values that tasks have and nothing else.
 extension Reader {
     func taskID(_ node: NodeID) -> String? {
         if tree.kind(node) == .scalar, !hasDollar(node), !isNull(node) {
@@ -16,13 +16,13 @@ extension Reader {
         return nil
     }
 
-    /// Whether a stand-in for tasks that are not known yet is being read.
+    /// Whether the values are read for a stand-in of tasks that are not known yet.
     private var isWild: Bool {
         if case .wild? = unreadName { return true }
         return bindings.contains { if case .wild = $0.value { true } else { false } }
     }
 
-    /// `true` and its like without quotes; what it cannot be is seen by its length.
+    /// Returns whether the node is an unquoted boolean; checks the length first, which is cheap.
     private func isBoolean(_ node: NodeID, _ text: String) -> Bool {
         guard (4...5).contains(text.utf8.count), tree.isPlain(node) else { return false }
         if case .boolean = tree.resolve(node) { return true }
@@ -39,7 +39,7 @@ extension Reader {
         guard case .text(let text) = scalar(node, .path, place: .path), text.awaitsCapture, !text.isSecret else {
             return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
         }
-        // One that begins with a captured value was refused when that was filled in.
+        // Interpolation has already refused a destination that begins with a captured value.
         guard case .capture? = text.pieces.first else { return head.awaitedTo = text }
     }
 
@@ -228,7 +228,7 @@ extension Reader {
             }
         }
         checksumTasks.append(ChecksumTask(text: from.text, node: from.node))
-        // Which task that is shows when all are read: until then it is the number of its name.
+        // The task is resolved once all are read; until then the index is that of its name in `checksumTasks`.
         let name = TaskIndex(raw: UInt32(checksumTasks.count - 1))
         return .task(name, algorithm: draft.algorithm, entry: draft.entry)
     }
@@ -261,7 +261,7 @@ extension Reader {
         return Checksum(algorithm: algorithm, bytes: bytes)
     }
 
-    /// Whether anything in the node is interpolated; a list of what is still to look at, not a stack of calls.
+    /// Returns whether any scalar in the node contains a `$`. Keeps a list of open nodes instead of recursing.
     func hasDollarBelow(_ node: NodeID) -> Bool {
         var rest = [node]
         while let next = rest.popLast() {
@@ -275,13 +275,13 @@ extension Reader {
     }
 }
 
-/// `checksum: { from: … }` naming a task.
+/// A task that `checksum: { from: … }` names.
 struct ChecksumTask: Hashable {
     let text: String
     let node: NodeID
 }
 
-/// What tasks need, as written: tasks made by one `forEach` share a list that is the same for all.
+/// The `needs` of tasks as written; tasks made by one `forEach` share a list that is the same for all.
 struct NeedLists {
     struct Entry {
         let text: String

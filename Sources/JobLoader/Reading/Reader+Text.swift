@@ -2,20 +2,20 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Where an interpolated text stands: that decides what a value may bring with it.
+/// The place of an interpolated text, which decides the characters that a value may contain.
 enum Place {
     case value
     case header
     case url
     case path
-    /// A word of a command: no shell reads it, a NUL would end it.
+    /// A word of a command: no shell reads it, but a NUL would end it.
     case word
     /// A part of a JSON or form body.
     case body
 }
 
 extension Reader {
-    /// `captures`: the key also takes what another task captures, which is known only when that task has ended.
+    /// Reads a text. `captures`: the key also allows captured values, which are known only when another task has ended.
     func secretText(
         _ node: NodeID, _ shape: Shape = .text, place: Place = .value, captures: Bool = false
     ) -> SecretText? {
@@ -33,7 +33,7 @@ extension Reader {
         }
     }
 
-    /// Where a text decides what the job is, it must be known before the run.
+    /// Reports a captured value where the text decides what the job is and must be known before the run; returns `nil`.
     func refuseCapture<Text>(_ node: NodeID) -> Text? {
         forgetCaptures(in: node)
         error(
@@ -44,7 +44,8 @@ extension Reader {
         return nil
     }
 
-    /// Where a captured value cannot stand at all, it does not matter whether there is one of that name.
+    /// Forgets the uses of captured values in a node that cannot hold any: whether such a value exists does not matter
+    /// then.
     func forgetCaptures(in node: NodeID) {
         let span = tree.span(node)
         captureUses.removeAll { use in
@@ -76,7 +77,7 @@ extension Reader {
 
     // MARK: Paths
 
-    /// An absolute path made of one that is relative to the job's folder.
+    /// Reads a path and makes it absolute; a relative one begins at the job's folder.
     func path(_ node: NodeID) -> String? {
         guard let text = text(node, .path, place: .path), let path = absolute(text, node) else { return nil }
         noteFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
@@ -116,7 +117,7 @@ extension Reader {
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
         do {
             let url = try urls.parse(text.plain ?? text.revealed)
-            // Which host that is will only be known with the value.
+            // The host is unknown until the value is.
             if missingValues == .tolerated, MissingValue.stands(in: url.host) {
                 noteUnknownHost("", node)
                 return nil
@@ -141,7 +142,7 @@ extension Reader {
         }
     }
 
-    /// The place in the URL itself where that can be told.
+    /// Returns the position of a fault within the URL, where that can be determined.
     private func urlSpan(_ node: NodeID, _ offset: Int) -> SourceSpan {
         let span = tree.span(node)
         let text = tree.text(node)
@@ -155,8 +156,8 @@ extension Reader {
 }
 
 enum Paths {
-    /// `folder` has no `/` at its end unless it is the root. Empty and `.` segments go, `..` and a last `/` stay: a
-    /// link in the path may lead elsewhere than its text says.
+    /// Returns the path made absolute in `folder`, which has no `/` at its end unless it is the root. Empty and `.`
+    /// segments are removed; `..` and a last `/` stay: a link in the path may lead elsewhere than its text says.
     static func absolute(_ path: String, in folder: String) -> String {
         let joined = path.utf8.first == UInt8(ascii: "/") ? path : (folder == "/" ? "/" : folder + "/") + path
         return isTidy(joined) ? joined : tidied(joined)
@@ -184,17 +185,17 @@ enum Paths {
         return "/" + kept.joined(separator: "/") + (isFolder ? "/" : "")
     }
 
-    /// With `..` taken away too: what two paths are compared by.
+    /// Returns the path without `..`, the form in which two paths are compared.
     static func resolvingDots(_ path: String) -> String {
         hasTwoDots(path) ? PathText.withoutDots(path) : path
     }
 
-    /// The same of what comes after `folder`, as far as it stays below that.
+    /// Returns the path with the `..` after `folder` resolved, as far as they stay below it.
     static func resolvingDots(_ path: String, below folder: String) -> String {
         let start = folder == "/" ? "/" : folder + "/"
         guard path.utf8.starts(with: start.utf8), hasTwoDots(path) else { return path }
         var kept: [String] = []
-        // By bytes: a slash that a combining mark follows is still one.
+        // Compared by bytes: a slash with a combining mark after it is still a separator.
         let slash = UInt8(ascii: "/")
         for segment in path.utf8.dropFirst(start.utf8.count).split(separator: slash) {
             let isUp = segment.elementsEqual("..".utf8)
@@ -203,7 +204,7 @@ enum Paths {
         return start + kept.joined(separator: "/") + (path.utf8.last == slash && !kept.isEmpty ? "/" : "")
     }
 
-    /// Whether `..` stands anywhere in it: cheap, and nearly always the whole answer.
+    /// Returns whether `..` occurs anywhere in the path: a cheap test that usually settles the question.
     static func hasTwoDots(_ path: String) -> Bool {
         var path = path
         return path.withUTF8 { bytes in
@@ -216,7 +217,7 @@ enum Paths {
         }
     }
 
-    /// Everything before the last `/`; `/` for a name in the root.
+    /// Returns the path before the last `/`; `/` for a name in the root.
     static func folder(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return slash == path.startIndex ? "/" : String(path[..<slash])

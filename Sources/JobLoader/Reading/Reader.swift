@@ -2,51 +2,51 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Reads values out of a tree in one scope of names and collects what is wrong with them.
+/// Reads values from a tree in one scope of names and collects the problems.
 ///
 /// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing.
 final class Reader {
     let tree: YAMLTree
     let source: SourceText
     let resources: Resources
-    /// Absolute, without a `/` at its end unless it is the root: where relative paths start.
+    /// The folder in which relative paths start: absolute, without a `/` at its end unless it is the root.
     let baseDirectory: String
     var problems = Problems()
     let names: NameStore
     var missingValues = MissingValues.refused
-    /// What the job may do; `nil` where nobody asks.
+    /// What the job may do; `nil` if the load does not collect that.
     var access: JobAccess?
-    /// Whose values are being read, for `access`.
+    /// The part of the job whose values are being read, for `access`.
     var owner = "the job"
-    /// What `forEach` binds just now.
+    /// The names of `forEach` and their present values.
     var bindings: [Binding] = []
-    /// What a name stands for that nothing else binds, while a `forEach` is wrong in a way that hides its names.
+    /// The value of names that nothing else binds, while a faulty `forEach` hides its names; else `nil`.
     var unreadName: Value?
-    /// Captured values met since the task loader last looked.
+    /// Uses of captured values found since the task loader last read the list.
     var captureUses: [CaptureUse] = []
-    /// What is being read belongs to a task: only there can values be that other tasks capture.
+    /// Whether a task is being read: only there can values of other tasks be used.
     var isInTask = false
-    /// What is being read stands in `defaults`.
+    /// Whether `defaults` are being read.
     var isInDefaults = false
-    /// Names in a map of `defaults` that the task writes itself: nothing is left of what stands there.
+    /// Names in a map of `defaults` that the task writes itself, so that their default is not used.
     var replacedNames: Set<String> = []
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
-    /// Of long texts that were made of variables.
+    /// Bytes of long texts made by interpolation so far.
     var filledBytes = 0
     var urls = URLReader()
     var needLists = NeedLists()
-    /// Tasks named by `checksum`. Options that tasks share name theirs once, whoever reads them.
+    /// Tasks named by `checksum`. Options that tasks share name theirs once for all of them.
     var checksumTasks: [ChecksumTask] = []
-    /// Files and tasks that the `forEach` just read names.
+    /// Files that the `forEach` just read names; `forEachTasks` holds the tasks.
     var fileReads: [FileRead] = []
-    /// All files that `forEach` went over, each once.
+    /// All files that `forEach` has read, each once.
     var lists: [String] = []
     var forEachTasks: [ChecksumTask] = []
     /// Captured lists that the `forEach` just read names.
     var capturedLists: [CapturedList] = []
-    /// What templates became, while a job is read once more; `nil` when it is read for the first time.
+    /// The values of the templates, while a job is read again; `nil` when it is read for the first time.
     var templateValues: TemplateValues?
 
     init(tree: YAMLTree, source: SourceText, resources: Resources, baseDirectory: String, names: NameStore) {
@@ -57,15 +57,15 @@ final class Reader {
         self.names = names
     }
 
-    /// `${tasks.ID.NAME}` somewhere in a task.
+    /// A use of `${tasks.ID.NAME}` in a task.
     struct CaptureUse {
         let task: String
         let name: String
         let span: SourceSpan
         let isInPath: Bool
-        /// It stands in `defaults`, and counts for the tasks in which something is left of it.
+        /// Whether it stands in `defaults` and counts only for tasks that use the default.
         let isDefault: Bool
-        /// A value of the list `name`, which `forEach` goes over.
+        /// Whether it is a value of the list `name`, which `forEach` reads.
         var isOfList = false
     }
 
@@ -87,7 +87,7 @@ final class Reader {
         problems.isNotBuilt("`\(name)`", at: tree.span(key), in: source)
     }
 
-    /// A map or list reaches over many lines; what is said of it as a whole points at its first character.
+    /// Returns the position for a problem of a node as a whole: for a map or list of several lines its first character.
     func beginning(_ node: NodeID) -> SourceSpan {
         let span = tree.span(node)
         guard tree.kind(node) != .scalar, span.line != span.endLine else { return span }
@@ -116,7 +116,7 @@ final class Reader {
         return "YAML 1.2 knows `true` and `false` only, `\(tree.text(node))` is text: write `\(isTrue)`"
     }
 
-    /// Quotes make text of anything; text is asked for where they are missing, and not where they are.
+    /// Returns a hint about quotes: to add them where text is needed, or to remove them where it is not.
     private func quoteHint(_ node: NodeID, _ shape: Shape) -> String? {
         let text = tree.text(node)
         switch shape {
@@ -142,7 +142,7 @@ final class Reader {
         }
     }
 
-    /// Messages quote values, but not whole pages.
+    /// Returns the text, shortened for a message.
     static func short(_ text: String) -> String {
         text.unicodeScalars.count <= 60
             ? text : String(String.UnicodeScalarView(text.unicodeScalars.prefix(57))) + "..."
@@ -169,7 +169,7 @@ final class Reader {
         return tree.resolve(node) == .null
     }
 
-    /// `false`, and said so, when the node is no map.
+    /// Returns whether the node is a map, and reports it if not.
     func expectMap(_ node: NodeID, _ what: String) -> Bool {
         if tree.kind(node) == .mapping { return true }
         error("wrong-type", "\(what) must be a map, not \(describe(node))", at: beginning(node))
@@ -182,7 +182,7 @@ final class Reader {
         return false
     }
 
-    /// The elements of a list that may be written as its only element.
+    /// Returns the elements of a list; a single value counts as a list of one.
     func oneOrMore(_ node: NodeID) -> [NodeID] {
         tree.kind(node) == .sequence ? Array(tree.children(node)) : [node]
     }

@@ -1,8 +1,10 @@
 import TransferModel
 
-/// How values are written: durations, sizes, rates, times. Pure functions over bytes; `nil` is "not of this form".
+/// Parsers for durations, sizes, rates and times as the job file writes them. Pure functions over bytes; `nil` means
+/// that the text has another form.
 package enum ValueText {
-    /// `500ms`, `30s`, `1h30m`, or a bare number of seconds. Larger units stand before smaller ones, each once.
+    /// Returns a duration: `500ms`, `30s`, `1h30m`, or a bare number of seconds. Larger units stand before smaller
+    /// ones, each once.
     static func duration(_ text: String) -> TimeSpan? {
         var scanner = Scanner(text)
         var total: Int64 = 0
@@ -20,19 +22,20 @@ package enum ValueText {
         return TimeSpan(nanoseconds: total)
     }
 
-    /// `16KiB` (×1024), `10kB` (×1000), or a bare number of bytes.
+    /// Returns a size in bytes: `16KiB` (×1024), `10kB` (×1000), or a bare number of bytes.
     package static func size(_ text: String) -> Int64? {
         var scanner = Scanner(text)
         guard let number = scanner.decimal(), let unit = scanner.sizeUnit(), scanner.isAtEnd else { return nil }
         return unit == 1 && number.hasFraction ? nil : number.times(unit)
     }
 
-    /// A size with `/s`.
+    /// Returns a rate in bytes per second: a size with `/s`.
     package static func rate(_ text: String) -> Int64? {
         text.hasSuffix("/s") ? size(String(text.dropLast(2))) : nil
     }
 
-    /// What `500KB`, `5 mb` or `10M` may mean, with the `/s` of a rate: units have one spelling each.
+    /// Returns a hint about a misspelled unit such as in `500KB`, `5 mb` or `10M`, with the `/s` of a rate; each unit
+    /// has one spelling.
     package static func unitHint(_ text: String, isRate: Bool) -> String? {
         var rest = text[...]
         for end in ["/sec", "/s", "ps"] where rest.lowercased().hasSuffix(end) {
@@ -50,7 +53,7 @@ package enum ValueText {
         return "did you mean `\(digits)\(decimal)B\(end)` (decimal) or `\(digits)\(binary)iB\(end)` (binary)?"
     }
 
-    /// The same with a 1 for each whole number: what can be read then is only too large.
+    /// Returns the text with each whole number replaced by 1: if the result can be read, the number was only too large.
     static func withOnes(_ text: String) -> String {
         var ones: [UInt8] = []
         var isFraction = false
@@ -63,7 +66,7 @@ package enum ValueText {
         return String(decoding: ones, as: UTF8.self)
     }
 
-    /// `01:00` as minutes after midnight.
+    /// Returns a time of day such as `01:00` as minutes after midnight.
     static func timeOfDay(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
@@ -73,7 +76,7 @@ package enum ValueText {
         return hour < 24 && minute < 60 ? hour * 60 + minute : nil
     }
 
-    /// Octal digits, with or without `0o`.
+    /// Returns a file mode from octal digits, with or without `0o`.
     static func fileMode(_ text: String) -> UInt16? {
         let digits = text.hasPrefix("0o") ? text.dropFirst(2) : text[...]
         guard !digits.isEmpty, digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
@@ -82,7 +85,7 @@ package enum ValueText {
         return mode
     }
 
-    /// A whole number as YAML writes it: decimal, `0x` or `0o`.
+    /// Returns a whole number as YAML writes it: decimal, `0x` or `0o`.
     static func integer(_ text: String) -> Int64? {
         if text.hasPrefix("0x") { return Int64(text.dropFirst(2), radix: 16) }
         if text.hasPrefix("0o") { return Int64(text.dropFirst(2), radix: 8) }
@@ -95,7 +98,7 @@ package enum ValueText {
     }
 }
 
-/// Walks over the bytes of one value.
+/// Reads the parts of one value from its bytes.
 private struct Scanner {
     private let bytes: [UInt8]
     private var position = 0
@@ -105,7 +108,7 @@ private struct Scanner {
     var isAtEnd: Bool { position == bytes.count }
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Digits, and perhaps a dot and more digits.
+    /// Takes digits, and perhaps a dot and more digits.
     mutating func decimal() -> Decimal? {
         guard let whole = digits(), whole.count <= 18 else { return nil }
         var fraction: ArraySlice<UInt8> = []
@@ -123,7 +126,7 @@ private struct Scanner {
         return start == position ? nil : bytes[start..<position]
     }
 
-    /// In nanoseconds.
+    /// Takes a unit of time and returns its length in nanoseconds.
     mutating func durationUnit() -> Int64? {
         switch word() {
         case "ms": 1_000_000

@@ -54,6 +54,7 @@ package final class StoreAhead: Sendable {
         thread.wake.signal()
     }
 
-    /// Closes an unused store without waiting for it. After `goOn` it has no effect on the work.
+    /// Closes an unused store without waiting for it. Has no effect once the `MemoryKeeper` that took it over has
+    /// finished.
     package func abandon() { thread.leave() }
 }

@@ -42,7 +42,7 @@ package struct OutsideNeeds: Sendable {
     /// Whether no task of this part needs one of another part.
     package var isEmpty: Bool { ids.isEmpty }
 
-    /// Whom each of the others keeps waiting, once for each time it is named.
+    /// The tasks that wait for each outside task, once for each time they name it.
     var waiting: [String: [TaskIndex]] {
         var waiting: [String: [TaskIndex]] = [:]
         for (task, needed) in ids { for id in needed { waiting[id, default: []].append(task) } }

@@ -3,28 +3,30 @@ package import SystemIO
 import TransferEngine
 package import TransferModel
 
-/// The river: numbers and dates every event, takes secrets out, and hands them over in batches to whoever folds them.
+/// Numbers and dates every event, redacts secrets, and hands the events over to the consumers in batches.
 ///
-/// The loop only appends to an array; consumers run on a thread of their own, so that rendering a report never delays
-/// a transfer. `append` is the only door out of a run.
+/// The loop only appends to an array; consumers run on a thread of their own, so that rendering a report never delays a
+/// transfer. Every event of a run passes `append`.
 package final class EventLog: EventSink {
     private var turn: [Event] = []
-    /// Of the last event.
+    /// Number of the last event.
     private(set) var sequence: UInt64
-    /// `nil` where there is nothing to take out, as in most jobs.
+    /// `nil` where no secrets are to be redacted, as in most jobs.
     private var redactor: Redactor?
     private let thread: EventThread
+    /// Time of the events that are appended next; set by the loop once a turn.
     package var wall: WallTime
     private let patience: TimeSpan
-    /// When what lies here is to be handed over at the latest.
+    /// Latest time at which the appended events are handed over.
     package private(set) var due = Instant.distantFuture
-    /// So many are handed over however short they lie here: fewer towards the end, which has to wait for the consumers.
+    /// Number of events that are handed over without waiting; smaller towards the end, which has to wait for the
+    /// consumers.
     private static let many = 512
     private static let manyAtEnd = 32
 
-    /// `patience`: how long an event may lie here until there are many, for waking the consumers' thread costs as much as
-    /// several events. None where somebody follows the run by them. `after`: the last event of the process that carried
-    /// the run before.
+    /// `patience`: how long an event may wait for others, because waking the consumers' thread costs as much as several
+    /// events. Zero where a person or a program follows the run. `after`: number of the last event of the process that
+    /// ran the job before.
     package init(
         consumers: [any EventConsumer], redactor: Redactor?, now: Now, patience: TimeSpan = .zero,
         after sequence: UInt64 = 0
@@ -36,15 +38,20 @@ package final class EventLog: EventSink {
         thread = try EventThread(consumers)
     }
 
+    /// Appends an event of a task, redacted.
     package func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex) {
         add(kind, task: task, session: session)
     }
 
+    /// Adds secrets that are redacted from all later events.
     package func learn(_ secrets: [KnownSecret]) { redactor = (redactor ?? .none).adding(secrets) }
 
+    /// The redactor of the events; empty where there are no secrets.
     package var hiding: Redactor { redactor ?? .none }
 
+    /// Appends an event of a session.
     package func append(_ kind: Event.Kind, session: SessionIndex) { add(kind, task: nil, session: session) }
+    /// Appends an event of the run as a whole.
     package func append(_ kind: Event.Kind) { add(kind, task: nil, session: nil) }
 
     private func add(_ kind: Event.Kind, task: TaskIndex?, session: SessionIndex?) {
@@ -53,14 +60,14 @@ package final class EventLog: EventSink {
         turn.append(redactor.map { event.redacted(by: $0) } ?? event)
     }
 
-    /// After a turn of the loop.
+    /// Hands events over after a turn of the loop, if they are many or have waited long enough.
     package func handOver(at now: Instant, nearsEnd: Bool = false) {
         guard !turn.isEmpty else { return }
         due = min(due, now + patience)
         if due <= now || turn.count >= (nearsEnd ? Self.manyAtEnd : Self.many) { handOver() }
     }
 
-    /// Hands over whatever was appended.
+    /// Hands over all appended events.
     package func handOver() {
         due = .distantFuture
         guard !turn.isEmpty else { return }
@@ -69,13 +76,13 @@ package final class EventLog: EventSink {
         turn.reserveCapacity(128)
     }
 
-    /// After the last event: the consumers go on to their end, and nobody waits for them yet.
+    /// Lets the consumers finish after the last event, without waiting for them.
     package func beginToFinish() {
         handOver()
         thread.beginToFinish()
     }
 
-    /// After the last event: waits for the consumers and gives back the first error any of them met.
+    /// Waits for the consumers after the last event and returns the first error that any of them threw.
     package func finish() -> (any Error)? {
         handOver()
         return thread.finish()
@@ -128,7 +135,7 @@ private final class EventThread: Sendable {
         }
     }
 
-    /// Until something was posted, or a consumer has something to say though nothing happened.
+    /// Waits until events are posted or a consumer's `tick` is due.
     private func wait(_ consumers: [any EventConsumer]) {
         guard let due = consumers.compactMap(\.nextTick).min() else { return thread.wake.wait() }
         let now = Clocks.wall()
@@ -142,7 +149,7 @@ private final class EventThread: Sendable {
         }
     }
 
-    /// One consumer's error never keeps the others from the events.
+    /// Passes the batch to each consumer: one consumer's error does not keep the others from the events.
     private func consume(_ batch: [Event], _ consumers: [any EventConsumer]) {
         for consumer in consumers {
             do {

@@ -2,9 +2,11 @@ import Scheduling
 import TransferEngine
 package import TransferModel
 
-// Asked from outside while the run goes on.
+// Requests from outside while the run goes on.
 
 extension JobRun {
+    /// Carries out a request. A refusal and a status are replied at once; a change is replied once its events are in
+    /// the log.
     func take(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job, in: request.identifier)
         if let pattern = chosen.unmatched {
@@ -19,14 +21,14 @@ extension JobRun {
         owed.append((request, changed.map { job.tasks[Int($0.raw)].id }))
     }
 
-    /// Whoever asked hears of it when the events that tell it are in the log.
+    /// Replies to the requests whose events are in the log now.
     func answerRequests() {
         guard !owed.isEmpty else { return }
         for (request, ids) in owed { request.reply(.changed(ids), log.sequence) }
         owed = []
     }
 
-    /// Of one that is left nothing more is told: what was done for them since the last turn is not in the log.
+    /// Refuses the open requests of a run that is being left: the events of their changes will not be in the log.
     func refuseRequests() {
         let reason = "the process that carries it is about to end; ask again"
         for (request, _) in owed { request.reply(.refused(reason), 0) }
@@ -41,13 +43,15 @@ extension JobRun {
     }
 }
 
-/// The tasks that some patterns stand for.
+/// The tasks that match some patterns.
 package struct TaskChoice {
+    /// The matching tasks, in the job's order.
     package private(set) var tasks: [TaskIndex] = []
-    /// The first that no task matches.
+    /// The first pattern that matches no task; `nil` if each matches one.
     package private(set) var unmatched: TaskPattern?
 
-    /// `identifier` is that of a background session to whose tasks the choice is bound.
+    /// Chooses tasks of `job`; all of them without patterns. `identifier` limits the choice to a background session's
+    /// tasks.
     package init(_ patterns: [TaskPattern], of job: Job, in identifier: String? = nil) {
         var isMet = [Bool](repeating: false, count: patterns.count)
         for (number, task) in job.tasks.enumerated() {

@@ -3,11 +3,11 @@ import TransferEngine
 import TransferModel
 
 extension JobRun {
-    /// The event of an attempt's end, from what the engine kept of it; `nil` when none had begun.
+    /// Appends the event of an attempt's end, from the engine's result; `nil` when no attempt had begun.
     ///
     /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
     ///
-    /// `held` was waiting within it, and `staged` waiting after it. `error` is told in place of its own.
+    /// `held` was waiting within it, and `staged` waiting after it. `error` replaces its own error in the event.
     func endAttempt(
         _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, error: TransferError? = nil, held: TimeSpan,
         staged: TimeSpan = .zero, _ now: Now
@@ -18,7 +18,7 @@ extension JobRun {
         }
         let waited = held + staged + result.flushWait + result.bandwidthWait + result.credentialWait
         let duration = now.instant - result.startedAt.instant - waited
-        // One that succeeded did so whatever became of its group.
+        // An attempt without an error succeeded, whatever happened to its group.
         let outcome = result.error == nil ? .succeeded : outcome
         log.append(
             .attemptFinished(
@@ -33,7 +33,7 @@ extension JobRun {
         return result
     }
 
-    /// Each reason is told once, whoever knew of it.
+    /// Adds a wait; each reason has one entry, whether the scheduler or the engine measured it.
     private static func add(_ reason: WaitReason, _ duration: TimeSpan, to waits: inout [TaskRecord.Wait]) {
         if let place = waits.firstIndex(where: { $0.reason == reason }) {
             waits[place].duration += duration
@@ -48,7 +48,7 @@ extension JobRun {
         let result = endAttempt(
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
         let file = result == nil ? past?.takeFile(task) : result?.file
-        // Others may look for a checksum in it.
+        // Other tasks may look for a checksum in it.
         if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
@@ -85,11 +85,11 @@ extension JobRun {
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         tasksLeft[Int(specification.session.raw)] -= 1
-        // More may have been added: whoever takes the run over knows.
+        // More tasks may have been added: the process that takes the run over decides.
         if tasksLeft[Int(specification.session.raw)] == 0, !scheduler.isMakingWay { invalidate(specification.session) }
     }
 
-    /// With the names of those who are to blame.
+    /// Fills in the names of the tasks and groups that caused the error.
     private func named(_ error: TransferError, _ blame: Blame?) -> TransferError {
         guard let blame else { return error }
         var error = error
@@ -103,7 +103,8 @@ extension JobRun {
         return error
     }
 
-    /// A member's file stands there once its group is published: then all of it succeeds, or its flush failed.
+    /// Whether the task changed its destination. A group's file is in place once the group is published: then all of it
+    /// succeeds, or its flush failed.
     private func changed(_ file: FileRecord?, _ task: TaskSpecification, _ conclusion: Conclusion) -> Bool {
         if task.group != nil, conclusion.outcome != .succeeded, conclusion.error?.name != .cannotWriteToFile {
             return false
@@ -113,7 +114,7 @@ extension JobRun {
 
     private func told(_ captures: [CapturedValue]?) -> [Job.Variable] { captures?.map(\.told) ?? [] }
 
-    /// A session's last messages: all its tasks have ended.
+    /// Appends a session's last events: all its tasks have ended.
     func invalidate(_ session: SessionIndex) {
         let told = past?.session(Int(session.raw))
         if told?.isInvalidated == true { return }
@@ -122,7 +123,7 @@ extension JobRun {
             log.append(.sessionFinishedEvents, session: session)
         }
         let connections = engine.connections(of: session)
-        // What the cache answered, or what stands there already, held a slot and used no connection. A command is one.
+        // Answers from the cache and unchanged files held a slot and used no connection; a command counts as one.
         let hasSent = connections.opened + connections.reused > 0
         let own = Set(job.sessions[Int(session.raw)].protocols.map(\.scheme))
         let hosts = scheduler.hosts(of: session).map { host in

@@ -4,14 +4,14 @@ import SystemIO
 import TransferEngine
 import TransferModel
 
-// A run that another process began, and one that another process is to go on with.
+// Continuing a run that another process began, and leaving one that another process continues.
 
-/// What is to be told of what lies before this process.
+/// What earlier processes recorded of the run.
 struct RunPast {
     private let history: RunHistory
-    /// Attempts that began and whose end was not told.
+    /// Attempts that began and whose end was not recorded.
     private var open: [TaskIndex: TaskPast.OpenAttempt] = [:]
-    /// Files of tasks that had them and whose end was not told.
+    /// Files of tasks whose end was not recorded.
     private var files: [TaskIndex: FileRecord] = [:]
 
     init(_ history: RunHistory) {
@@ -31,7 +31,7 @@ struct RunPast {
 }
 
 extension JobRun {
-    /// Takes over what an earlier process told: who has ended, and with what.
+    /// Restores what an earlier process recorded: which tasks have ended, and with which results.
     func takeOver(_ resumption: RunResumption, _ standing: Set<TaskIndex>) {
         past = RunPast(resumption.knownHistory)
         takeOver(resumption.expanded, resumption.history)
@@ -49,7 +49,7 @@ extension JobRun {
             guard let ending = told.ending else {
                 let task = TaskIndex(raw: UInt32(index))
                 if told.file?.stamp != nil, !standing.contains(task) {
-                    // What stands there now is another, and not the task's own.
+                    // The file there now is another one, not the task's own.
                     engine.untold.set(task, since: nil)
                 } else if let since = told.untoldSince {
                     engine.untold.set(task, since: since)
@@ -65,7 +65,7 @@ extension JobRun {
         }
     }
 
-    /// Sessions whose tasks all ended before, and of whom that was not told.
+    /// Ends the sessions whose tasks all ended before without a recorded end of the session.
     func invalidateEnded() {
         guard past != nil else { return }
         for (index, left) in tasksLeft.enumerated() where left == 0 && hasTasks(index) {
@@ -73,13 +73,13 @@ extension JobRun {
         }
     }
 
-    /// Of the tasks whose file stands where an earlier process put it, those that have nothing left to do: what a task
-    /// captures comes out of an answer, and is told with its end.
+    /// Of the tasks whose file is where an earlier process published it, those that have nothing left to do: captured
+    /// values come out of an answer, and are recorded with the task's end.
     static func done(_ standing: Set<TaskIndex>, _ job: Job) -> Set<TaskIndex> {
         standing.filter { job.tasks[Int($0.raw)].options.values.captures.isEmpty }
     }
 
-    /// What would be done twice if it were sent again.
+    /// Tasks whose request must not be sent twice.
     static func unrepeatable(_ job: Job, from start: Int = 0) -> Set<TaskIndex> {
         var found: Set<TaskIndex> = []
         for index in job.tasks.indices[start...] {
@@ -93,7 +93,7 @@ extension JobRun {
         return found
     }
 
-    /// What comes to its end before another process takes the run over.
+    /// Tasks that end before another process takes the run over: unrepeatable ones, and uploads that are nearly sent.
     var awaitedWhenLeaving: Set<TaskIndex> {
         let tasks = job.tasks.indices.map { TaskIndex(raw: UInt32($0)) }
         return scheduler.plan.unrepeatable.union(tasks.filter { engine.isNearlySent($0) })
@@ -101,7 +101,7 @@ extension JobRun {
 
     func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }
 
-    /// The end of an attempt that an earlier process began. It lasted until now: nobody knows better.
+    /// Appends the end of an attempt that an earlier process began, as of now: no earlier end is known.
     func endEarlierAttempt(_ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, _ now: Now) {
         guard let attempt = past?.takeOpen(task) else { return }
         log.append(
@@ -114,7 +114,7 @@ extension JobRun {
             task: task, session: session(task))
     }
 
-    /// Of what began in this turn. The events that tell it have not been handed over yet.
+    /// Has the beginnings of this turn recorded; the events for them are handed over here.
     func keepBeginnings() {
         guard let keep = settings.keep else { return }
         let begun = engine.takeUnkept()
@@ -124,14 +124,14 @@ extension JobRun {
         log.handOver()
     }
 
-    /// Nothing more is told. What can be resumed is put where the next process finds it.
+    /// Ends all attempts without recording it. Resumable files stay where the next process finds them.
     func leave(_ now: Now) {
         for index in job.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
             guard scheduler.standing(of: task) != .finished else { continue }
             let isUnsent = engine.awaitsRecord(task)
             engine.perform(.cancel(task, keepPartial: true), now: now)
-            // The next process would have to take it for one that was sent.
+            // Without its end the next process would assume that the attempt sent its request.
             if isUnsent { _ = endAttempt(task, .cancelled, nil, error: .processEnded, held: .zero, now) }
             engine.taskEnded(task, .cancelled)
         }

@@ -5,7 +5,7 @@ import TransferModel
 extension JobRun {
     func status(of chosen: [TaskIndex], most: Int) -> RunStatus {
         var status = RunStatus(job: job.name, startedAt: beganAt.wall)
-        // Of a template that others took the place of there is nothing to be told.
+        // A template that was replaced by tasks has no status.
         for task in chosen where !scheduler.hasVanished(task) {
             var told = standing(of: task)
             told.attempts = scheduler.attempts(of: task)
@@ -33,7 +33,7 @@ extension JobRun {
             bytesSent: progress.sent, expected: progress.expected)
     }
 
-    /// What a task that waits for a network or for power would have to find.
+    /// Kind of network or power that a waiting task lacks; `nil` for other reasons.
     func lack(of task: TaskIndex, _ reason: WaitReason) -> String? {
         guard reason == .network || reason == .power, let conditions = engine.networks.conditions else { return nil }
         let specification = job.tasks[Int(task.raw)]
@@ -43,7 +43,7 @@ extension JobRun {
         return shortage.map { conditions.words(for: $0) }
     }
 
-    /// The same for a task that was put off.
+    /// Kind of network or power that a deferred task lacked; `nil` for other reasons.
     func lack(of task: TaskIndex, _ deferral: Deferral?) -> String? {
         switch deferral {
         case .network: lack(of: task, .network)

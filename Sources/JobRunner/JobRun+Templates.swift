@@ -3,20 +3,20 @@ import SystemIO
 import TransferEngine
 package import TransferModel
 
-/// The templates whose turn it is to become tasks, one after the other: what one becomes is checked against all that the
-/// run has by then.
+/// The templates that are ready to become tasks, handled one at a time: the tasks of each are checked against all that
+/// the run has by then.
 struct TemplateQueue {
-    /// The templates that became tasks, in that order.
+    /// Templates that became tasks, in that order.
     var order: [TaskTemplate] = []
-    /// The places of the tasks that each became.
+    /// Indexes of the tasks that each template became.
     fileprivate var became: [TaskIndex: Range<Int>] = [:]
     private var waiting: [TaskIndex] = []
-    /// The one that is being worked out, or whose tasks are being written down.
+    /// The template whose tasks are being made or recorded.
     private var current: TaskIndex?
     private var thread: Thread?
-    /// What it becomes once that is written down.
+    /// Its tasks while they are being recorded.
     private var unkept: Expansion?
-    /// Where the run's tasks write, once that is asked for.
+    /// Paths that the run's tasks write, computed at the first expansion.
     fileprivate var destinations: [String: TaskIndex]?
 
     mutating func add(_ template: TaskIndex) { waiting.append(template) }
@@ -42,23 +42,24 @@ struct TemplateQueue {
 
     mutating func ended() { current = nil }
 
-    /// Nobody waits for what is under way.
+    /// Detaches the thread at the end of the run, without waiting for it.
     mutating func end() {
         thread?.detach()
         (current, thread) = (nil, nil)
     }
 }
 
-/// Of a run that outlives its process: tasks that are to be written down before they are the run's.
+/// Tasks of a run that outlives its process, which must be recorded before they belong to it.
 package struct UnkeptExpansion: Sendable {
+    /// The template that becomes the tasks.
     package let template: TaskTemplate
-    /// What its sources captured, in their order.
+    /// Values that its sources captured, in the order of the sources.
     package let captured: [[CapturedValue]]
-    /// The ids of the tasks that it becomes.
+    /// Ids of the tasks.
     package let tasks: [String]
-    /// How many tasks the run has.
+    /// Number of the run's tasks so far.
     package let taskCount: Int
-    /// The last event so far: those that tell of its sources' ends are to be written down before.
+    /// Number of the last event so far: the ends of the sources must be recorded before.
     package let sequence: UInt64
 }
 
@@ -110,7 +111,7 @@ extension JobRun {
 
     private func template(_ task: TaskIndex) -> TaskTemplate? { job.tasks[Int(task.raw)].options.values.template }
 
-    /// Has it written down first where another process may go on with this run. Whether that is so.
+    /// Begins to record the tasks if another process may continue this run; returns whether it does.
     private func keep(_ expansion: Expansion, for template: TaskIndex) -> Bool {
         guard let keep = settings.keepExpansion, let known = self.template(template),
             scheduler.holdExpansion(of: template)
@@ -125,7 +126,7 @@ extension JobRun {
         return true
     }
 
-    /// The tasks are the run's now, whatever happens to this process.
+    /// Adds the recorded tasks: they belong to the run even if this process ends.
     func takeKept(_ template: TaskIndex, _ now: Now) {
         guard let expansion = templates.kept() else { return }
         add(expansion, for: template, now)
@@ -133,14 +134,14 @@ extension JobRun {
         expandNext(now)
     }
 
-    /// A run that was handed over may have tasks of several versions of its file.
+    /// Refuses ids that the run has already: a background run may have tasks of several versions of its file.
     private func checkNames(_ expansion: Expansion) throws(TransferError) {
         var known = Set(job.tasks.map(\.id))
         guard let twice = expansion.tasks.first(where: { !known.insert($0.id).inserted }) else { return }
         throw TransferError(.expansionFailed, "the run has a task `\(twice.id)` already")
     }
 
-    /// A session or group that nobody was known to belong to may have come to its end already.
+    /// Refuses tasks of another session or group than the template's, which may have ended already.
     private func check(_ expansion: Expansion, _ template: TaskSpecification) throws(TransferError) {
         for task in expansion.tasks where task.session != template.session || task.group != template.group {
             throw TransferError(
@@ -148,7 +149,7 @@ extension JobRun {
         }
     }
 
-    /// Two tasks never write one file, whatever the values that their paths are made of.
+    /// Refuses tasks that would write the same file as another, with all values filled in.
     private func claim(_ expansion: Expansion) throws(TransferError) {
         var known = templates.destinations ?? writtenPaths()
         for (place, task) in expansion.tasks.enumerated() {
@@ -163,7 +164,7 @@ extension JobRun {
         templates.destinations = known
     }
 
-    /// Templates that became tasks before this process, which are there already. Those whose end was not told yet.
+    /// Restores templates that became tasks in an earlier process, and notes those whose event is missing.
     func takeOver(_ expanded: [ExpandedTemplate], _ history: RunHistory) {
         for known in expanded {
             if let template = template(known.template) { templates.order.append(template) }
@@ -182,7 +183,7 @@ extension JobRun {
         return known
     }
 
-    /// As far as it is known; what cannot be filled in fails its own task when that begins.
+    /// Path that the task will write, if known; a path whose values are missing fails its own task at its beginning.
     private func writtenPath(of task: TaskSpecification) -> String? {
         guard !task.isTemplate, task.type == .download else { return nil }
         var path = task.destination

@@ -6,38 +6,43 @@ package import SystemIO
 import TransferEngine
 package import TransferModel
 
-/// What a run is told beside its job.
+/// Settings of a run in addition to its job.
 package struct RunSettings: Sendable {
+    /// `User-Agent` of requests that set none.
     package var userAgent: String
-    /// Of the back-off's random part.
+    /// Seed of the random part of retry delays.
     package var seed: UInt64
+    /// `--fail-fast`: the first failure ends the run, as with the job's `failFast`.
     package var failFast = false
-    /// `--no-wait`
+    /// `--no-wait`: tasks that a network, power, a window or a date holds back are deferred to the next run.
     package var putsOffWhatWaits = false
-    /// Somebody listens to what keeps tasks from a free place.
+    /// Whether waits for limits are events: a consumer shows them.
     package var tellsLimitWaits = false
-    /// Tasks that are suspended are waited for: somebody may come and resume them.
+    /// Whether the run waits for suspended tasks, which a later request may resume.
     package var waitsForResume = false
-    /// `--exit-unchanged`
+    /// `--exit-unchanged`: the exit status says whether nothing changed.
     package var reportsUnchanged = false
+    /// Networks given by the user or the operator.
     package var networks = NetworkSettings()
-    /// `TRACEPARENT`, and the machine: of these are the ids that `tracing` sends.
+    /// `TRACEPARENT` of the environment, from which the ids that `tracing` sends are made; `nil` without one.
     package var traceParent: String?
+    /// Name of the machine, for the same ids.
     package var host = ""
+    /// Tasks of the job's other part, run by another process, on which tasks of this run depend.
     package var outside = OutsideNeeds()
-    /// When the run was taken over: since then another process may have carried it and died before it told anything.
+    /// Time when the run was accepted: since then another process may have run it and died before it recorded an event.
     package var acceptedAt: WallTime?
-    /// Called on the loop where requests that must not be sent twice are to begin: says when all events up to that number
-    /// would survive whatever happens. `nil`: nobody goes on with this run.
+    /// Called on the loop before requests that must not be sent twice begin; it calls `isKept` once all events up to
+    /// that number are durable. `nil`: no other process continues this run.
     package var keep: (@Sendable (_ upTo: UInt64, _ isKept: @escaping @Sendable () -> Void) -> Void)?
-    /// Called on the loop when a task has ended, before that is an event: for those who need it and are carried by
-    /// somebody else.
+    /// Called on the loop when a task has ended, before that is an event: for tasks in other parts of the job that
+    /// depend on it.
     package var heard: (@Sendable (OutsideEnd) -> Void)?
-    /// Reads the job once more, with what its templates go over; called on a thread of its own. `nil`: the job has no
-    /// templates.
+    /// Reads the job again with the values that its templates iterate over; called on a thread of its own. `nil`: the
+    /// job has no templates.
     package var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
-    /// Called on the loop before tasks take a template's place: says when they would survive whatever happens, or never
-    /// where the run has other tasks by now. `nil`: nobody goes on with this run.
+    /// Called on the loop before tasks replace a template; it calls `isKept` once they are durable, or never if the run
+    /// has other tasks by now. `nil`: no other process continues this run.
     package var keepExpansion: (@Sendable (UnkeptExpansion, _ isKept: @escaping @Sendable () -> Void) -> Void)?
 
     package init(userAgent: String, seed: UInt64) {
@@ -46,9 +51,9 @@ package struct RunSettings: Sendable {
     }
 }
 
-/// One run of one job: the scheduler, the engine and the event log, turned by one loop on the calling thread.
+/// One run of one job: the scheduler, the engine and the event log, driven by one loop on the calling thread.
 package final class JobRun {
-    /// Grows when templates become tasks.
+    /// The job; it grows when templates become tasks.
     package internal(set) var job: Job
     let settings: RunSettings
     let log: EventLog
@@ -56,43 +61,46 @@ package final class JobRun {
     private let networks: RunNetworks
     let engine: Engine
     var scheduler: Scheduler
-    /// The run's beginning, in whatever process: no instant of this one, perhaps before the machine was started.
+    /// Beginning of the run, in whichever process: its instant is not one of this process, and may precede the
+    /// machine's start.
     let beganAt: Now
     private let firstNow: Now
-    /// `nil` for a run that begins here.
+    /// What earlier processes recorded of the run; `nil` for a run that begins here.
     var past: RunPast?
-    /// By task id, of those that ended before.
+    /// Values captured by tasks that ended in earlier processes, by task id.
     var captures: [String: [CapturedValue]] = [:]
-    /// By the id of a task that somebody else carries: those that wait for it.
+    /// Tasks that wait for a task of another process, by the id of that task.
     private var outside: [String: [TaskIndex]]
-    /// Those of them that have ended, by the numbers under which the scheduler knows them.
+    /// Ids of tasks of other processes that have ended, by the numbers that the scheduler uses for them.
     var outsideEnds: [String] = []
     private var isLeaving = false
     var templates = TemplateQueue()
-    /// Templates that became tasks in an earlier process, which did not live to tell it, with how many those are.
+    /// Templates that became tasks in an earlier process which did not record that, with the number of their tasks.
     var untoldExpansions: [TaskIndex: Int] = [:]
-    /// Tasks whose lists templates went over before this process: they stay as they were then.
+    /// Tasks whose captured lists were expanded before this process: the lists stay as they were then.
     var expandedOver: Set<String> = []
     var facts = ExitFacts()
     var tasksLeft: [Int]
     var groupRecords: [RunRecord.Group]
-    /// Time in which a task's attempts stood still for want of bandwidth.
+    /// Time in which a task's attempts were paused for lack of bandwidth.
     var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
     var credentialWaits: [TaskIndex: TimeSpan] = [:]
-    /// Requests that had an effect and were not answered yet, with the ids of the tasks that changed.
+    /// Requests that took effect and were not replied to yet, with the ids of the tasks that changed.
     var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0
-    /// What went wrong where somebody was asked who to be.
+    /// Problems with files and helpers that were asked for credentials, as sentences for people; set at the end of
+    /// `run()`.
     package private(set) var credentialProblems: [String] = []
-    /// Which sessions' cookies could not be written to their file.
+    /// Problems with writing cookies to their files, as sentences for people; set at the end of `run()`.
     package private(set) var cookieProblems: [String] = []
-    /// Why it saw no networks, where nothing depended on them.
+    /// Why the networks could not be seen, where no task depended on them; `nil` if they could.
     package var networkProblem: String? { networks.problem }
 
-    /// `makeInbox` is given what ends the loop's wait; what it returns takes input from any thread.
+    /// `makeInbox` is given the function that ends the loop's wait; the mailbox that it returns takes input from any
+    /// thread.
     ///
-    /// With `resuming` it goes on with a run of the same job that another process began. Then `log` counts on from the last
-    /// event of that one; what a `SessionRecord` counts of connections is this process's alone.
+    /// With `resuming` the run continues one of the same job that another process began. Then `log` continues its
+    /// numbers; the connections in a `SessionRecord` are those of this process alone.
     package init(
         job: Job, settings: RunSettings, log: EventLog, memory: MemoryPlace? = nil, resuming: RunResumption? = nil,
         makeInbox: (@escaping @Sendable () -> Void) -> Mailbox<RunInput>
@@ -143,7 +151,7 @@ package final class JobRun {
             instant: now.instant + elapsed, boot: now.boot + elapsed, wall: history.beganAt ?? now.wall + elapsed)
     }
 
-    /// Tells the scheduler what `limits.hosts` says of origins that were met since the last time.
+    /// Passes `limits.hosts` to the scheduler for origins that were met since the last call.
     func limitOrigins() {
         guard !job.limits.hosts.isEmpty else { return }
         while knownOrigins < engine.origins.origins.count {
@@ -155,8 +163,8 @@ package final class JobRun {
         }
     }
 
-    /// Runs to the end and says how it ended. Every event, `runFinished` too, is in the log when it returns; `nil` after
-    /// `leave`, when the log holds no end of what was under way.
+    /// Runs to the end and returns the exit status. Every event, `runFinished` too, is in the log then; `nil` after
+    /// `leave`, when the log has no end of what was under way.
     package func run() -> ExitStatus? {
         announce()
         invalidateEnded()
@@ -172,7 +180,7 @@ package final class JobRun {
                 isLeaving = true
                 break
             }
-            // Whoever takes the run over knows whether this is its end.
+            // The process that takes the run over decides whether this is its end.
             if scheduler.isFinished, !scheduler.isMakingWay { break }
             let reports = engine.turn(
                 wait: wait(from: now),
@@ -191,20 +199,20 @@ package final class JobRun {
             leave(now)
             refuseRequests()
         }
-        // Who goes on with the run has its end, too.
+        // A run that continues elsewhere writes its cookie files at its end there.
         if !isLeaving { cookieProblems = engine.saveCookies { hasTasks(Int($0.raw)) } }
         engine.close()
         credentialProblems = engine.credentialProblems
         return isLeaving ? nil : conclude(Clocks.now())
     }
 
-    /// After the run: waits until what it learned is kept for the next, and says why it was not, or why what was kept for
-    /// this one was not used.
+    /// Waits, after the run, until what it learned is stored, and returns why it could not be, or why what was stored
+    /// for this run was not used.
     package func storeProblems() -> [String] { engine.storeProblems() }
 
     private func wait(from now: Now) -> TimeSpan {
         if engine.isPending { return .zero }
-        // A clock that is set wakes nobody: who waits for a date looks at it now and then.
+        // Setting the clock wakes no thread: a wait for a date looks at it now and then.
         var due = min(engine.nextDeadline, log.due, now.instant + .seconds(scheduler.waitsForDate ? 1 : 60))
         if let deadline = scheduler.nextDeadline(now: now) { due = min(due, deadline) }
         return max(.zero, due - now.instant)
@@ -232,7 +240,7 @@ package final class JobRun {
         case .command(let command):
             if case .leave = command { isLeaving = true }
             if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
-            // First the engine: what ends for it ends under what is true now.
+            // The engine first: attempts that this ends are judged under the new conditions.
             if case .conditions(let conditions) = command { engine.take(conditions) }
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
@@ -248,7 +256,7 @@ package final class JobRun {
         }
     }
 
-    /// It may be told again: by whoever carries it, when that begins anew.
+    /// Handles the end of a task in another process; it may be reported again when that process starts over.
     private func take(_ end: OutsideEnd, _ now: Now) {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }

@@ -1,44 +1,46 @@
 package import TransferEngine
 package import TransferModel
 
-/// What comes to a run from other threads.
+/// Input of a run from other threads.
 package enum RunInput: Sendable {
     case command(RunCommand)
     case control(ControlRequest)
-    /// A task that somebody else carries has ended.
+    /// A task that another process runs has ended.
     case outside(OutsideEnd)
-    /// It is kept that these attempts began.
+    /// The journal has recorded that these attempts begin.
     case kept([AttemptBeginning])
-    /// What happens cannot be kept just now, or can be again: until then no attempt begins.
+    /// Events cannot be recorded (`true`), or can be again: in between no attempt begins.
     case beginNothing(Bool)
-    /// The run is to be gone on with anew, with more tasks: as soon as that costs no attempt that cannot be made again.
+    /// Another process is to continue the run, with more tasks: leave it as soon as that ends no attempt that cannot be
+    /// repeated.
     case makeWay
-    /// What a template becomes was worked out, or cannot be.
+    /// The tasks of a template were made, or cannot be.
     case expanded(TaskIndex, Result<ExpandedJob, TransferError>)
-    /// What this template becomes is written down.
+    /// The tasks of this template are recorded.
     case expansionKept(TaskIndex)
     /// The machine has slept.
     case woke
 }
 
-/// What can be asked of a run under way, about some of its tasks.
+/// What a request does with tasks of a running job.
 package enum ControlAction: String, CaseIterable, Hashable, Sendable {
     case suspend, resume, cancel
-    /// How they stand; changes nothing.
+    /// Return their status; changes nothing.
     case status
 }
 
-/// Somebody outside asks something of a run.
+/// A request from outside to a running job.
 package struct ControlRequest: Sendable {
+    /// What to do with the chosen tasks.
     package let action: ControlAction
-    /// Of a cancelled download, whether its half-done file stays.
+    /// Whether the partial file of a cancelled download stays.
     package let keepPartial: Bool
-    /// None means every task.
+    /// Patterns of task ids; empty for every task.
     package let patterns: [TaskPattern]
-    /// Of a background session: the request is about its tasks only.
+    /// Identifier of the background session whose tasks can be chosen; `nil` for those of the whole run.
     package let identifier: String?
-    /// Called on the loop, at most once: not at all when the run ends first. The number is that of the last event so far:
-    /// what came of a request is told by it and those before it.
+    /// Called on the loop, at most once: not at all when the run ends first. The number is that of the last event so
+    /// far, which includes the events of the request's effects.
     package let reply: @Sendable (ControlReply, UInt64) -> Void
 
     package init(
@@ -52,7 +54,7 @@ package struct ControlRequest: Sendable {
         self.reply = reply
     }
 
-    /// `nil` for what changes nothing.
+    /// The command for the chosen tasks; `nil` for an action that changes nothing.
     func command(_ tasks: [TaskIndex]) -> RunCommand? {
         switch action {
         case .suspend: .suspend(tasks)
@@ -63,11 +65,12 @@ package struct ControlRequest: Sendable {
     }
 }
 
-/// What became of it.
+/// Result of a request.
 package enum ControlReply: Hashable, Sendable {
-    /// The ids of the tasks that are not as they were, in the job's order.
+    /// Ids of the tasks that changed, in the job's order.
     case changed([String])
+    /// The tasks' status.
     case status(RunStatus)
-    /// Nothing was done: a sentence that says why, and what would be right.
+    /// Nothing was done: a sentence that says why, and what would work.
     case refused(String)
 }

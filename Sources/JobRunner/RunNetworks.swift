@@ -2,26 +2,26 @@ import NetworkConditions
 import TransferEngine
 package import TransferModel
 
-/// What a run is told of networks.
+/// Networks given by the user or the operator.
 package struct NetworkSettings: Sendable {
-    /// `--network`: taken instead of what the system says.
+    /// `--network`: replaces what the system reports; `nil` without the option.
     package var dictated: [NetworkInterface]?
-    /// What the operator wrote of this machine's interfaces.
+    /// The operator's description of this machine's interfaces.
     package var map = NetworkMap()
     package init() {}
 }
 
-/// What a run sees of the machine's networks: watched for as long as it lasts, and not at all when everything that it
-/// does stays on the machine.
+/// A run's view of the machine's networks: watched as long as the run lasts, and not at all when all its requests stay
+/// on the machine.
 struct RunNetworks {
-    /// Origins that need no network to be reached.
+    /// Origins that are reached without a network.
     private(set) var localOrigins: Set<OriginID>
     private let watch: NetworkWatch?
     private let dictated: [NetworkInterface]?
-    /// Why networks are not seen, where nothing depends on them.
+    /// Why networks are not seen, where no task depends on them.
     let problem: String?
 
-    /// Tells the engine's desk what there is.
+    /// Passes the first state of the networks to the engine.
     init(_ settings: NetworkSettings, _ job: Job, _ origins: OriginTable, _ engine: Engine) throws(TransferError) {
         localOrigins = Self.localOrigins(job, origins, engine)
         dictated = settings.dictated
@@ -55,7 +55,7 @@ struct RunNetworks {
         }
     }
 
-    /// From now on changes are told, from another thread.
+    /// Starts to report changes, from another thread.
     func begin(_ tell: @escaping @Sendable (RunInput) -> Void) throws(TransferError) {
         let dictated = dictated
         do throws(NetworkProblem) {
@@ -68,17 +68,17 @@ struct RunNetworks {
         }
     }
 
-    /// Nothing is told any more when it returns.
+    /// Stops the reports; none comes after it returns.
     func end() { watch?.stop() }
 
-    /// Power is what the system says of it all the same.
+    /// The dictated networks with the system's power state.
     private static func dictate(_ networks: [NetworkInterface], _ power: PowerState) -> Conditions {
         Conditions(networks: networks, power: power, isDictated: true)
     }
 
     // MARK: What leaves the machine
 
-    /// Addresses of this machine and of containers on it: they are there without any network.
+    /// Origins with addresses of this machine and of containers on it, which are reached without any network.
     private static func containers(
         _ origins: OriginTable, _ conditions: Conditions, _ routes: RouteTable
     ) -> [OriginID] {
@@ -100,7 +100,7 @@ struct RunNetworks {
         return hops.local
     }
 
-    /// Where requests go first, by the origin they are meant for.
+    /// Decides for each origin whether its requests go first to this machine.
     private struct FirstHops {
         private(set) var local: Set<OriginID> = []
         private var away: Set<OriginID> = []
@@ -114,7 +114,8 @@ struct RunNetworks {
             self.engine = engine
         }
 
-        /// Of one origin in two sessions, one may go through a proxy on this machine: then it counts as away.
+        /// Notes a URL's first hop. An origin that one session reaches through a local proxy and another directly
+        /// counts as away.
         mutating func add(_ url: ResourceURL, _ session: SessionIndex) {
             if let last, last.session == session, last.url.hasSameOrigin(as: url) { return }
             last = (url, session)
@@ -130,11 +131,11 @@ struct RunNetworks {
         }
     }
 
-    /// What the tasks of a job say of networks.
+    /// What the tasks of a job demand of networks.
     private struct Wishes {
-        /// Some say anything: then it must be known what there is.
+        /// Whether any task has a demand: then the networks must be known.
         private(set) var areSome = false
-        /// What a network costs is of interest.
+        /// Whether the cost of a network matters.
         private(set) var mindsCost = false
         private(set) var mindsPower = false
 

@@ -2,7 +2,7 @@ package import Scheduling
 import TextFormats
 package import TransferModel
 
-/// A job turned into the scheduler's numbers.
+/// Translates a job into the scheduler's plan.
 struct RunPlan {
     var scheduling = SchedulingPlan()
     var origins = OriginTable()
@@ -23,7 +23,7 @@ struct RunPlan {
         addTasks(job, from: 0)
     }
 
-    /// Of the tasks that were added to a job, from that number on. Origins that are new go into the table.
+    /// Plan of the tasks that were added to a job, from that number on. New origins go into the table.
     static func added(_ job: Job, from start: Int, _ origins: inout OriginTable) -> AddedTasks {
         var plan = RunPlan(origins: origins)
         plan.addTasks(job, from: start)
@@ -104,8 +104,8 @@ struct RunPlan {
         session.takesSlot(url) ? origins.id(of: url) : nil
     }
 
-    /// Of equal priority the larger goes first: what takes longest, begun last, is what a run waits for at its end. Less than
-    /// the difference of any two priorities that a person writes.
+    /// Among tasks of equal priority the larger goes first: a long task begun last would delay the end of the run. The
+    /// value is less than the difference of any two priorities that a person writes.
     private static func precedence(ofSize hint: Int64?) -> Double {
         guard let hint, hint > 0 else { return 0 }
         return Double(64 - hint.leadingZeroBitCount) * 1e-9
@@ -120,7 +120,7 @@ struct RunPlan {
         policy.timeoutForResource = options.policies.timeoutForResource
         policy.allowFailure = options.allowFailure
         policy.bandwidth = options.bandwidth.map { RateRule($0) }
-        // What takes a template's place waits, and not the template.
+        // The tasks that replace a template wait, not the template.
         policy.earliestBegin = options.template == nil ? options.earliestBegin : nil
         policy.isSuspended = options.template == nil && options.suspended
         policy.terms = options.policies.networkTerms
@@ -154,7 +154,7 @@ extension RateRule {
 }
 
 extension RunLimits {
-    /// What `limits.hosts` says of an origin: of several patterns that match, the strictest word of each kind.
+    /// Limits of `limits.hosts` for an origin: of several patterns that match, the strictest limit of each kind.
     func limits(of origin: Origin) -> OriginLimits? {
         let matching = hosts.filter { $0.pattern.matches(origin) }
         guard !matching.isEmpty else { return nil }

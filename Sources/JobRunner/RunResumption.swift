@@ -1,16 +1,17 @@
 package import TransferModel
 
-/// What a process needs beside the job to go on with a run that another one began.
+/// What a process needs in addition to the job to continue a run that another process began.
 package struct RunResumption: Sendable {
-    /// The fold over all events that the run told.
+    /// The fold of all events that the run recorded.
     package var history: RunHistory
-    /// The process before this one died by its own fault. A kill, a reboot or a power cut is none.
+    /// Whether the previous process crashed. A kill, a reboot or a power cut is no crash.
     package var hasCrashed: Bool
-    /// What tasks that succeeded captured, by their ids: no event tells a value that is a secret.
+    /// Values captured by tasks that succeeded, by task id: no event has a value that is a secret.
     package var captures: [String: [CapturedValue]]
-    /// Templates that became tasks, in that order, with their tasks in the job; an event may not have told it yet.
+    /// Templates that became tasks, in that order, with their tasks in the job; an event may not say so yet.
     package var expanded: [ExpandedTemplate]
-    /// What those went over, by the tasks that captured it: whatever such a task captures when it is done again.
+    /// Captured values over which these templates were expanded, by the id of the capturing task: they stay, whatever
+    /// that task captures when it is repeated.
     package var expandedOver: [String: [CapturedValue]]
 
     package init(
@@ -24,7 +25,7 @@ package struct RunResumption: Sendable {
         expandedOver = lists
     }
 
-    /// As it stands, told or not.
+    /// The history with all expansions, recorded by an event or not.
     var knownHistory: RunHistory {
         var history = history
         for known in expanded { history.expand(known.template) }
@@ -32,14 +33,16 @@ package struct RunResumption: Sendable {
     }
 }
 
-/// Of a job of which this process carries only a part: the ids of tasks, carried by somebody else, that each task needs.
+/// The dependencies of a part of a job on tasks that another process runs.
 package struct OutsideNeeds: Sendable {
+    /// Ids of the tasks that each task of this part needs from other parts.
     package private(set) var ids: [TaskIndex: [String]]
 
     package init(_ ids: [TaskIndex: [String]] = [:]) { self.ids = ids.filter { !$0.value.isEmpty } }
+    /// Whether no task of this part needs one of another part.
     package var isEmpty: Bool { ids.isEmpty }
 
-    /// Whom each of the others keeps waiting, once for each time it is named.
+    /// The tasks that wait for each outside task, once for each time they name it.
     var waiting: [String: [TaskIndex]] {
         var waiting: [String: [TaskIndex]] = [:]
         for (task, needed) in ids { for id in needed { waiting[id, default: []].append(task) } }
@@ -47,15 +50,17 @@ package struct OutsideNeeds: Sendable {
     }
 }
 
-/// The end of a task that somebody else carries.
+/// The end of a task that another process runs.
 package struct OutsideEnd: Sendable {
+    /// Id of the task that ended.
     package var id: String
-    /// Or its failure is tolerated: what needs it may begin.
+    /// Whether tasks that need it may begin: it succeeded, or its failure is tolerated.
     package var succeeded: Bool
-    /// It failed, and nobody tolerates that: `failFast` ends the rest.
+    /// Whether it failed and the failure is not tolerated: `failFast` then ends the other tasks.
     package var hasFailed: Bool
-    /// It was put off: so is what needs it.
+    /// Why it was deferred; tasks that need it are deferred too. `nil` if it was not.
     package var deferral: Deferral?
+    /// Values that it captured.
     package var captures: [CapturedValue]
 
     package init(

@@ -1,21 +1,27 @@
 package import TransferModel
 
-/// How a run under way stands, or the part of it that is one background session's, for people who ask.
+/// Status of a running job, or of the tasks of one background session in it, as `transfer-run status` shows it.
 package struct RunStatus: Hashable, Sendable {
+    /// Where a task stands; of a whole run, where the furthest of its unfinished tasks stands.
     package enum State: String, CaseIterable, Hashable, Sendable { case waiting, running, suspended, finished }
 
+    /// Status of one task.
     package struct Task: Hashable, Sendable {
+        /// The task's id in the job.
         package var id: String
+        /// Where the task stands.
         package var state: State
+        /// Why the task does not run; `nil` when it runs or has finished.
         package var waitingFor: WaitReason?
-        /// To be put after `waits for`: what kind of network or power is not there.
+        /// Kind of network or power that is missing, to be put after `waits for`; `nil` for other reasons.
         package var lacks: String?
-        /// Of the body that is being received or sent, with what an earlier attempt left of it.
+        /// Bytes of the answer's body so far, those of an earlier attempt included.
         package var bytesReceived: Int64
+        /// Bytes of the request's body so far, those of an earlier attempt included.
         package var bytesSent: Int64
-        /// How many it will be; `nil` while nobody has said so.
+        /// Length of the body under way in bytes; `nil` while it is unknown.
         package var expected: Int64?
-        /// That have begun.
+        /// Number of attempts that have begun.
         package var attempts: Int
 
         package init(
@@ -33,16 +39,19 @@ package struct RunStatus: Hashable, Sendable {
         }
     }
 
+    /// The job's name.
     package var job: String
+    /// Beginning of the run, in whichever process it began.
     package var startedAt: WallTime
-    /// Of all tasks that were asked for, by their state.
+    /// Number of the requested tasks in each state.
     package var counts: [State: Int]
-    /// Those that have not finished, in the job's order; where there are many, all that run and the first of the rest.
+    /// Requested tasks that have not finished, in the job's order; where there are many, all that run and the first of
+    /// the rest.
     package var tasks: [Task]
 
-    /// So many are told of.
+    /// Most waiting tasks that are listed.
     static let mostTasks = 1000
-    /// Of a background session, whose other tasks the journal knows.
+    /// Most waiting tasks that are listed of a background session, whose finished tasks the journal has.
     static let mostOfSession = 10_000
 
     package init(job: String, startedAt: WallTime, counts: [State: Int] = [:], tasks: [Task] = []) {
@@ -52,16 +61,17 @@ package struct RunStatus: Hashable, Sendable {
         self.tasks = tasks
     }
 
+    /// Counts the task, and lists it unless it has finished or the list is full.
     mutating func take(_ task: Task, most: Int) {
         counts[task.state, default: 0] += 1
         guard task.state != .finished else { return }
-        // Few run at a time, however many there are.
+        // Few run at a time, however many tasks the job has.
         if task.state == .running || tasks.count < most { tasks.append(task) }
     }
 }
 
 extension RunStatus.State {
-    /// Of a whole that has so many parts in each state.
+    /// State of a whole whose parts are in these states: the first of running, waiting and suspended that occurs.
     package static func of(_ counts: [RunStatus.State: Int]) -> RunStatus.State {
         [.running, .waiting, .suspended].first { counts[$0, default: 0] > 0 } ?? .finished
     }

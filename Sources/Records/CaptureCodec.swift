@@ -1,8 +1,9 @@
 package import TransferModel
 
-// What a task captured, as bytes and back: secrets among it, so that it is for sealed places only.
+// The values that a task captured, as bytes and back. Secrets are among them: the bytes are for encrypted storage only.
 
 extension RecordWriter {
+    /// Appends captured values, secret ones in the clear.
     package mutating func put(_ captures: [CapturedValue]) {
         put(captures) { writer, capture in
             writer.put(capture.name)
@@ -15,6 +16,7 @@ extension RecordWriter {
 }
 
 extension RecordReader {
+    /// Reads captured values.
     package mutating func captures() throws(RecordProblem) -> [CapturedValue] {
         try list { (reader) throws(RecordProblem) in
             let name = try reader.text()

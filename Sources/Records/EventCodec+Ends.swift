@@ -99,7 +99,7 @@ extension TaskRecord {
 }
 
 extension AttemptRecord {
-    /// When certificates end was not told of by the first formats.
+    /// The first formats have no expiry times of certificates.
     var tellsExpiries: Bool { transactions.contains { $0.tlsExpiry != nil } }
 }
 
@@ -176,7 +176,7 @@ extension RecordReader {
             })
     }
 
-    /// Deeper than any value that JSON or YAML give us, and far from the end of the stack.
+    /// Deeper than any value that the JSON and YAML readers accept, and far from the end of the stack.
     private static let deepest = 256
 
     mutating func plainValue(depth: Int = 0) throws(RecordProblem) -> PlainValue {

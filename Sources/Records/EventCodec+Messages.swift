@@ -1,12 +1,12 @@
 import TransferModel
 
-// What requests and answers are told by: how an attempt begins, and what comes of it before its end.
+// Requests and answers: how an attempt begins, and what happens before its end.
 
 extension RecordWriter {
     mutating func put(_ record: AttemptStart) {
         put(record.number)
         put(record.url)
-        // Where there are none, in the first format.
+        // Omitted when empty, as in the first format.
         if !record.bodyFiles.isEmpty { put(record.bodyFiles) { $0.put($1) } }
     }
 
@@ -49,7 +49,7 @@ extension RecordWriter {
         put(record.headers)
     }
 
-    /// Its bytes are all there is to it: splitting them anew gives the same lines.
+    /// Only the bytes are recorded: splitting them again gives the same lines.
     mutating func put(_ headers: HeaderBlock) { put(headers.bytes) }
 
     mutating func put(_ record: FileRecord) {
@@ -58,7 +58,7 @@ extension RecordWriter {
         put(record.checksum) { $0.put($1) }
         put(record.changed)
         put(record.lengthUnverified)
-        // Its identity is the store's affair, at the time at which the file is put in place.
+        // Its identity is not recorded here: the store records it when the file is published.
         put(record.stamp) {
             $0.put($1.size)
             $0.put($1.modifiedNanoseconds)
@@ -72,7 +72,7 @@ extension RecordWriter {
     }
 
     mutating func put(_ error: TransferError) {
-        // By name: errors are rare, and there are many of them.
+        // By name: errors are rare, and there are many codes.
         put(error.name.rawValue)
         put(error.message)
         put(error.curl) { $0.put(Int64($1)) }

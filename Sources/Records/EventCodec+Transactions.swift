@@ -1,6 +1,6 @@
 import TransferModel
 
-// One request's cost. Most of its dates lie milliseconds behind its first: they are written as the distance.
+// The metrics of one request. Most of its dates are milliseconds after its first: they are written as the distance.
 
 extension RecordWriter {
     mutating func put(_ metrics: TransactionMetrics) {

@@ -1,29 +1,31 @@
 package import TransferModel
 
-/// An event as bytes and back, whole: what a journal keeps.
+/// Encodes events for the journal and decodes them.
 ///
-/// The first byte is the format's version. A change of the format gets a new one; readers go on knowing the old. Each event
-/// is written in the oldest that holds all of it, so that an earlier program reads what it can.
+/// The first byte is the format's version. A change of the format gets a new version, and readers keep supporting the
+/// old ones. Each event is written in the oldest version that holds all of it, so that an earlier program reads what it
+/// can.
 package enum EventCodec {
     enum Version: UInt8 {
         case first = 1
-        /// The beginning of an attempt tells of the files that it sends.
+        /// The start of an attempt names the files that it sends.
         case bodyFiles
-        /// The end of a task tells how long parts of its answer were of which something is hidden.
+        /// The end of a task has the sizes of answer parts of which something is hidden.
         case partSizes
         /// A template became tasks.
         case expansions
-        /// The end of an attempt tells when the certificates of its requests end.
+        /// The end of an attempt has the expiry times of its requests' certificates.
         case expiries
     }
 
+    /// Returns the event's bytes.
     package static func encode(_ event: Event) -> [UInt8] {
         var writer = RecordWriter(capacity: 96)
         encode(event, into: &writer)
         return writer.bytes
     }
 
-    /// In place of what the writer held: for many events it takes its memory once.
+    /// Replaces the writer's content with the event's bytes: many events then share one allocation.
     package static func encode(_ event: Event, into writer: inout RecordWriter) {
         writer.removeAll()
         writer.put(byte: version(of: event).rawValue)
@@ -42,6 +44,7 @@ package enum EventCodec {
         return .first
     }
 
+    /// Decodes one event; throws if the bytes are damaged, or of a format or kind of a later version.
     package static func decode(_ bytes: [UInt8]) throws(RecordProblem) -> Event {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
@@ -62,7 +65,7 @@ package enum EventCodec {
     }
 }
 
-/// The numbers of `Event.Kind`: never given to another kind.
+/// The numbers of `Event.Kind`; a number is never reused for another kind.
 private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
@@ -74,7 +77,8 @@ extension RecordWriter {
         switch kind {
         case .sessionStarted: begin(.sessionStarted)
         case .taskCreated: begin(.taskCreated)
-        // The tasks are made anew of the job and what was captured: which they are follows from the order of these events.
+        // The tasks are made again from the job and the captured values; the order of these events decides which tasks
+        // they are.
         case .expanded(let expansion): begin(.expanded) { $0.put(expansion.count) }
         case .taskResumed: begin(.taskResumed)
         case .waiting(let reason, let lacks):

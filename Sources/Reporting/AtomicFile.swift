@@ -4,11 +4,11 @@ import TransferModel
 
 /// A file that appears under its name whole, or not at all: written beside it and renamed over it.
 ///
-/// What already stands under the name and is no regular file (a device, a pipe) is written to as it is: a rename would
-/// put a file in its place. A symlink stays and the file it leads to is replaced.
+/// A path that names something other than a regular file (a device, a pipe) is written to directly: a rename would put
+/// a file in its place. A symlink stays and the file it leads to is replaced.
 package final class AtomicFile: ByteSink {
     private let target: String
-    /// `nil` when there is nothing to rename.
+    /// Path of the temporary file; `nil` when there is nothing to rename.
     private var temporary: String?
     private let descriptor: Int32
 
@@ -33,15 +33,18 @@ package final class AtomicFile: ByteSink {
     }
 
     deinit {
-        // While it is locked: then nobody else can have given the name to a file of theirs.
+        // The lock is still held, so no other process can have given the name to a file of its own.
         if let temporary { unlink(temporary) }
         close(descriptor)
     }
 
+    /// Appends bytes to the temporary file, or to the device or pipe.
     package func write(_ bytes: [UInt8]) throws(OutputProblem) {
         try Descriptor.writeAll(bytes, to: descriptor, name: target)
     }
 
+    /// Publishes the file under its name; without a call `deinit` deletes it. With `isDurable` file and name are on the
+    /// disk when it returns.
     package func commit(isDurable: Bool) throws(OutputProblem) {
         guard let from = temporary else { return }
         try Descriptor.confirmWrites(descriptor, name: target)
@@ -61,17 +64,18 @@ package final class AtomicFile: ByteSink {
         }
     }
 
-    /// What has which name in a folder is on the disk when it returns.
+    /// Writes a folder's names to the disk.
     static func flush(_ folder: borrowing SystemIO.Descriptor) throws(SystemError) {
         do throws(SystemError) {
             try folder.sync()
         } catch {
-            // Of a file system that cannot do it nothing more can be had.
+            // The file system cannot flush folders: no more can be done.
             guard error.errno == EINVAL else { throw error }
         }
     }
 
-    /// Makes and removes a file in the folder, the one proof that it can be done.
+    /// Checks that the path can be written by creating and removing a temporary file beside it, which is the only
+    /// proof.
     package static func preflight(_ path: String) throws(OutputProblem) {
         if try kind(of: path) == .special {
             guard access(path, W_OK) == 0 else { throw .system("write", path) }
@@ -81,9 +85,9 @@ package final class AtomicFile: ByteSink {
     }
 }
 
-// What has a file's name is put there in one step: where that is.
+// Where a file is published in one step.
 extension AtomicFile {
-    /// The file that would be replaced; `nil` when nothing can be.
+    /// Path of the file that a publication would replace or create; `nil` when the path cannot be replaced.
     static func replaceable(_ path: String) -> String? {
         guard let kind = try? kind(of: path), kind != .special else { return nil }
         return try? resolved(path)
@@ -102,7 +106,7 @@ extension AtomicFile {
         }
     }
 
-    /// The file that a symlink leads to.
+    /// Path of the file to which a symlink leads; other paths stay as they are.
     private static func resolved(_ path: String) throws(OutputProblem) -> String {
         guard let real = Folders.resolved(path) else { return path }
         do throws(NotText) {

@@ -1,7 +1,8 @@
 internal import TransferModel
 
-/// docs/errors.md, from the names themselves.
+/// Generates docs/errors.md from the error names.
 package enum ErrorReference {
+    /// Returns the page as Markdown.
     package static func markdown() -> String {
         let apple = ErrorName.allCases.filter { $0.code != nil }.sorted { $0.code ?? 0 > $1.code ?? 0 }
         let own = ErrorName.allCases.filter { $0.code == nil }.sorted { $0.rawValue < $1.rawValue }

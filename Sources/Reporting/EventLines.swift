@@ -1,7 +1,7 @@
 internal import TextFormats
 package import TransferModel
 
-/// Events as lines of JSON, written as they come: whole lines only, one write for each batch.
+/// Writes events as lines of JSON as they come: whole lines only, one write for each batch.
 ///
 /// `seq` counts these lines, not the run's events: progress is thinned here, and a gap would look like a lost line.
 package final class EventLines: EventConsumer {
@@ -13,7 +13,7 @@ package final class EventLines: EventConsumer {
     private var thinning = ProgressThinning()
     private var isStopped = false
 
-    /// Why lines are missing, if they are: the run goes on, and ends with 4.
+    /// Why lines are missing; `nil` if none is. The run goes on, and ends with exit status 4.
     package private(set) var problem: OutputProblem?
 
     package init(job: Job, sink: any ByteSink, redactor: Redactor? = nil) {
@@ -22,13 +22,14 @@ package final class EventLines: EventConsumer {
         self.redactor = redactor ?? Redactor(job.secrets)
     }
 
+    /// Writes the events' lines; does nothing after a failed write.
     package func consume(_ events: ArraySlice<Event>) {
         guard !isStopped else { return }
         for event in events where thinning.lets(event) { append(event) }
         flush()
     }
 
-    /// After the last event.
+    /// Confirms that nothing written was lost; to be called after the last event.
     package func finish() {
         guard !isStopped else { return }
         isStopped = true
@@ -41,7 +42,7 @@ package final class EventLines: EventConsumer {
             try sink.write(writer.bytes)
         } catch {
             isStopped = true
-            // A reader that went away is no failure of the run's: `head` has what it wanted.
+            // A closed reader is no failure of the run: `head`, for example, has all it wanted.
             if !error.isBrokenPipe { problem = error }
         }
         // One huge answer must not keep its memory for the rest of the run.
@@ -124,7 +125,7 @@ package final class EventLines: EventConsumer {
 struct ProgressThinning {
     private static let interval = TimeSpan.milliseconds(200)
     private var lastReceived: [TaskIndex: WallTime] = [:]
-    /// The last five: the one that tells the end of a body may come soon after another.
+    /// Times of the last five events: the event for the end of a body may follow another closely.
     private var lastSent: [TaskIndex: [WallTime]] = [:]
 
     mutating func lets(_ event: Event) -> Bool {

@@ -1,14 +1,14 @@
 internal import Glibc
 package import TransferModel
 
-/// The table that GitHub shows below a step: why tasks did not succeed, each cause once, then the tasks that did, as far as
-/// there is room.
+/// The table that GitHub shows below a step: why tasks did not succeed, each cause once, then the tasks that did, as
+/// far as there is room.
 package final class GitHubSummary: EventConsumer {
-    /// GitHub drops what one step writes if it is longer.
+    /// Bytes beyond which GitHub drops the output of a step.
     private static let longest = 1 << 20
-    /// Of that the heading, the table's head and the last line have so much.
+    /// Bytes of these that are reserved for the heading, the table's head and the last line.
     private static let frame = 4 << 10
-    /// So many ids stand in the row of a cause.
+    /// Most task ids in the row of a cause.
     private static let mostIDs = 10
 
     private var job: Job
@@ -16,7 +16,7 @@ package final class GitHubSummary: EventConsumer {
     private let redactor: Redactor
     private let room: Int
     private var causes: RunCauses
-    /// The rows of what went well, and their length together.
+    /// Rows of tasks that need no attention, and their length in bytes together.
     private var others: [String] = []
     private var length = 0
     private var count = 0
@@ -33,6 +33,7 @@ package final class GitHubSummary: EventConsumer {
         causes = RunCauses(job: job)
     }
 
+    /// Applies the run's events.
     package func consume(_ events: ArraySlice<Event>) {
         for event in events {
             switch event.kind {
@@ -66,8 +67,8 @@ package final class GitHubSummary: EventConsumer {
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 
-    /// The row of a cause: its first tasks, and what followed from it. Which tasks a stopped run did not get to is in the
-    /// report only: the same command goes on with them.
+    /// The row of a cause: its first tasks, and their consequences. The unfinished tasks of a stopped run are named in
+    /// the report only: the same command continues with them.
     private func row(_ cause: RunCauses.Cause) -> String {
         if let stop = cause.stop {
             let count = cause.tasks.count + cause.followers
@@ -83,7 +84,7 @@ package final class GitHubSummary: EventConsumer {
         return row(who, cause.record, why: consequences.isEmpty ? why : "\(why) (\(consequences))")
     }
 
-    /// After the last event.
+    /// Appends the table to the step's file, after the last event.
     package func write() throws(OutputProblem) {
         guard let text, room >= 0 else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o644)
@@ -93,7 +94,7 @@ package final class GitHubSummary: EventConsumer {
         try Descriptor.confirmWrites(descriptor, name: path)
     }
 
-    /// `nil` before the run has ended.
+    /// The table; `nil` before the run has ended.
     private var text: [UInt8]? {
         guard let ending else { return nil }
         var name = job.name
@@ -108,7 +109,7 @@ package final class GitHubSummary: EventConsumer {
             "\(title)\(table)\(rows.joined())\n\(HumanText.count(count, "task"))\(rest), in \(lengthOfRun)\n\n".utf8)
     }
 
-    /// Those for which there is room, and how many tasks they speak of. What went well gives way to what did not.
+    /// The rows that fit, and the number of tasks in them. Rows of successful tasks give way to those of causes.
     private var rows: (rows: [String], tasks: Int) {
         var causes = causes
         let unknown = causes.attribute()

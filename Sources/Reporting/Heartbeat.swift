@@ -1,6 +1,7 @@
 internal import TransferModel
 
-/// Where nobody watches, a line now and then says that the run goes on, and how far it is. Pure: it is told the time.
+/// Produces a line now and then that says that the run goes on and how far it is, for logs without a live part. Pure:
+/// the caller gives the time.
 struct Heartbeat {
     private let interval: TimeSpan?
     private(set) var due: WallTime?
@@ -33,7 +34,7 @@ struct Heartbeat {
         waiting[task] = nil
     }
 
-    /// The line, when it is time for one: `[5m30s] 12 of 20 tasks done, 6 running, 2 waiting · 1.2 GiB · 10.0 MiB/s`.
+    /// Returns the line when one is due: `[5m30s] 12 of 20 tasks done, 6 running, 2 waiting · 1.2 GiB · 10.0 MiB/s`.
     mutating func text(at now: WallTime, tasks: Int, _ tally: RunTally, moved: Int64) -> String? {
         guard let interval, let due, now >= due, let beganAt, let last = lastBeat else { return nil }
         self.due = now + interval
@@ -49,7 +50,7 @@ struct Heartbeat {
         return "[\(HumanText.duration(now - beganAt))] \(counts) · \(HumanText.size(moved)) · \(rate)"
     }
 
-    /// What most of them wait for, while nothing runs.
+    /// The most frequent reason for waiting, while no task runs.
     private var reason: String {
         guard running.isEmpty, !waiting.isEmpty else { return "" }
         let counts = waiting.values.reduce(into: [WaitReason: Int]()) { $0[$1, default: 0] += 1 }

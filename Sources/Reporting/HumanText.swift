@@ -28,7 +28,7 @@ package enum HumanText {
 
     private static let units = [" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"]
 
-    /// In a second; `nil` where that is nothing that could be told.
+    /// Rate per second; `nil` where it cannot be expressed.
     static func rate(_ bytes: Int64, in span: TimeSpan) -> Int64? {
         guard span.nanoseconds > 0, bytes > 0 else { return nil }
         let rate = Double(bytes) / span.seconds
@@ -99,7 +99,7 @@ package enum HumanText {
         return needsNoQuotes ? word : "'" + SafeText.replacing("'", with: "'\\''", in: word) + "'"
     }
 
-    /// Not `~`, which a shell expands, nor at the beginning what some shells do something with there.
+    /// Excludes `~`, which a shell expands, and at the beginning characters that some shells interpret there.
     private static func isPlain(_ byte: UInt8, inside: Bool = false) -> Bool {
         switch byte {
         case UInt8(ascii: "="), UInt8(ascii: ","), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: "%"): inside

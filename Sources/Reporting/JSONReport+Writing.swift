@@ -24,7 +24,7 @@ extension JSONReport {
 
     private static let end = Array("\n]}\n".utf8)
 
-    /// What will stand before the tasks is as long as that at most, but for what nobody can foresee.
+    /// Upper bound in bytes for the part before the tasks; only unforeseen content, such as a long error, exceeds it.
     var roomForHead: Int { head().count + 512 + 256 * job.sessions.count + 64 * job.groups.count }
 
     /// Writes the whole report piece by piece, straight from the rendered tasks.
@@ -42,7 +42,7 @@ extension JSONReport {
         try sink.write(buffer)
     }
 
-    /// All that stands before the tasks.
+    /// Returns the part of the report before the tasks.
     private func head() -> [UInt8] {
         var writer = JSONWriter(reserving: 4096)
         writer.beginObject()

@@ -2,17 +2,17 @@ import SystemIO
 internal import TextFormats
 package import TransferModel
 
-/// The report as a fold: each task is rendered to bytes when it ends and its state freed, and the report is those
-/// bytes in the order of the job file, whatever the order in which the tasks ended.
+/// Builds the report as a fold of events: each task is rendered to bytes when it ends and its state freed, and the
+/// report consists of these bytes in the order of the job file, whatever the order in which the tasks ended.
 package final class JSONReport: EventConsumer {
-    /// Grows when templates become tasks.
+    /// The job; it grows when templates become tasks.
     private(set) var job: Job
-    /// Tasks whose place others took.
+    /// Number of templates that were replaced by tasks.
     private var goneCount = 0
     let runner: RunnerFacts
-    /// For the job's own texts (variables, ids, URLs); events come redacted.
+    /// Redacts the job's own texts (variables, ids, URLs); events come redacted.
     let redactor: Redactor
-    /// The job's folder with a `/` at its end: what paths in the report are relative to.
+    /// The job's folder with a `/` at its end: paths in the report are relative to it.
     let folder: [UInt8]
 
     private(set) var rendered: RenderedTasks
@@ -23,14 +23,15 @@ package final class JSONReport: EventConsumer {
     private(set) var startedAt: WallTime?
     private(set) var finishedAt: WallTime?
 
-    /// Sessions that were found running and come back to.
+    /// Sessions of a background run that existed already, and to which this command came back.
     package var reassociated: Set<SessionIndex> = []
+    /// Results of the `onFinish` commands that ended so far.
     package var hooks: [HookResult] = []
-    /// What the report says instead of what `runFinished` said: a hook that failed turns 0 into 1.
+    /// Replaces outcome and exit status of `runFinished`: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
-    /// The last `write(to:isDurable:)` put the report in its place.
+    /// Whether the last `write(to:isDurable:)` published the report.
     package internal(set) var isWritten = false
-    /// Whatever the tasks came to: something else that was asked for is missing.
+    /// Sets the exit status to `runnerFailed`, whatever the outcome of the tasks: another requested output is missing.
     package func runnerFailed() {
         guard let outcome = correction?.outcome ?? run?.outcome else { return }
         correction = (outcome, Int(ExitStatus.runnerFailed.code))
@@ -46,10 +47,11 @@ package final class JSONReport: EventConsumer {
         sessions = [SessionRecord?](repeating: nil, count: job.sessions.count)
     }
 
-    /// Where it is going to be put: a long one grows there while tasks end, in a file without a name.
+    /// Announces the report's path: a long report is written there while tasks end, in a file without a name.
     package func grow(at path: String) { draftPath = path }
     private var draftPath: String?
 
+    /// Applies the run's events.
     package func consume(_ events: ArraySlice<Event>) {
         if startedAt == nil { startedAt = events.first?.time }
         for event in events { consume(event) }
@@ -100,19 +102,19 @@ package final class JSONReport: EventConsumer {
         rendered.begin(ReportDraft(path, room: roomForHead), Spool(folder: Folders.split(path).folder))
     }
 
-    /// The report, if it has grown where it is to be put.
+    /// Returns the finished draft of the report, or `nil` if there is none at its final place.
     func complete(_ path: String, _ head: [UInt8], _ end: [UInt8]) -> ReportDraft? {
         renderUnfinished()
         return rendered.complete(path, head, end)
     }
 
-    /// Tasks whose end was never told.
+    /// Number of tasks whose end was never reported.
     var unfinishedCount: Int { taskCount - totals.finished }
 
-    /// Without templates that became tasks.
+    /// Number of tasks without templates that became tasks.
     var taskCount: Int { job.tasks.count - goneCount }
 
-    /// A run that broke off leaves tasks without an end: they are in its report all the same, as put off.
+    /// Renders the tasks that an interrupted run left without an end, as deferred.
     func renderUnfinished() {
         guard unfinishedCount > 0 else { return }
         for task in job.tasks.indices where !rendered.contains(task) {
@@ -142,7 +144,7 @@ struct Totals {
     private(set) var bytesSent: Int64 = 0
     private(set) var bytesSaved: Int64 = 0
 
-    /// A failure that the job allows is counted as tolerated and not as failed.
+    /// Counts an ended task. A failure that the job allows is counted as tolerated and not as failed.
     mutating func count(_ fold: TaskFold, _ record: TaskRecord, _ task: TaskSpecification) {
         finished += 1
         if record.tolerated, record.outcome == .failed {
@@ -165,19 +167,20 @@ struct Totals {
         bytesSaved += saved(fold, record, task)
     }
 
-    /// What did not have to be fetched because it was here already, or to be sent because the server has it.
+    /// Bytes that needed no transfer, because a local copy or the server had them already.
     private func saved(_ fold: TaskFold, _ record: TaskRecord, _ task: TaskSpecification) -> Int64 {
         switch record.source {
         case .unchanged where task.type == .upload: fold.start.map { $0.bodySize(of: task) } ?? 0
         case .cache, .revalidated, .unchanged: fold.file?.bytes ?? record.body.map { Int64($0.count) } ?? 0
-        // A member of a group that an earlier run kept is whole.
+        // A member of a group that an earlier run left is whole.
         case .resumed where fold.attempts.allSatisfy({ $0.resumedFrom == 0 }): fold.file?.bytes ?? 0
         case .resumed: thereBefore(fold.attempts)
         case .network, .local, nil: 0
         }
     }
 
-    /// What an earlier run had left. What an attempt of this run fetched for the next was counted when it came.
+    /// Bytes that an earlier run had left. Those that an attempt of this run fetched for the next were counted when
+    /// they came.
     private func thereBefore(_ attempts: [AttemptRecord]) -> Int64 {
         guard let first = attempts.first?.resumedFrom, first > 0 else { return 0 }
         let beganAnew = attempts.dropFirst().contains { attempt in

@@ -1,10 +1,11 @@
 package import TextFormats
 package import TransferModel
 
-// How each value of the vocabulary is spelled in JSON: the report and the lines of events share these. Members that
-// are nearly always null together are written in one step.
+// How each value of the model is written in JSON, in the report as well as in the event lines. Members that are nearly
+// always null together are written in one step.
 
 extension JSONWriter {
+    /// Writes an error as an object with domain, name, code, message and causes, or `null`.
     package mutating func member(_ key: StaticString, error: TransferError?) {
         self.key(key)
         guard let error else { return null() }
@@ -157,7 +158,7 @@ extension JSONWriter {
     }
 }
 
-/// RFC 8259's numbers: what of YAML's can stand in JSON as it is.
+/// The number syntax of RFC 8259: decides which of YAML's numbers can stand in JSON as they are.
 enum JSONNumber {
     static func isOne(_ text: String) -> Bool {
         var rest = Substring(text).utf8

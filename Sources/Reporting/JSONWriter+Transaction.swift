@@ -70,7 +70,8 @@ extension JSONWriter {
         member("countOfResponseBodyBytesAfterDecoding", metrics.responseBodyBytesAfterDecoding)
     }
 
-    /// Who resolved the name how only the system's resolver knows. The sockets are plain TCP.
+    /// Writes the network's properties. How the name was resolved is known to the system's resolver only; the sockets
+    /// are plain TCP.
     private mutating func network(_ kind: TransactionMetrics.NetworkKind?) {
         guard let kind else {
             let others: StaticString = """

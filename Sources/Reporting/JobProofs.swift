@@ -1,11 +1,11 @@
 internal import TransferModel
 
-/// What the job shows to servers to say who asks: a secret, whether or not it was declared as one.
+/// Values that the job presents to servers as credentials: secrets, whether or not they are declared as ones.
 enum JobProofs {
-    /// A shorter value stands in many a proof by chance.
+    /// Length below which a value occurs in many credentials by chance.
     private static let shortest = 4
 
-    /// The job's variables, and no value of one that is a proof or a part of one.
+    /// Returns the job's variables, with the values masked that are a credential or a part of one.
     static func hidden(in job: Job) -> [Job.Variable] {
         if job.variables.isEmpty { return [] }
         let proofs = texts(in: job)

@@ -1,20 +1,24 @@
 internal import Glibc
 internal import SystemIO
 
-/// Somewhere that bytes go. One call is one `write(2)` where the system takes it whole.
+/// A destination for bytes. One call is one `write(2)` where the system takes it whole.
 package protocol ByteSink: AnyObject {
+    /// Writes all the bytes, or throws.
     func write(_ bytes: [UInt8]) throws(OutputProblem)
-    /// After the last of them: nothing that was taken has been lost since.
+    /// Throws if bytes that were written have been lost since; to be called after the last of them.
     func confirmWrites() throws(OutputProblem)
 }
 
 extension ByteSink {
+    /// Does nothing: for sinks whose writes cannot be lost later.
     package func confirmWrites() throws(OutputProblem) {}
 }
 
-/// Why something could not be written, in words for a person.
+/// Why an output could not be written, in words for people.
 package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One sentence with the output's name in it.
     package let message: String
+    /// Error number of the system; `nil` where it gave none.
     package let errno: Int32?
 
     package init(_ message: String, errno: Int32? = nil) {
@@ -22,13 +26,14 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
         self.errno = errno
     }
 
+    /// The message.
     package var description: String { message }
-    /// Nobody reads the other end any more.
+    /// Whether the reader of the pipe is gone.
     package var isBrokenPipe: Bool { errno == EPIPE }
-    /// Another process writes that file.
+    /// Whether another process is writing the file.
     package var isTaken: Bool { errno == EWOULDBLOCK }
 
-    /// A signal came before its reader did.
+    /// Whether a signal came before a reader opened the pipe.
     package var isInterrupted: Bool { errno == EINTR }
 
     static func unread(_ path: String) -> OutputProblem {
@@ -39,7 +44,7 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
         OutputProblem("cannot write \(path): another run is writing it", errno: EWOULDBLOCK)
     }
 
-    /// Takes the reason from what the system said last.
+    /// Makes a problem from the current `errno`.
     static func system(_ action: String, _ path: String) -> OutputProblem {
         let code = Glibc.errno
         return OutputProblem("cannot \(action) \(path): \(String(cString: strerror(code)))", errno: code)
@@ -54,47 +59,51 @@ package final class DescriptorSink: ByteSink {
     /// The length up to the last whole write, of a file that is this object's own.
     private var wholeLength: off_t = 0
 
-    /// Writes to a descriptor that somebody else keeps open.
+    /// Writes to a descriptor that the caller keeps open.
     package init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
         isOwned = false
     }
 
-    /// Makes or empties a file, which is this object's alone as long as that lives: of two who write at once nobody would
-    /// read a whole line. A device, a pipe or a socket is opened as it is.
+    /// Creates or empties a file, and locks it against other runs until this object is released: of two writers no
+    /// reader would get whole lines. A device, a pipe or a socket is opened as it is.
     package init(creating path: String) throws(OutputProblem) {
         descriptor = try Descriptor.open(path, O_CREAT)
         name = path
         isOwned = true
         var information = stat()
         guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
-        // Where a filesystem knows no locks, nobody is kept out.
+        // A file system without locks keeps no other run out.
         if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .taken(path) }
         guard ftruncate(descriptor, 0) == 0 else { throw .system("empty", path) }
     }
 
     deinit { if isOwned { close(descriptor) } }
 
+    /// The process's standard output, not closed by the sink.
     package static var standardOutput: DescriptorSink { DescriptorSink(descriptor: 1, name: "standard output") }
+    /// The process's standard error, not closed by the sink.
     package static var standardError: DescriptorSink { DescriptorSink(descriptor: 2, name: "standard error") }
 
+    /// Writes all the bytes; after a failure an own file is cut back to its last whole write.
     package func write(_ bytes: [UInt8]) throws(OutputProblem) {
         do {
             try Descriptor.writeAll(bytes, to: descriptor, name: name)
             wholeLength += off_t(bytes.count)
         } catch {
-            // What was written of the last piece goes again, so that a full disk leaves whole lines only.
+            // Removes the partly written piece, so that a full disk leaves whole lines only.
             if isOwned { ftruncate(descriptor, wholeLength) }
             throw error
         }
     }
 
+    /// Throws if the file system reports that written bytes were lost.
     package func confirmWrites() throws(OutputProblem) { try Descriptor.confirmWrites(descriptor, name: name) }
 }
 
 enum Descriptor {
-    /// What was written may have been lost since: some file systems say so to nobody but who closes the file.
+    /// Throws if written bytes were lost: some file systems report that only when a descriptor of the file is closed.
     static func confirmWrites(_ descriptor: Int32, name: String) throws(OutputProblem) {
         do throws(SystemError) {
             try SystemIO.Descriptor.confirmWrites(descriptor)
@@ -103,7 +112,7 @@ enum Descriptor {
         }
     }
 
-    /// A pipe with a name waits for its reader, but not for ever: signals that are held must be able to end that.
+    /// Opens a file for writing. A named pipe waits for its reader until a held signal arrives.
     static func open(_ path: String, _ more: Int32 = 0) throws(OutputProblem) -> Int32 {
         while true {
             let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more
@@ -124,7 +133,7 @@ enum Descriptor {
         return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
     }
 
-    /// Goes on after partial writes and interruptions, and waits for a descriptor that would block.
+    /// Continues after partial writes and interruptions, and waits for a descriptor that would block.
     static func writeAll(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(OutputProblem) {
         var written = 0
         while written < bytes.count {

@@ -1,4 +1,4 @@
-/// A message as people read it on a line: what is long and tells them nothing is cut in its middle. The report has it whole.
+/// Shortens messages for a line: long URLs and digests are cut. The report has them whole.
 enum PeopleText {
     private static let longestWord = 100
     private static let digestDigits = 12
@@ -16,7 +16,7 @@ enum PeopleText {
         return shorteningDigests(word)
     }
 
-    /// Runs of so many hexadecimal digits are digests: the first twelve tell two of them apart.
+    /// Cuts runs of 32 or more hexadecimal digits, which are digests: the first twelve tell two of them apart.
     private static func shorteningDigests(_ word: Substring) -> String {
         var result: [UInt8] = []
         var run: [UInt8] = []

@@ -1,23 +1,28 @@
 package import TransferModel
 
-/// One plain line for each finished task, and a summary at the end: what people see where there is no terminal.
+/// One plain line for each finished task, and a summary at the end: progress where there is no terminal.
 package final class PlainProgress: EventConsumer {
+    /// How much is printed: the summary only, a line per task, or also what happens between a task's beginning and end.
     package enum Amount: Sendable { case quiet, normal, verbose }
 
+    /// What is printed, and how.
     package struct Style: Sendable {
+        /// How much is printed.
         package var amount: Amount
+        /// Whether outcomes are coloured with terminal escapes.
         package var color: Bool
-        /// Failures become annotations on the line where the task begins in the job file.
+        /// Whether failures become annotations on the line where the task begins in the job file.
         package var isGitHub: Bool
+        /// Arguments for the command in the summary that runs failed tasks again.
         package var advice: RerunAdvice
-        /// The columns of the terminal; `nil` where lines are as long as they are.
+        /// Columns of the terminal; `nil` where lines are not wrapped.
         package var width: Int?
-        /// Where the report is going to be, as it is told.
+        /// Path of the report as the summary prints it; `nil` without a report.
         package var report: String?
-        /// Only tasks that failed, were tried again or changed something have a line: there are many, and a live part shows
-        /// how far they are.
+        /// Whether only tasks that failed, were retried or changed something get a line: there are many tasks, and a
+        /// live part shows their progress.
         package var isBrief: Bool
-        /// How often a line says that the run goes on; `nil` where somebody sees that.
+        /// Time between two lines that say that the run goes on; `nil` where a live part shows it.
         package var heartbeat: TimeSpan?
 
         package init(
@@ -41,7 +46,7 @@ package final class PlainProgress: EventConsumer {
     private let style: Style
     private let redactor: Redactor
     private var lines: [UInt8] = []
-    /// Lines so far: what was printed long ago has left the screen.
+    /// Lines printed so far: a line printed long ago has left the screen.
     private var lineCount = 0
     private var courses: [TaskIndex: TaskCourse] = [:]
     private var tally: RunTally
@@ -49,7 +54,7 @@ package final class PlainProgress: EventConsumer {
     private var annotations = 0
     private var hasBegun = false
     private var isStopped = false
-    /// The widest id, as far as columns go.
+    /// Width of the id column, limited by the terminal's.
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
 
@@ -60,14 +65,15 @@ package final class PlainProgress: EventConsumer {
         self.redactor = redactor ?? Redactor(job.secrets)
         tally = RunTally(job: job, style.advice, self.redactor)
         pulse = Heartbeat(every: style.amount == .quiet ? nil : style.heartbeat)
-        // Of a hundred thousand ids the first thousand tell how wide they are.
+        // The first thousand ids decide the width.
         let widest = min(32, max(12, (style.width ?? .max) / 3))
         idWidth = job.tasks.prefix(1_000).reduce(0) { max($0, min(TextLayout.width(of: $1.id), widest)) }
     }
 
-    /// Until something moves again.
+    /// Waits that were printed since a task last began an attempt.
     private var toldLacks: Set<String> = []
 
+    /// Applies the run's events and writes their lines in one piece.
     package func consume(_ events: ArraySlice<Event>) {
         guard !isStopped else { return }
         if !hasBegun, let first = events.first { begin(at: first.time) }
@@ -119,10 +125,10 @@ package final class PlainProgress: EventConsumer {
 
     // MARK: Time
 
-    /// When `tick` is due though nothing happened.
+    /// Time at which `tick` is due although no event came; `nil` without a heartbeat.
     package var nextTick: WallTime? { pulse.due }
 
-    /// Says that the run goes on.
+    /// Prints that the run goes on, if that is due.
     package func tick(_ now: WallTime) {
         let moved = courses.values.reduce(tally.moved) { $0 + $1.movedSoFar }
         guard let text = pulse.text(at: now, tasks: tally.taskCount, tally, moved: moved) else { return }
@@ -132,14 +138,14 @@ package final class PlainProgress: EventConsumer {
 
     // MARK: Lines
 
-    /// A line between a task's beginning and end, with `-v` only.
+    /// Prints a line between a task's beginning and end, with `-v` only.
     private func tell(_ task: TaskIndex, _ what: String, _ detail: String) {
         guard style.amount == .verbose else { return }
         append("  \(id(task)): \(what) \(detail)")
     }
 
-    /// What many tasks may have to wait for long is told without being asked for, once: nothing moves, and nothing else says
-    /// why.
+    /// Prints what a task waits for: with `-v` always; else long waits that concern many tasks, each once, because
+    /// nothing moves and no other line says why.
     private func tellWait(_ task: TaskIndex, _ reason: WaitReason, _ lacks: String?) {
         if reason == .credential { return tellLack(task) }
         let what = lacks ?? Explanation.words(reason)
@@ -148,7 +154,7 @@ package final class PlainProgress: EventConsumer {
         append("  \(id(task)): waits for \(what)")
     }
 
-    /// Nothing but a person ends this wait.
+    /// Prints which credential is missing: only a person can end this wait.
     private func tellLack(_ task: TaskIndex) {
         guard style.amount != .quiet else { return }
         let identifier = job.sessions[Int(job.tasks[Int(task.raw)].session.raw)].identifier
@@ -162,7 +168,7 @@ package final class PlainProgress: EventConsumer {
         append("  \(id(task)): attempt \(record.number) ended: \(PeopleText.message(error.message))\(pause)")
     }
 
-    /// Says how many tasks there are now. No task at all is hardly what was meant.
+    /// Prints how many tasks a template became; an empty list is printed as a warning.
     private func expand(_ task: TaskIndex, _ expansion: Expansion) {
         courses[task] = nil
         pulse.finished(task)
@@ -247,7 +253,7 @@ package final class PlainProgress: EventConsumer {
         if course.resumedFrom > 0 { column("resumed at \(HumanText.size(course.resumedFrom))") }
     }
 
-    /// What comes from no connection has no transaction that counts its bytes.
+    /// Rate of a body without a connection: no transaction counts its bytes.
     private func unmeasuredRate(_ bytes: Int64, _ course: TaskCourse, _ record: TaskRecord) -> Int64? {
         guard record.source == .network, course.moved == 0, course.resumedFrom == 0, course.attempts <= 1 else {
             return nil
@@ -259,7 +265,7 @@ package final class PlainProgress: EventConsumer {
         if course.attempts > 1 { column("\(course.attempts) attempts") }
     }
 
-    /// One of a task's `urls` that failed while another did: whoever runs the job wants to know, once for each place.
+    /// Warns that one of a task's `urls` failed while another succeeded, once for each place.
     private func warnOfBrokenPlace(_ task: TaskIndex, _ course: TaskCourse) {
         guard let url = course.firstURL, let failure = course.firstFailure,
             !job.tasks[Int(task.raw)].options.values.mirrors.isEmpty
@@ -299,33 +305,33 @@ package final class PlainProgress: EventConsumer {
         lineCount += 1
     }
 
-    /// A part of a line.
+    /// Appends a part of a line.
     private func column(_ text: String) {
         gap()
         lines.append(contentsOf: (style.isGitHub ? SafeText.gitHubLine(text) : SafeText.line(text)).utf8)
     }
 
-    /// Before each part.
+    /// Separates two parts of a line.
     private func gap() {
         lines.append(UInt8(ascii: " "))
         lines.append(UInt8(ascii: " "))
     }
 }
 
-/// How a task's end is called in one word.
+/// A task's outcome as one word.
 struct OutcomeWord {
     let text: String
-    /// Something that a person should look at.
+    /// Whether a person should look at the task.
     let isTrouble: Bool
     private let color: String
 
-    /// All of them, as they are counted at the end.
+    /// All words, in the order in which the summary counts them.
     static let inOrder = [
         "ok", "unchanged", "cached", "tolerated", "FAILED", "skipped", "cancelled", "deferred",
     ]
-    /// The columns that each takes.
+    /// Columns of the outcome's column.
     static let width = 9
-    /// Its place among these.
+    /// Index of the word in `inOrder`.
     var place: Int { Self.inOrder.firstIndex(of: text) ?? 0 }
 
     init(_ record: TaskRecord) {
@@ -349,7 +355,7 @@ struct OutcomeWord {
         }
     }
 
-    /// As wide as the longest of them.
+    /// Appends the word, padded to `width`.
     func append(to line: inout [UInt8], color isColored: Bool) {
         if isColored { line.append(contentsOf: "\u{1B}[\(color)m".utf8) }
         line.append(contentsOf: text.utf8)

@@ -1,10 +1,10 @@
 internal import TextFormats
 
-/// The rendered tasks: bytes in the order the tasks ended, put into the order of the file.
+/// The rendered tasks: bytes in the order in which the tasks ended, put into the order of the job file.
 ///
-/// They lie in chunks that are never moved or doubled, until all tasks before them in the file have ended as well: then
-/// they go into the draft of the report, where there is one. Each task is followed by `,` and a line break, so that tasks
-/// that ended in the file's order are one run of bytes.
+/// They stay in chunks that are never moved, until all tasks before them in the file have ended as well: then they go
+/// into the draft of the report, if there is one. Each task is followed by `,` and a line break, so that tasks that
+/// ended in the file's order are one run of bytes.
 struct RenderedTasks {
     private struct Place {
         var chunk: UInt32
@@ -16,7 +16,7 @@ struct RenderedTasks {
     private static let chunkSize = 256 << 10
     /// A task that is larger than this grows the chunk it ends.
     private static let usualTask = 8 << 10
-    /// So many full chunks wait in memory for tasks before theirs.
+    /// Most full chunks in memory that wait for earlier tasks.
     private static let mostWaiting = 16
     private static let separator: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: "\n")]
 
@@ -30,7 +30,7 @@ struct RenderedTasks {
     }
 
     private var draft: ReportDraft?
-    /// Where chunks go that wait too long, if anywhere.
+    /// Storage for chunks that wait too long; `nil` without one.
     private var spool: Spool?
     private var full: [Chunk] = []
     /// Of each full chunk, how many of its tasks are not in the draft.
@@ -55,15 +55,15 @@ struct RenderedTasks {
         places += [Place](repeating: Place(chunk: 0, start: 0, count: 0), count: more)
     }
 
-    /// The report has nothing of the task: others took its place.
+    /// Marks a template that was replaced by tasks: the report has no entry for it.
     mutating func drop(_ task: Int) { places[task].chunk = .max }
 
     private func isGone(_ task: Int) -> Bool { places[task].chunk == .max }
 
-    /// Enough is there for a draft.
+    /// Whether the tasks are long enough for a draft.
     var isLong: Bool { !full.isEmpty }
 
-    /// From here on what can go into the draft goes there, and what has to wait long into the spool.
+    /// From now on tasks in the file's order go into the draft, and chunks that wait long into the spool.
     mutating func begin(_ draft: ReportDraft?, _ spool: Spool?) {
         (self.draft, self.spool) = (draft, spool)
         makeRoom()
@@ -102,7 +102,7 @@ struct RenderedTasks {
         while waiting > Self.mostWaiting, putAside() {}
     }
 
-    /// Puts into the draft what is next there.
+    /// Moves the next tasks of the file's order into the draft.
     private mutating func advance() {
         guard let draft, !draft.hasFailed, !draft.hasName else { return }
         skipGone()
@@ -122,7 +122,7 @@ struct RenderedTasks {
         while next < places.count, isGone(next) { next += 1 }
     }
 
-    /// The oldest that is in memory. `false` where there is nowhere to put it.
+    /// Moves the oldest chunk in memory to the spool; `false` without a spool that takes it.
     private mutating func putAside() -> Bool {
         while firstWaiting < full.count {
             guard case .memory(let chunk) = full[firstWaiting] else {

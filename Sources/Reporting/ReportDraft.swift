@@ -1,20 +1,20 @@
 internal import Glibc
 import SystemIO
 
-/// The report as it grows: a file without a name in the report's folder, with room for what stands before the tasks. It
-/// gets its name when it is whole, so that the end of a run need not copy what was written while it went on; of a run
-/// that dies nothing is left.
+/// The report as it grows: a file without a name in the report's folder, with room reserved for the part before the
+/// tasks. It gets its name when it is whole, so that the end of a run need not copy the tasks written before; a run
+/// that dies leaves no file.
 final class ReportDraft {
     let path: String
     private let target: String
     private let folder: SystemIO.Descriptor
     private let file: SystemIO.Descriptor
-    /// What stands before the tasks has so much room.
+    /// Bytes reserved for the part before the tasks.
     private let room: Int64
     private var length: Int64
-    /// The end of that, not written yet: tasks that ended out of order come one by one.
+    /// The last bytes, not written yet: tasks that ended out of order come one by one.
     private var unwritten: [UInt8] = []
-    /// Up to there the disk was asked to take it.
+    /// Length up to which write-out to the disk was started.
     private var begunLength: Int64 = 0
     private(set) var hasFailed = false
     private(set) var hasName = false
@@ -22,7 +22,7 @@ final class ReportDraft {
     private static let writeSize = 64 << 10
     private static let writeOutSize: Int64 = 8 << 20
 
-    /// `nil` where it cannot be made: the place is no file, or the file system has no files without a name.
+    /// `nil` where no draft can be made: the path is no regular file's, or the file system has no files without a name.
     init?(_ path: String, room: Int) {
         guard let target = AtomicFile.replaceable(path) else { return nil }
         do throws(SystemError) {
@@ -38,10 +38,11 @@ final class ReportDraft {
         length = Int64(room)
     }
 
-    /// The bytes of the tasks.
+    /// Bytes of the tasks so far.
     var count: Int { Int(length - room) }
 
-    /// `false` when it takes no more, for good. What it took it can hand out, whether it could be written or not.
+    /// Appends bytes; `false` when the draft takes no more, for good. Accepted bytes can be read back, even if writing
+    /// them failed.
     func append(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard !hasFailed, !hasName else { return false }
         unwritten += bytes
@@ -54,7 +55,7 @@ final class ReportDraft {
         guard write(unwritten[...], at: length - Int64(unwritten.count)) else { return false }
         unwritten.removeAll(keepingCapacity: true)
         if length - begunLength >= Self.writeOutSize {
-            // With all of it before the disk at the end, one that is to be durable would wait for that.
+            // Otherwise a durable report would wait for the whole of it at the end.
             file.beginWriteOut(from: begunLength, count: length - begunLength)
             begunLength = length
         }
@@ -79,8 +80,8 @@ final class ReportDraft {
         return try file.readWhole(count, at: room + Int64(range.lowerBound)) + rest
     }
 
-    /// Puts `head` before the tasks and `end` in the place of the last `replacing` bytes of them. `false` when there is not
-    /// the room; then it is as it was.
+    /// Puts `head` before the tasks and `end` in the place of the last `replacing` bytes. `false`, with the draft
+    /// unchanged, when the reserved room is too small.
     func close(_ head: [UInt8], _ end: [UInt8], replacing: Int) -> Bool {
         guard !hasFailed, !hasName, length > room, head.count <= room, head.last == UInt8(ascii: "\n") else {
             return false
@@ -90,11 +91,11 @@ final class ReportDraft {
         return writeRest() && write(whole[...], at: 0) && write(end[...], at: length - Int64(replacing))
     }
 
-    /// Gives it its name, in one step with the loss of what had that name.
+    /// Gives the file its name and replaces the previous file of that name, in one step.
     func publish(isDurable: Bool) throws(OutputProblem) {
         do throws(SystemError) {
             try prepare(isDurable: isDurable)
-            // What has a name that is not its own is locked.
+            // A file under a temporary name is locked while its run is alive.
             _ = try? file.tryLock()
         } catch {
             throw problem(error)
@@ -119,7 +120,7 @@ final class ReportDraft {
     }
 
     private func prepare(isDurable: Bool) throws(SystemError) {
-        // Somebody may have moved the folder away, or put a link where the report goes.
+        // The folder may have been moved away, or a link put where the report goes.
         guard AtomicFile.replaceable(path) == target,
             try FileFacts.of(Folders.split(target).folder).isSameFile(as: folder.facts())
         else { throw SystemError(call: "link", errno: ESTALE) }

@@ -1,12 +1,12 @@
 internal import TransferModel
 
-/// What belongs into the command that runs a part of the job again, beside that part's names.
+/// Arguments of the command that runs a part of the job again, in addition to the names of its tasks.
 package struct RerunAdvice: Hashable, Sendable {
     /// `NAME=VALUE` of each variable that was set.
     package var assignments: [String]
-    /// Other options that change what is done, word by word as they were typed.
+    /// Other options that change what is done, word for word as they were typed.
     package var options: [String]
-    /// Those that choose tasks.
+    /// Options that choose tasks.
     package var selection: [String]
 
     package init(assignments: [String] = [], options: [String] = [], selection: [String] = []) {
@@ -15,12 +15,12 @@ package struct RerunAdvice: Hashable, Sendable {
         self.selection = selection
     }
 
-    /// In the place of what is not to be read in a log.
+    /// Replaces secret values, because the command may end in a log.
     static let mask = "***"
 
-    /// The words after `run`. `tasks` are the ids of those that are meant; `nil` for all that were chosen.
+    /// Returns the words after `run`. `tasks` are the ids to run again; `nil` for all that were chosen.
     func words(_ job: Job, tasks: [String]?, hiding redactor: Redactor) -> [String] {
-        // A file's name that would be read as an option is one of this folder.
+        // A file name that looks like an option gets a leading `./`.
         let file = job.file.hasPrefix("-") && job.file != "-" ? "./\(job.file)" : job.file
         let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
         let variables = assignments.flatMap { ["--set", Self.shown($0, proofs)] }
@@ -29,7 +29,7 @@ package struct RerunAdvice: Hashable, Sendable {
             + chosen.map { redactor.redacted(name: $0) }
     }
 
-    // MARK: What nobody declared and is a secret all the same
+    // MARK: Undeclared secrets
 
     private static let names = ["password", "passwd", "secret", "token", "apikey", "api_key", "credential"]
 

@@ -1,15 +1,15 @@
 internal import TransferModel
 
-/// Why tasks of a run did not succeed: each cause once, with what followed from it counted under it.
+/// Why tasks of a run did not succeed: each cause once, with its consequences counted under it.
 ///
 /// A task that was skipped, or cancelled with its group or by `failFast`, has no cause of its own.
 struct RunCauses {
     struct Cause {
-        /// In the order in which they ended.
+        /// Tasks with this cause, in the order in which they ended.
         var tasks: [TaskIndex]
-        /// The first of them.
+        /// Record of the first of these tasks.
         let record: TaskRecord
-        /// How many lines had been printed when the last of them was.
+        /// Number of lines printed when the last of these tasks was.
         var shownAt: Int
         /// What ended the whole run, where that is the cause.
         let stop: RunStop?
@@ -47,7 +47,7 @@ struct RunCauses {
     private var followers: [(task: TaskIndex, kind: Following)] = []
     private var followerPlaces: [TaskIndex: Int] = [:]
 
-    /// What tasks must have in common to have one cause: the error, but for the URL in it.
+    /// What tasks must have in common to have one cause: the error without the URL in it.
     private struct Key: Hashable {
         let outcome: TaskOutcome
         let name: ErrorName?
@@ -56,16 +56,16 @@ struct RunCauses {
 
     init(job: Job) { self.job = job }
 
-    /// Tasks that follow after all others.
+    /// Adds tasks after all others.
     mutating func grow(_ tasks: [TaskSpecification]) { job.tasks += tasks }
 
     var troubledTasks: [TaskIndex] { (causeOfTask.keys + followers.map(\.task)).sorted() }
     var followerCount: Int { followers.count }
 
-    /// Whether a line of its own says nothing: the task follows another one's end, or that of the whole run.
+    /// Whether the task needs no line of its own: it follows another task's end, or that of the whole run.
     static func isFolded(_ record: TaskRecord) -> Bool { follows(record) || RunStop(record) != nil }
 
-    /// Whether the task only follows another one's end.
+    /// Whether the task only follows another task's end.
     static func follows(_ record: TaskRecord) -> Bool {
         switch record.outcome {
         case .skipped: true

@@ -1,10 +1,10 @@
 internal import TransferModel
 
-/// What ends a whole run before its tasks are done, through no fault of theirs.
+/// What ended a whole run before its tasks were done, through no fault of theirs.
 enum RunStop: Hashable {
     case signal, finishBy, maximumBytes
 
-    /// `nil` where the task ended for a reason of its own.
+    /// The stop that ended the task; `nil` where it ended for a reason of its own.
     init?(_ record: TaskRecord) {
         switch record.outcome {
         case .cancelled where record.error?.saysTheSame(as: .stoppedBySignal) == true: self = .signal

@@ -1,12 +1,12 @@
 internal import TransferModel
 
-/// What the summary at the end of a run needs to know of its tasks.
+/// Collects what the summary at the end of a run needs to know of its tasks.
 struct RunTally {
-    /// So many causes are told one by one; the report has them all.
+    /// Most causes that the summary prints; the report has all.
     private static let mostCauses = 20
-    /// So many ids stand beside a cause.
+    /// Most task ids beside a cause.
     private static let mostIDs = 10
-    /// A failure that was printed so few lines ago still stands on the screen, and is not told again.
+    /// A failure printed at most this many lines ago is still on the screen, and is not repeated.
     private static let screenful = 20
 
     private var job: Job
@@ -17,17 +17,17 @@ struct RunTally {
     private(set) var finished = 0
     private var retries = 0
     private var times = RunTimes()
-    /// Bytes of bodies that tasks moved which have ended.
+    /// Body bytes moved by tasks that have ended.
     private(set) var moved: Int64 = 0
     /// Bytes of bodies that servers had already.
     private var unsent: Int64 = 0
-    /// What half-done downloads left for the next run.
+    /// Bytes of partial downloads that are left for the next run.
     private var kept: Int64 = 0
     /// Verified files of groups that were not published, which are left for the next run.
     private var keptMembers = 0
     /// Templates that became tasks.
     private var gone: Set<TaskIndex> = []
-    /// How many tasks there were before that.
+    /// Number of tasks in the job file, before templates became tasks.
     private let writtenCount: Int
     /// Groups with members of ephemeral sessions.
     private let ephemeralGroups: Set<GroupIndex>
@@ -43,17 +43,17 @@ struct RunTally {
         ephemeralGroups = Set(ephemeral.compactMap(\.group))
     }
 
-    /// These took the place of a template.
+    /// Replaces a template by the tasks that it became.
     mutating func expand(_ template: TaskIndex, _ tasks: [TaskSpecification]) {
         job.tasks += tasks
         gone.insert(template)
         causes.grow(tasks)
     }
 
-    /// How many tasks there are by now.
+    /// Number of tasks by now.
     var taskCount: Int { job.tasks.count - gone.count }
 
-    /// How many did not succeed so far.
+    /// Number of tasks that did not succeed so far.
     var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
 
     mutating func count(_ attempt: AttemptRecord) { times.count(attempt) }
@@ -76,7 +76,7 @@ struct RunTally {
         }
     }
 
-    /// Whether what is there of the task's file stays for the next run: not of what is unpacked, nor where the session
+    /// Whether the task's partial file stays for the next run: not that of a decompressed body, nor where the session
     /// keeps nothing.
     private func isKept(_ task: TaskIndex) -> Bool {
         let specification = job.tasks[Int(task.raw)]
@@ -89,7 +89,7 @@ struct RunTally {
 
     // MARK: The end
 
-    /// What failed and why, the command that runs just that again, and one line of counts.
+    /// Returns the lines: failures with causes, the command that runs them again, and one line of counts.
     mutating func summary(_ run: RunRecord, _ style: PlainProgress.Style, lines printed: Int) -> [String] {
         var lines: [String] = []
         if troubled > 0 {
@@ -146,7 +146,8 @@ struct RunTally {
         part.verb == "failed" ? "failed" : part.count == 1 ? "was \(part.verb)" : "were \(part.verb)"
     }
 
-    /// `Stopped by a signal: 12 of 20 tasks are not done.` Which of them is nobody's question: the same command goes on.
+    /// `Stopped by a signal: 12 of 20 tasks are not done.` The tasks are not named: the same command continues with
+    /// them.
     private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> String {
         let count = cause.tasks.count + cause.followers
         let all = HumanText.count(counts.reduce(0, +), "task")
@@ -171,7 +172,7 @@ struct RunTally {
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
         }
         lines += cause.consequences.map { "    \($0)" }
-        // Why a task is put off, or was cancelled, says what helps, too.
+        // A deferred or cancelled task's reason says what helps as well.
         if record.outcome == .failed, let error = record.error {
             lines.append("    \(error.whatHelps(job.tasks[Int(cause.tasks[0].raw)].type))")
         }
@@ -184,7 +185,7 @@ struct RunTally {
 
     private var again: String {
         let troubled = causes.troubledTasks
-        // A run that was stopped goes on where it was by the command that began it.
+        // A stopped run is continued by the command that began it.
         let isStopped = causes.causes.contains { $0.stop != nil }
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
@@ -197,10 +198,10 @@ struct RunTally {
         return "\(start)\(given): transfer-run run \(command)"
     }
 
-    /// Ids or one pattern that choose these tasks alone; `nil` where that takes too many words: to run the job again costs
-    /// what succeeded one conditional request or none.
+    /// Returns ids or one pattern that choose exactly these tasks; `nil` where that takes too many words: running the
+    /// whole job again costs at most one conditional request for each task that succeeded.
     private func pattern(_ tasks: [TaskIndex]) -> [String]? {
-        // Nobody can name a task before it is made.
+        // A task cannot be named before it is made.
         guard tasks.allSatisfy({ Int($0.raw) < writtenCount && !job.tasks[Int($0.raw)].isTemplate }) else { return nil }
         let ids = tasks.map { id($0) }
         if ids.count <= 3 { return ids }

@@ -18,7 +18,7 @@ struct RunTimes {
     }
 
     private struct Host {
-        /// Of its URLs, with the slash before the path.
+        /// Scheme and authority of its URLs, with the slash before the path.
         let start: String
         var bytes: Int64 = 0
         var seconds = 0.0
@@ -38,11 +38,11 @@ struct RunTimes {
         var name: String { String(start.drop { $0 != "/" }.drop { $0 == "/" }.dropLast()) }
     }
 
-    /// What is told of a run that was over sooner would be noise.
+    /// Shorter runs have no such lines: they would be noise.
     private static let least = TimeSpan.seconds(10)
     private var parts = [Double](repeating: 0, count: Part.allCases.count)
     private var hosts: [Host] = []
-    /// The place of the one that was counted last.
+    /// Index of the host that was counted last.
     private var last: Int?
     private var waits: [WaitReason: (tasks: Int, seconds: Double)] = [:]
 

@@ -1,11 +1,14 @@
 package import TransferModel
 
-/// Who ran the job: what the report says under `runner`.
+/// Facts about the process that ran the job: the report's `runner`.
 package struct RunnerFacts: Sendable {
+    /// Version of transfer-run.
     package var version: String
-    /// Of a library that is there once the run is.
+    /// Version of libcurl, which is loaded by the time the run has ended.
     package var libcurl: LateText
+    /// Id of the process that writes the report.
     package var pid: Int32
+    /// Name of the machine.
     package var host: String
 
     package init(version: String, libcurl: LateText, pid: Int32, host: String) {
@@ -16,11 +19,13 @@ package struct RunnerFacts: Sendable {
     }
 }
 
-/// What became of an `onFinish` command. The report is written before it runs and once more after it.
+/// Result of an `onFinish` command. The report is written before the command runs and once more after it.
 package struct HookResult: Hashable, Sendable {
+    /// The command's words.
     package var command: [String]
-    /// `nil` when it could not be started or was killed.
+    /// Its exit status; `nil` when it could not be started or was killed.
     package var exitStatus: Int?
+    /// Time that the command ran.
     package var duration: TimeSpan
 
     package init(command: [String], exitStatus: Int?, duration: TimeSpan) {

@@ -1,13 +1,13 @@
 import SystemIO
 
-/// Where rendered tasks lie that wait for others before them in the job file: a file without a name beside the report, so
-/// that a report of a million tasks never sits in memory, and nothing is left of it whatever happens.
+/// Stores rendered tasks that wait for others before them in the job file: a file without a name beside the report, so
+/// that a report of a million tasks never sits in memory, and no file remains whatever happens.
 final class Spool {
     private let file: SystemIO.Descriptor
     private var length: Int64 = 0
     private var hasFailed = false
 
-    /// `nil` where the file system has no files without a name: then memory must do.
+    /// `nil` where the file system has no files without a name: the tasks then stay in memory.
     init?(folder: String) {
         do throws(SystemError) {
             file = try SystemIO.Descriptor.openFolder(folder).openUnnamed(mode: 0o600)
@@ -16,7 +16,7 @@ final class Spool {
         }
     }
 
-    /// Where the bytes lie from now on; `nil` when they could not be written, for good.
+    /// Appends bytes and returns their offset; `nil` when they could not be written, for good.
     func append(_ bytes: [UInt8]) -> Int64? {
         guard !hasFailed else { return nil }
         do throws(SystemError) {

@@ -1,8 +1,8 @@
 internal import TransferModel
 
-/// What a run sets out to do, on one line: `20 tasks · 3 hosts · 4.0 GiB · 6 at a time to a host`.
+/// The first line of a run: `20 tasks · 3 hosts · 4.0 GiB · 6 at a time to a host`.
 enum StartLine {
-    /// `nil` for a job of one task: its own line says it all.
+    /// Returns the line; `nil` for a job of one task, whose own line says all of it.
     static func text(_ job: Job) -> String? {
         guard job.tasks.count > 1 else { return nil }
         let hosts = hosts(job)
@@ -25,7 +25,7 @@ enum StartLine {
         return origins.count
     }
 
-    /// What is written of the tasks' sizes.
+    /// Sum of the sizes that the job file gives for its tasks; `nil` without any.
     private static func size(_ job: Job) -> String? {
         var known: Int64 = 0
         var unknown = 0
@@ -41,7 +41,7 @@ enum StartLine {
         return unknown == 0 ? HumanText.size(known) : "at least \(HumanText.size(known))"
     }
 
-    /// Those that keep some of the tasks waiting.
+    /// The limits that keep some of the tasks waiting.
     private static func limits(_ job: Job, hosts: Int) -> String? {
         let tasks = job.tasks.count
         let run = job.limits.maximumConcurrentTasks

@@ -1,34 +1,34 @@
 internal import TransferModel
 
-/// How a task came to its end, as far as its line and the summary speak of it.
+/// What a task's line and the summary need to know of its attempts.
 struct TaskCourse {
-    /// What is kept of a half-done download for the next run is no less.
+    /// Smallest partial download that the session keeps for the next run, in bytes.
     static let leastKept: Int64 = 64 << 10
 
     private(set) var attempts = 0
-    /// Bytes of bodies, either way, over all attempts.
+    /// Body bytes sent or received over all attempts.
     private(set) var moved: Int64 = 0
-    /// The length of the attempts in which some moved.
+    /// Duration of the attempts in which body bytes moved.
     private(set) var movedTime = TimeSpan.zero
-    /// Of the attempt that is under way: bytes of the body so far, and where it began.
+    /// Of the running attempt: bytes of the body so far, and the offset at which it began.
     private var progress: Int64 = 0
     private var offset: Int64 = 0
     private(set) var resumedFrom: Int64 = 0
-    /// Of the body that an upload did not have to send, if it turns out so.
+    /// Bytes of an upload's body, which were not sent if the task turns out unchanged.
     private(set) var unsent: Int64 = 0
-    /// Of the file, or of what was sent.
+    /// Bytes of the file, or of what was sent.
     private(set) var bytes: Int64 = 0
-    /// An answer says by what its rest could be asked for.
+    /// Whether the last answer had a validator with which its rest could be requested.
     private(set) var isResumable = false
-    /// What is there of a body that did not come to its end.
+    /// Bytes that have arrived of a body that did not end.
     private(set) var kept: Int64 = 0
-    /// The last attempt's file was verified, whatever then became of its group.
+    /// Whether the last attempt's file was verified, whatever then happened to its group.
     private(set) var isVerified = false
-    /// The place of `urls` that the first attempt asked, while another is asked.
+    /// URL of the first attempt, which tells the first of the task's `urls`.
     private(set) var firstURL: String?
     private(set) var firstFailure: TransferError?
 
-    /// Bytes that moved up to now.
+    /// Bytes moved up to now, the running attempt included.
     var movedSoFar: Int64 { moved + max(0, progress - offset) }
 
     mutating func begin(_ record: AttemptStart, of task: TaskSpecification) {
@@ -66,8 +66,8 @@ struct TaskCourse {
         (progress, offset) = (0, 0)
     }
 
-    /// Bytes a second while they moved. An attempt's own time is without what its `bandwidth` held it up; where several
-    /// attempts moved some, it is not known whose wait that was.
+    /// Bytes per second while body bytes moved. An attempt's own time excludes its wait for `bandwidth`; where several
+    /// attempts moved bytes, it is unknown which of them waited.
     func rate(_ record: TaskRecord) -> Int64? {
         guard record.source == .network || record.source == .resumed else { return nil }
         let held = record.waits.first { $0.reason == .bandwidth }?.duration ?? .zero

@@ -1,13 +1,13 @@
 internal import TransferModel
 
-/// What is remembered of a task from its first event to its last: the payloads themselves, nothing copied.
+/// The state of a task between its first and last event: the payloads themselves, nothing copied.
 struct TaskFold {
     var createdAt: WallTime?
     var startedAt: WallTime?
     var becameDownload = false
-    /// The first URL tried: what a URL made of captures came to.
+    /// The first URL tried, after captured values were inserted.
     var firstURL: String?
-    /// Of the attempt that runs or ran last.
+    /// Start of the current or last attempt.
     var start: AttemptStart?
     /// The last redirect followed in that attempt.
     var hop: RedirectRecord?
@@ -35,7 +35,7 @@ struct TaskFold {
         }
     }
 
-    /// Only the last attempt's answer is the task's.
+    /// Forgets the previous attempt's answer: only the last one is the task's.
     private mutating func begin(_ record: AttemptStart, at time: WallTime) {
         if startedAt == nil {
             startedAt = time
@@ -47,7 +47,7 @@ struct TaskFold {
         file = nil
     }
 
-    /// Empty again, its arrays' memory kept for the next task.
+    /// Empties the fold; its arrays keep their memory for the next task.
     mutating func reset() {
         createdAt = nil
         startedAt = nil
@@ -63,8 +63,8 @@ struct TaskFold {
     }
 }
 
-/// The folds of the tasks under way. A task that was only created costs its date; a fold is lent to it with its next
-/// event and given to another when it ends.
+/// The folds of running tasks. A task that was only created costs its date; it gets a fold with its next event, which
+/// is reused when it ends.
 struct TaskFolds {
     private static let none = UInt32.max
 
@@ -91,7 +91,7 @@ struct TaskFolds {
         }
     }
 
-    /// Where the task's fold is, lending it one when it has none.
+    /// Returns the index of the task's fold, and assigns one if it has none.
     mutating func place(of task: Int) -> Int {
         if places[task] != Self.none { return Int(places[task]) }
         let place = free.popLast() ?? UInt32(folds.count)
@@ -101,7 +101,7 @@ struct TaskFolds {
         return Int(place)
     }
 
-    /// Takes the fold back.
+    /// Frees the task's fold.
     mutating func close(_ task: Int) {
         let place = places[task]
         guard place != Self.none else { return }

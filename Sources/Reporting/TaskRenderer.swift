@@ -149,7 +149,7 @@ struct TaskRenderer {
         writer.endArray()
     }
 
-    /// What the way to the result had in it beyond requests.
+    /// Writes redirects, challenges, the error and the explanation.
     private func detours(_ fold: TaskFold, to writer: inout JSONWriter) {
         redirects(fold.redirects, to: &writer)
         challenges(fold.challenges, to: &writer)
@@ -179,7 +179,7 @@ struct TaskRenderer {
         writer.endArray()
     }
 
-    /// What the run said, or what can be said from what is known.
+    /// The run's own explanation, or a sentence made from the outcome.
     private func explanation(_ fold: TaskFold) -> String? {
         record.explanation
             ?? Explanation.sentence(
@@ -188,7 +188,7 @@ struct TaskRenderer {
 }
 
 extension TaskFold {
-    /// What a URL that waited for captures came to.
+    /// The first URL tried, for a task whose URL needed captured values.
     fileprivate func firstURLIfLate(_ task: TaskSpecification) -> String? {
         task.location.url == nil ? firstURL : nil
     }

@@ -1,24 +1,24 @@
 internal import Glibc
 import SystemIO
 
-/// The names under which reports lie for a moment before they get their own: a few for each, so that what a run left there
-/// that was killed in this moment is in the next one's way, which takes it away. Whoever is alive has its file locked.
+/// The temporary names of reports, before they get their own: a few per report, so that a file left by a killed run is
+/// in the way of the next one, which deletes it. A live run keeps its file locked.
 enum TemporaryReport {
     enum Attempt {
         case made
-        /// Something stands there, or was taken away again.
+        /// Another file has the name, or this one was deleted again.
         case taken
         case failed(Int32)
     }
 
-    /// So many runs may put a report at one place in one moment; more take a number by chance.
+    /// Numbers of runs that publish one report at the same moment; further ones use a random number.
     private static let usual: ClosedRange<UInt32> = 1...8
 
     /// The path beside `target` at which `make` made the file.
     static func path(beside target: String, _ make: (String) -> Attempt) throws(OutputProblem) -> String {
         let (folder, name) = Folders.split(target)
         for number in Array(usual) + [.random(in: 1_000_000 ... .max)] {
-            // A long name is cut: with what is added it must stay a name the file system takes.
+            // A long name is cut: with the addition it must still be a name that the file system takes.
             let beside = "\(folder == "/" ? "" : folder)/.\(name.prefix(60)).transfer-run-\(number).tmp"
             switch made(beside, make) {
             case .made: return beside
@@ -41,9 +41,9 @@ enum TemporaryReport {
         return second
     }
 
-    /// Locks what was just made there; `false` where somebody took it for abandoned before.
+    /// Locks the file just made; `false` where another run took it for abandoned before.
     static func lock(_ file: Int32, _ path: String) -> Bool {
-        // A file system without locks has nobody who takes it away either.
+        // On a file system without locks no run deletes it either.
         if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
         return isThere(file, path)
     }
@@ -56,7 +56,7 @@ enum TemporaryReport {
         return unlink(path) == 0
     }
 
-    /// Whether the name stands for this very file, one of this user's.
+    /// Whether the path still names this file, and it is a regular file of this user.
     private static func isThere(_ file: Int32, _ path: String) -> Bool {
         var own = stat()
         var named = stat()
@@ -67,10 +67,10 @@ enum TemporaryReport {
 
     // MARK: At the end
 
-    /// Gives `beside` of this folder the name `name`, in one step with the loss of what had that.
+    /// Renames `beside` of this folder to `name`, replacing the previous file in one step.
     ///
-    /// By an exchange, where there is something and the file system can: a file that takes another's name by a renaming is
-    /// first written to the disk by some (ext4), and a short run would wait for that as for twenty transfers.
+    /// Where that exists and the file system can, the two are exchanged: a rename over an existing file makes some file
+    /// systems (ext4) write it to the disk first, and a short run would wait for that as for twenty transfers.
     static func putInPlace(
         _ beside: String, as name: String, in folder: borrowing SystemIO.Descriptor
     ) throws(SystemError) {
@@ -79,15 +79,15 @@ enum TemporaryReport {
         try folder.rename(beside, to: name)
     }
 
-    /// What had the name before has the other now. `false` where it stays, a folder that came this moment: then all is as it
-    /// was before.
+    /// Deletes the previous file, which has the temporary name now. `false` where that fails, because a folder came
+    /// under the name in this moment: then the exchange is undone.
     private static func removeFormer(
         _ beside: String, _ name: String, in folder: borrowing SystemIO.Descriptor
     ) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try folder.unlink(beside)
         } catch {
-            // Somebody was as fast: it looked like what a killed run had left.
+            // Another run deleted it first: it looked like a file that a killed run had left.
             if error.errno == ENOENT { return true }
             try folder.exchange(RawName(beside), with: folder, RawName(name))
             return false

@@ -1,7 +1,7 @@
 internal import TransferModel
 
 extension AttemptStart {
-    /// The bytes of a body that was not sent: those of its files, or of the text that the job holds. What is put together
+    /// Bytes of a body that was not sent: those of its files, or of the text in the job. A body that is put together
     /// only when it is sent (forms, JSON) counts as nothing.
     func bodySize(of task: TaskSpecification) -> Int64 {
         guard bodyFiles.isEmpty else { return bodyFiles.reduce(0) { $0 + $1.size } }

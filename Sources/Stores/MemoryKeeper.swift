@@ -3,18 +3,19 @@ import Synchronization
 package import SystemIO
 package import TransferModel
 
-/// Whose sessions outlive the run, and where they are kept.
+/// Where a run keeps what its sessions remember, and for which sessions.
 package struct MemoryPlace: Sendable {
+    /// State folder of the store.
     package let folder: String
-    /// Who the job is: its name if written, else its absolute path.
+    /// Key of the job in the store: its name if it has one, else its absolute path.
     package let job: String
-    /// The names of the job's sessions, by number; `nil` for one of which nothing is kept.
+    /// Names of the job's sessions, by number; `nil` for a session that remembers nothing.
     package let sessions: [String?]
-    /// The job's: what holds one of them is not written down.
+    /// The job's secrets: a record that contains one is not written.
     package let secrets: Redactor
-    /// By session; `nil` for one whose answers are not kept on the disk.
+    /// Disk caches, by session number; `nil` for a session without one.
     package let caches: [CachePlace?]
-    /// The store of that folder, if somebody began to open it. Whoever uses this place is the one to use it.
+    /// The store of the folder, if it was opened ahead of the run; the `MemoryKeeper` of this place takes it over.
     package var ahead: StoreAhead?
 
     package init(folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []) {
@@ -26,70 +27,71 @@ package struct MemoryPlace: Sendable {
     }
 }
 
-/// What the loop asks of the store.
+/// What the loop asks of the store's thread.
 package enum MemoryOrder: Sendable {
     case find(TaskIndex, SessionIndex, destination: String)
-    /// Whether any session, of any job, keeps something of the file at this path.
+    /// Asks whether any session, of any job, has a record for the file at this path.
     case isKnown(TaskIndex, path: String)
     /// The answer became the file at `destination`.
     case file(SessionIndex, destination: String, FiledAnswer)
-    /// The file that stands at `destination` was found to be as it was, and would survive a power cut.
+    /// The file at `destination` was found unchanged, and would survive a power cut.
     case confirm(SessionIndex, destination: String, KeptValidators)
-    /// So much is there of the file at `destination`; `nil` when nothing is any more.
+    /// State of the partial file of `destination`; `nil` when there is none any more.
     case part(SessionIndex, destination: String, ResumeRecord?)
-    /// The file at `destination` stands there: what an earlier run left of it is of no use. `useless` tells where that is.
+    /// The file at `destination` is complete: an earlier run's partial file is useless. `useless` reports its path.
     case dropPart(SessionIndex, destination: String)
     case upload(SessionIndex, UploadChange)
-    /// Asks what the session sent to the URL.
+    /// Asks what the session last sent to the URL.
     case findSent(TaskIndex, SessionIndex, url: String)
-    /// The server at the URL took this file whole; `nil` when what it holds is not known any more.
+    /// The server at the URL accepted this file whole; `nil` when its content is no longer known.
     case sent(SessionIndex, url: String, SentUpload?)
     case cache(SessionIndex, CacheOrder)
-    /// In the order in which it was learned.
+    /// Changes to what the session knows of servers, in the order in which it learned them.
     case learned(SessionIndex, [SessionLore.Change])
-    /// Secrets beside the job's: what holds one is not written down from here on.
+    /// Secrets in addition to the job's: from here on a record that contains one is not written.
     case captured([KnownSecret])
-    /// What was told up to here is to be written at once.
+    /// Write everything ordered so far without delay.
     case write
 }
 
-/// What the store answers.
+/// What the store's thread answers.
 package enum MemoryReport: Sendable {
-    /// Once.
+    /// The store was opened; reported once, as the first.
     case opened(OpenedMemory)
     case found(TaskIndex, KeptValidators?, ResumeRecord?)
     case known(TaskIndex, Bool)
     case foundSent(TaskIndex, SentUpload?)
-    /// What lies on the disk under the URL that a task asked for.
+    /// The answers cached on the disk for the URL that the task requests.
     case cached(TaskIndex, [CachedEntry])
-    /// `nil`: it is not there any more, or not what was kept.
+    /// Body of a cached answer; `nil` when it is gone or does not match its digest.
     case cachedBody(TaskIndex, CacheEntryID, [UInt8]?)
-    /// A half-done file that nobody will go on with.
+    /// A partial file that no run will resume.
     case useless(path: String)
 }
 
-/// What is known as soon as the store is open.
+/// What the store knows at its opening.
 package struct OpenedMemory: Sendable {
-    /// The sessions of which files are kept, and where: the others need not ask.
+    /// Sessions with recorded files, and their folders; a session that is missing needs no lookups.
     package var places: [SessionIndex: KnownPlaces] = [:]
-    /// The half-done files of all sessions of this user; `nil` when nobody can say.
+    /// Absolute paths of the partial files of all sessions of this user; `nil` when the store cannot be read.
     package var parts: Set<String>?
-    /// Half-done files that nobody will go on with.
+    /// Absolute paths of partial files that no run will resume.
     package var forgotten: Set<String> = []
     /// What the sessions learned of servers.
     package var lore: [SessionIndex: SessionLore.Kept] = [:]
-    /// What servers hold of bodies that were cut.
+    /// Unfinished uploads whose servers hold a part of the body.
     package var uploads: [SessionIndex: [UploadRecord]] = [:]
-    /// Whether anything is known of files that servers took whole.
+    /// Whether any session recorded a file that a server accepted whole.
     package var hasSentUploads = false
-    /// Of which answers are kept.
+    /// Sessions with a disk cache.
     package var caches: [SessionIndex: OpenedCache] = [:]
 }
 
-/// The thread that reads and writes what is kept from run to run, so that neither the loop nor the files wait for SQLite. Orders are
-/// carried out in batches, and what is to be kept is written in one transaction when `WritePace` says so.
+/// The thread that reads and writes what sessions remember between runs, so that neither the loop nor file delivery
+/// waits for SQLite. Orders are carried out in batches, and changes are written in one transaction when `WritePace`
+/// says so.
 ///
-/// A store that cannot be used costs requests, never a wrong file: whoever asks then hears that nothing is kept.
+/// A store that cannot be used costs requests, never a wrong file: lookups then find nothing.
 package final class MemoryKeeper: Sendable {
     private let orders: Mailbox<MemoryOrder>
     private let thread: WorkThread
@@ -112,12 +114,13 @@ package final class MemoryKeeper: Sendable {
         }
     }
 
+    /// Queues orders for the thread, in their order. May be called from any thread.
     package func submit(_ batch: [MemoryOrder]) { orders.post(batch) }
 
-    /// What was submitted is the last: it is written, and the store closed, without anybody waiting for that.
+    /// Ends the thread after the orders submitted so far are written and the store is closed; does not wait for that.
     package func beginToFinish() { thread.beginToFinish() }
 
-    /// Waits until what is left is written and the store closed; says what went wrong with it: sentences for people.
+    /// Waits until the rest is written and the store closed; returns its problems as sentences for people.
     package func finish() -> [String] {
         thread.finish()
         return problems.withLock { $0 }

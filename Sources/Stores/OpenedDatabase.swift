@@ -1,17 +1,18 @@
 import SystemIO
 import TransferModel
 
-/// An SQLite file of ours, opened: made when it was missing, checked, brought up to date.
+/// An open SQLite file of this program: created when missing, checked, migrated to the current format.
 struct OpenedDatabase: ~Copyable {
     let database: Database
     let files: StoreFiles
     let quarantined: Quarantine?
 
-    /// For others that open it.
+    /// Longest wait for other processes that are opening the file.
     package static let patience = TimeSpan.seconds(20)
 
-    /// A damaged file or one of another program is put aside and a new one made; one of a newer version of this program is
-    /// an error. Without `mends` nothing is put aside, and what would have been is an error too.
+    /// Opens the database. A damaged file or one of another program is put aside and a new one made; one of a newer
+    /// version of this program is an error. Without `mends` nothing is put aside, and a file that would have been is an
+    /// error too.
     static func open(
         folder: String, _ kind: DatabaseKind, mends: Bool = true, patience: TimeSpan = Self.patience
     ) throws(StoreError) -> OpenedDatabase {
@@ -41,7 +42,7 @@ struct OpenedDatabase: ~Copyable {
     ) throws(StoreError) -> Database {
         let isNew = try files.prepareDatabase()
         let database = try Database(path: files.database, title: files.title)
-        // A new file has nothing to lose: it is on the disk once, when it is whole.
+        // A new file has nothing to lose: it is written to the disk once, when it is whole.
         if isNew { try database.execute("PRAGMA synchronous = OFF") }
         if kind.givesRoomBack { try prepareGivingBack(database) }
         try refuseForeign(database, kind)
@@ -63,7 +64,8 @@ struct OpenedDatabase: ~Copyable {
         return database
     }
 
-    /// Has to be said before the first page is written, and would write each time.
+    /// Turns on incremental vacuum in a file without pages: SQLite ignores it after the first page, and would write
+    /// each time.
     private static func prepareGivingBack(_ database: borrowing Database) throws(StoreError) {
         if try database.number("PRAGMA page_count") == 0 { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
     }
@@ -71,7 +73,7 @@ struct OpenedDatabase: ~Copyable {
     private static func refuseForeign(_ database: borrowing Database, _ kind: DatabaseKind) throws(StoreError) {
         let owner = try database.number("PRAGMA application_id")
         if owner == kind.applicationID { return }
-        // A file that was made and never filled has neither.
+        // A file that was created and never filled has neither.
         let tables = try database.number("SELECT count(*) FROM sqlite_schema")
         guard owner == 0, tables == 0 else {
             throw StoreError(.foreign, "\(database.title) is another program's SQLite file")
@@ -79,7 +81,8 @@ struct OpenedDatabase: ~Copyable {
         try database.execute("PRAGMA application_id = \(kind.applicationID)")
     }
 
-    /// SQLite reads on without a word where it may not write, be it the folder or the file's own header that says so.
+    /// Throws if the file cannot be written: SQLite silently opens it read-only, whether the folder or the file's own
+    /// header forbids writing.
     private static func refuseReadOnly(
         _ database: borrowing Database, _ files: borrowing StoreFiles
     ) throws(StoreError) {
@@ -89,11 +92,12 @@ struct OpenedDatabase: ~Copyable {
             : StoreError(.other, "\(database.title) cannot be written")
     }
 
-    /// How many pages are read whole at each opening: a quarter of a megabyte, in a third of a millisecond.
+    /// Number of pages up to which a file is read whole at each opening: a quarter of a megabyte, in a third of a
+    /// millisecond.
     private static let fewPages: Int64 = 64
 
-    /// Reads every page of a small file; of a larger one only when somebody met damage, because it takes time. What is
-    /// believed of it proves itself, and SQLite notices what it cannot read whenever it comes to it.
+    /// Reads every page of a small file; of a larger one only when damage was met before, because it takes time. Rows
+    /// are sealed, and SQLite notices what it cannot read when it comes to it.
     private static func check(_ database: borrowing Database, isSuspect: Bool) throws(StoreError) {
         let pages = try database.number("PRAGMA page_count")
         guard isSuspect || pages <= fewPages else { return }
@@ -107,8 +111,8 @@ struct OpenedDatabase: ~Copyable {
         // Readers and one writer at once. Where the filesystem cannot (no shared memory, as on NFS) SQLite says so
         // and stays with its rollback journal, which is as safe and only slower.
         _ = try database.pragma("journal_mode = WAL")
-        // A commit survives the process's death at once and a power cut once it was checkpointed (`NORMAL`); the file is
-        // whole after either. What must survive a power cut says so in its transaction (`durably`).
+        // A commit survives the process's death at once, and a power cut once it was checkpointed (`NORMAL`); the file
+        // is whole after either. What must survive a power cut says so in its transaction (`durably`).
         try database.execute("PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
         database.boundLog(pages: longLog)
     }

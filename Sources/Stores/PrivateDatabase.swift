@@ -1,26 +1,26 @@
 import SystemIO
 import TransferModel
 
-/// What one of our SQLite files is.
+/// Properties of one of this program's SQLite files.
 struct DatabaseKind: Sendable {
-    /// `store`: its files are `store.sqlite`, `store.lock` and `store.suspect`, and sentences call it `the store`.
+    /// For `store`, the files are `store.sqlite`, `store.lock` and `store.suspect`, and messages call it `the store`.
     let name: String
-    /// By this number in the file's header it is known as ours.
+    /// Number in the file's header that identifies it as this program's.
     let applicationID: Int64
     let steps: [Migration]
-    /// So many pages of the log are taken into the file, with two waits for the disk, by whoever commits then: mostly
-    /// while the run goes on. Who opens the database reads the log first, 1 ms for 500.
+    /// Pages of log at which a commit takes the log into the file, with two waits for the disk: mostly while the run
+    /// goes on. The next opening reads the log first, 1 ms for 500 pages.
     var longLog = 500
-    /// What is deleted makes the file shorter, when asked for.
+    /// Whether deleted pages can be given back to the file system (`PRAGMA incremental_vacuum`).
     var givesRoomBack = false
-    /// Reads all that SQLite's own check says nothing of. Only where somebody met damage.
+    /// Verifies what SQLite's own check does not cover. Called only after damage was met.
     var prove: @Sendable (borrowing Database) throws(StoreError) -> Void = { _ in }
 }
 
-/// An SQLite file of ours in a private folder. Any number of processes may have it open; an object belongs to one thread
-/// at a time.
+/// An SQLite file of this program in a private folder. Any number of processes may have it open; an object belongs to
+/// one thread at a time.
 package class PrivateDatabase {
-    /// The file that was put aside at this opening, if one was: tell the user.
+    /// The file that was put aside at this opening, to be reported to the user; `nil` if none was.
     package final let quarantined: Quarantine?
     final let database: Database
     final let files: StoreFiles
@@ -31,8 +31,9 @@ package class PrivateDatabase {
         files = opened.files
     }
 
-    /// One transaction around all that `body` writes: all of it or, when it throws, none. Inside another it is part
-    /// of that. With `durably` it is on the disk, and not only in the system's memory, when this returns.
+    /// Runs `body` in one transaction: all of its writes take effect or, when it throws, none. Inside another
+    /// transaction it is part of that. With `durably` it is on the disk, and not only in the system's memory, when this
+    /// returns.
     package final func batch<Result>(durably: Bool = false, _ body: () throws(StoreError) -> Result) throws(StoreError)
         -> Result
     {
@@ -52,19 +53,19 @@ package class PrivateDatabase {
         }
     }
 
-    /// Closing will not wait for the disk; what was committed stays in the log beside the file.
+    /// Makes closing skip the wait for the disk; what was committed stays in the log beside the file.
     final func leaveJournal() { database.setKeepsJournal(true) }
 
-    /// Until `endReading` questions are about one moment, and lock the file once together.
+    /// Begins a read transaction that lasts until `endReading`: its queries see one moment and lock the file once.
     final func beginReading() { try? database.execute("BEGIN") }
     final func endReading() { if database.isInTransaction { try? database.execute("COMMIT") } }
 
-    /// Reading, with damage remembered for the next to open.
+    /// Runs queries; damage that they meet is remembered for the next opening.
     final func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         do throws(StoreError) { return try body() } catch { throw noted(error) }
     }
 
-    /// The next to open reads every page.
+    /// Makes the next opening read every page.
     final func suspect() { files.suspect() }
 
     private func noted(_ error: StoreError) -> StoreError {

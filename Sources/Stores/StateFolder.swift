@@ -1,17 +1,22 @@
-/// Where a user's state, cache and sockets lie: computed from an environment that is given, touching nothing.
+/// Folders of a user's state, cache and sockets, computed from the given environment without touching a file.
 package struct StateFolder: Hashable, Sendable {
+    /// Absolute path of the folder with store and journal.
     package var state: String
+    /// Absolute path of the folder with cached bodies.
     package var cache: String
+    /// Absolute path of the folder with the service's socket.
     package var runtime: String
 
+    /// Why no folder could be determined.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+        /// One sentence for people.
         package let description: String
 
         package init(description: String) { self.description = description }
     }
 
-    /// `directory` is what `--state-dir` says; it puts everything under one folder. Without it the XDG variables
-    /// count, where they are absolute as their standard demands; without those, `$HOME`.
+    /// `directory` is the value of `--state-dir`; it puts everything under one folder. Without it the XDG variables
+    /// count, if they are absolute as their standard demands; without those, `$HOME`.
     package init(
         directory: String?, workingDirectory: String?, environment: (String) -> String?
     ) throws(Problem) {

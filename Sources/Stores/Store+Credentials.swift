@@ -12,7 +12,7 @@ extension Store {
             """)
         query.bind(1, session.id)
         while try query.step() {
-            // One of a kind that this version does not know is another version's.
+            // A method that this version does not know was written by another version.
             guard let method = AuthenticationMethod(stored: query.text(4) ?? ""),
                 let port = query.integer(2).flatMap({ UInt16(exactly: $0) })
             else { continue }

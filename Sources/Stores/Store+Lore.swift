@@ -1,10 +1,12 @@
 package import HTTPRules
 package import TransferModel
 
-// What a session learned of servers: cookies that outlive it, hosts that are to be asked over https only, and credentials
-// that shall outlive it.
+// What a session learned of servers: cookies that outlive it, hosts that must be requested over https only, and
+// credentials with permanent persistence.
 
 extension Store {
+    /// Returns what earlier runs of the session learned of servers: its cookies, https-only hosts and credentials,
+    /// expired ones included.
     package func lore(_ session: StoredSession) throws(StoreError) -> SessionLore.Kept {
         try read { () throws(StoreError) in
             var kept = SessionLore.Kept()
@@ -29,8 +31,8 @@ extension Store {
         }
     }
 
-    /// Takes over changes in their order, all or none, and lets go of what has ended. Other processes' changes of other
-    /// cookies stay.
+    /// Writes the changes in their order in one transaction, and deletes the session's cookies and https-only hosts
+    /// that have expired at `now`. Cookies that other processes changed stay as they are.
     package func learn(
         _ session: StoredSession, _ changes: [SessionLore.Change], now: WallTime
     ) throws(StoreError) {

@@ -1,15 +1,17 @@
 package import HTTPRules
 package import TransferModel
 
-/// What is known of a half-done download, enough to ask for the rest and to notice when it no longer fits.
+/// A partial download: enough to request the rest, and to notice when it no longer fits.
 package struct ResumeRecord: Hashable, Sendable {
-    /// The URL that the task named when the download began.
+    /// URL of the task when the download began.
     package var start: String
+    /// Where the download stopped, and the validator for resuming it.
     package var point: ResumePoint
-    /// How the answer was asked for (`Revalidation.shape`).
+    /// Fingerprint of how the answer was requested (`Revalidation.shape`).
     package var shape: Int64
-    /// Where the half-done file lies, absolute.
+    /// Absolute path of the partial file's folder.
     package var folder: String
+    /// The partial file in that folder.
     package var part: PartFile
 
     package init(start: String, point: ResumePoint, shape: Int64, folder: String, part: PartFile) {
@@ -21,10 +23,11 @@ package struct ResumeRecord: Hashable, Sendable {
     }
 }
 
-/// What is kept for one destination of a session, or that nothing is to be kept any more.
+/// A change to the resume record of one destination.
 package struct ResumeChange: Hashable, Sendable {
-    /// A path, or a folder and the URL that will give the file its name.
+    /// Path of the destination, or its folder and the URL that will give the file its name.
     package var destination: String
+    /// New record; `nil` deletes that of the destination.
     package var record: ResumeRecord?
     package init(destination: String, record: ResumeRecord?) {
         self.destination = destination
@@ -33,7 +36,7 @@ package struct ResumeChange: Hashable, Sendable {
 }
 
 extension Store {
-    /// Takes over changes in their order: all or none.
+    /// Writes the changes in their order, in one transaction.
     package func change(
         _ session: StoredSession, _ changes: [ResumeChange], now: WallTime
     ) throws(StoreError) {
@@ -63,7 +66,7 @@ extension Store {
         }
     }
 
-    /// All of a session, by destination: one reading for a whole run.
+    /// Returns all resume records of the session, by destination: read once for a whole run.
     package func resumeRecords(_ session: StoredSession) throws(StoreError) -> [ExactText: ResumeRecord] {
         try read { () throws(StoreError) in
             let query = try database.prepare(
@@ -79,7 +82,7 @@ extension Store {
         }
     }
 
-    /// Where the half-done files of all sessions lie, absolute.
+    /// Returns the absolute paths of the partial files of all sessions.
     package func partFiles() throws(StoreError) -> Set<String> {
         try read { () throws(StoreError) in
             try Self.paths(database.prepare("SELECT folder, name FROM resumeRecords"))
@@ -94,10 +97,11 @@ extension Store {
         }
     }
 
-    /// Nobody goes on with what was left so long ago.
+    /// Age after which a partial download or upload is not resumed any more: 30 days.
     static let keptFor = TimeSpan.seconds(30 * 24 * 60 * 60)
 
-    /// Forgets what was last written too long ago and gives back where the half-done files lie, so that these can go too.
+    /// Deletes records that were written more than `keptFor` ago and returns the paths of their partial files, so that
+    /// these can be deleted too.
     package func forgetOldParts(now: WallTime) throws(StoreError) -> Set<String> {
         let time = now.nanoseconds - Self.keptFor.nanoseconds
         // Nothing is locked when there is nothing to forget.
@@ -155,7 +159,7 @@ extension Statement {
             part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
     }
 
-    /// `nil` for an algorithm that this version does not know: then the whole is not held against it.
+    /// `nil` for an algorithm that this version does not know: the complete file is then not checked against it.
     private var sentDigest: SentDigest? {
         guard let header = text(4), let algorithm = text(5).flatMap({ DigestAlgorithm(rawValue: $0) }),
             let bytes = blob(6), bytes.count == algorithm.byteCount

@@ -1,11 +1,11 @@
 package import HTTPRules
 package import TransferModel
 
-// What was sent to which URL, and what its server said of it then. A URL has one content: the session that sent to it last
-// knows it, and no other does.
+// What was sent to which URL, and what its server said of it. A URL has one content: only the session that sent to it
+// last knows it.
 
 extension Store {
-    /// Whether any session keeps anything of an upload.
+    /// Whether any session recorded an upload that a server accepted whole.
     func hasSentUploads() throws(StoreError) -> Bool {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT 1 FROM sentUploads LIMIT 1")
@@ -13,7 +13,8 @@ extension Store {
         }
     }
 
-    /// What the session sent to the URL, unless another sent to it since. A row whose seal is broken is as good as none.
+    /// Returns what the session sent to the URL; `nil` if another session sent to it since, or if the row's seal is
+    /// broken.
     package func sentUpload(_ session: StoredSession, url: String) throws(StoreError) -> SentUpload? {
         let found = try read { () throws(StoreError) -> (sent: SentUpload, seal: Int64?)? in
             let query = try database.prepare(
@@ -34,7 +35,7 @@ extension Store {
         return found.sent
     }
 
-    /// `nil`: the URL's content is not known any more, to whichever session.
+    /// Records what was sent to the URL. `nil`: the URL's content is not known any more, to any session.
     package func keep(
         _ sent: SentUpload?, of session: StoredSession?, url: String, now: WallTime
     ) throws(StoreError) {
@@ -61,7 +62,7 @@ extension Store {
 }
 
 extension SentUpload {
-    /// Over all that would be believed, as of validators.
+    /// Returns a checksum over every value of the row, as for validators.
     fileprivate func seal(_ session: StoredSession, _ url: String) -> Int64 {
         var seal = Fingerprint()
         seal.add(session.id)

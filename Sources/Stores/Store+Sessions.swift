@@ -1,18 +1,20 @@
 package import HTTPRules
 package import TransferModel
 
-/// A session's number in the store: what its records are kept under.
+/// A session's number in the store, to which its records refer.
 package struct StoredSession: Hashable, Sendable {
+    /// Key of the row in `sessions`.
     package let id: Int64
 }
 
 extension Store {
-    /// A session that no run used for so long goes with all that is kept under it.
+    /// Age of the last use after which a session is deleted with all its records: 90 days.
     package static let unusedFor = TimeSpan.seconds(90 * 24 * 3_600)
-    /// A use is written down when the last one that was is older than this.
+    /// Shortest time between two recorded uses of a session.
     private static let useGrain = TimeSpan.seconds(24 * 3_600)
 
-    /// The session of that name of a job (its name if written, else its absolute path), made when it is new.
+    /// Returns the session of that name of a job, created if missing. `job` is the job's name if it has one, else its
+    /// absolute path.
     package func session(job: String, name: String, now: WallTime) throws(StoreError) -> StoredSession {
         if let known = try existingSession(job: job, name: name) { return known }
         return try batch { () throws(StoreError) in
@@ -22,7 +24,7 @@ extension Store {
             insert.bind(2, name)
             insert.bind(3, now.nanoseconds)
             try insert.run()
-            // Another process may have been first.
+            // Another process may have inserted it first.
             guard let made = try existingSession(job: job, name: name) else {
                 throw StoreError(.other, "\(database.title) lost a session it was given")
             }
@@ -30,7 +32,8 @@ extension Store {
         }
     }
 
-    /// Whoever asks for it uses it.
+    /// Returns the session of that name of a job, or `nil` if there is none. The call counts as a use of the session:
+    /// it is recorded when the last recorded use is a day old.
     package func existingSession(job: String, name: String) throws(StoreError) -> StoredSession? {
         let found = try read { () throws(StoreError) -> (session: StoredSession, used: WallTime)? in
             let query = try database.prepare("SELECT id, used FROM sessions WHERE job = ? AND name = ?")
@@ -40,7 +43,8 @@ extension Store {
             return (StoredSession(id: id), WallTime(nanoseconds: query.integer(1) ?? 0))
         }
         guard let found else { return nil }
-        // That it cannot be written now, for want of room or because others write, makes nothing wrong.
+        // A failed write, for want of space or because another process writes, does no harm: the next opening records
+        // the use.
         if !isFresh(found.used, openedAt) { try? noteUse(of: found.session, now: openedAt) }
         return found.session
     }
@@ -49,12 +53,12 @@ extension Store {
         used <= now && now - used < Self.useGrain
     }
 
-    /// Whoever keeps the store open for days goes on using the session when it writes.
+    /// Records a use of the session when the store has been open for a day or longer.
     func noteLateUse(of session: StoredSession, now: WallTime) throws(StoreError) {
         if now - openedAt >= Self.useGrain { try noteUse(of: session, now: now) }
     }
 
-    /// A clock that was wrong is put right too.
+    /// Records a use at `now`; a recorded time in the future, from a wrong clock, is corrected too.
     private func noteUse(of session: StoredSession, now: WallTime) throws(StoreError) {
         try batch { () throws(StoreError) in
             let update = try database.prepare(
@@ -66,7 +70,7 @@ extension Store {
         }
     }
 
-    /// Every session of this user, by job and name.
+    /// Returns the job and name of every session of this user, ordered by both.
     package func sessions() throws(StoreError) -> [(job: String, name: String)] {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT job, name FROM sessions ORDER BY job, name")
@@ -76,16 +80,18 @@ extension Store {
         }
     }
 
-    /// What lay outside the store of a session that was forgotten.
+    /// What a deleted session left outside the store.
     package struct Outlying: Hashable, Sendable {
-        /// Half-done files.
+        /// Absolute paths of its partial files.
         package var parts: Set<String> = []
-        /// Answers whose bodies are files, and the folders in which these may be.
+        /// Cached answers whose bodies are files.
         package var bodies: [CacheEntryID] = []
+        /// Folders that may contain these bodies.
         package var folders: [String] = []
     }
 
-    /// Forgets a session with all that is kept under it.
+    /// Deletes a session with all its records in one transaction that survives a power cut, and returns what it left
+    /// outside the store. An unknown session is no error.
     package func reset(job: String, name: String) throws(StoreError) -> Outlying {
         guard let session = try existingSession(job: job, name: name) else { return Outlying() }
         return try batch(durably: true) { () throws(StoreError) in
@@ -101,7 +107,7 @@ extension Store {
         }
     }
 
-    /// Forgets a session with all that is kept under it.
+    /// Deletes a session with all its records.
     package func forget(_ session: StoredSession) throws(StoreError) {
         try batch { () throws(StoreError) in
             let delete = try database.prepare("DELETE FROM sessions WHERE id = ?")
@@ -110,9 +116,9 @@ extension Store {
         }
     }
 
-    /// Forgets the sessions that no run used for `unusedFor` and gives back where their half-done files lie, so that these
-    /// can go too. There are as many sessions as a user has jobs: looking at all of them takes less time than
-    /// remembering when they were looked at last, and nothing is locked when there is nothing to forget.
+    /// Deletes the sessions that no run used for `unusedFor` and returns the absolute paths of their partial files,
+    /// which can be deleted too. A user has as many sessions as jobs: looking at all of them takes less time than
+    /// remembering when they were looked at last, and nothing is locked when none is to be deleted.
     package func forgetUnusedSessions(now: WallTime) throws(StoreError) -> Set<String> {
         guard try !unusedSessions(now).isEmpty else { return [] }
         return try batch { () throws(StoreError) in

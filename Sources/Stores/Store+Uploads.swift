@@ -1,13 +1,13 @@
 package import HTTPRules
 package import TransferModel
 
-/// A file that is sent, where to and by whom, as one run can tell another that it is still the same.
+/// Identifies an unfinished upload across runs: the task, the URL and the local file.
 package struct UploadKey: Hashable, Sendable {
-    /// The id of the task: two that send one file to one place want it there twice.
+    /// Id of the task: two tasks that send one file to one URL want two uploads.
     package var task: String
-    /// The URL that the task names.
+    /// URL of the task.
     package var url: String
-    /// Of the file, absolute.
+    /// Absolute path of the file.
     package var file: String
 
     package init(task: String, url: String, file: String) {
@@ -17,13 +17,15 @@ package struct UploadKey: Hashable, Sendable {
     }
 }
 
-/// What is known of an upload that did not come to its end.
+/// An unfinished upload as the store records it, so that a later run can resume it.
 package struct UploadRecord: Hashable, Sendable {
+    /// Task, URL and file of the upload.
     package var key: UploadKey
-    /// Which file it was and as it was: `BodyFile` makes it, and only compares.
+    /// Identity of the file's version, made by `BodyFile` and only compared.
     package var identity: [UInt8]
-    /// How it was asked for: the method and the headers.
+    /// Fingerprint of the request's method and headers.
     package var shape: Int64
+    /// State of the upload on the server, from which it can be resumed.
     package var point: UploadPoint
 
     package init(key: UploadKey, identity: [UInt8], shape: Int64, point: UploadPoint) {
@@ -34,9 +36,11 @@ package struct UploadRecord: Hashable, Sendable {
     }
 }
 
-/// What is kept under a key, or that nothing is to be kept any more.
+/// A change to the recorded unfinished upload of one key.
 package struct UploadChange: Hashable, Sendable {
+    /// Key whose record changes.
     package var key: UploadKey
+    /// New record; `nil` deletes the record of the key.
     package var record: UploadRecord?
     package init(key: UploadKey, record: UploadRecord?) {
         self.key = key
@@ -45,7 +49,7 @@ package struct UploadChange: Hashable, Sendable {
 }
 
 extension Store {
-    /// Takes over changes in their order: all or none.
+    /// Writes the changes in their order, in one transaction.
     package func change(_ session: StoredSession, _ changes: [UploadChange], now: WallTime) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try batch { () throws(StoreError) in
@@ -72,7 +76,7 @@ extension Store {
         }
     }
 
-    /// All of a session that were not left too long ago.
+    /// Returns the session's unfinished uploads that were written in the last 30 days (`keptFor`).
     package func uploads(_ session: StoredSession, now: WallTime) throws(StoreError) -> [UploadRecord] {
         try read { () throws(StoreError) in
             let query = try database.prepare(
@@ -90,7 +94,7 @@ extension Store {
         }
     }
 
-    /// Nobody goes on with what was left so long ago.
+    /// Deletes unfinished uploads that were written more than 30 days ago (`keptFor`), in all sessions.
     func forgetOldUploads(now: WallTime) throws(StoreError) {
         let time = now.nanoseconds - Self.keptFor.nanoseconds
         let isNeeded = try read { () throws(StoreError) in
@@ -127,7 +131,7 @@ extension Statement {
         bind(13, record.point.refused.map { Int64($0) })
     }
 
-    /// `nil` for a dialect that this version does not speak.
+    /// The row's record; `nil` for a dialect that this version does not support.
     fileprivate var uploadRecord: UploadRecord? {
         guard let dialect = integer(6).flatMap({ UploadDialect(rawValue: Int($0)) }) else { return nil }
         var point = UploadPoint(

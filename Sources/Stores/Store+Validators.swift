@@ -1,10 +1,11 @@
 package import HTTPRules
 package import TransferModel
 
-/// What is kept for one destination of a session, or that nothing is to be kept any more.
+/// A change to the validators recorded for one destination of a session.
 package struct ValidatorChange: Hashable, Sendable {
-    /// Absolute.
+    /// Absolute path of the destination.
     package var destination: String
+    /// New validators; `nil` deletes those of the destination.
     package var kept: KeptValidators?
     package init(destination: String, kept: KeptValidators?) {
         self.destination = destination
@@ -13,7 +14,8 @@ package struct ValidatorChange: Hashable, Sendable {
 }
 
 extension Store {
-    /// The folders of files that something is kept of, each with its last slash; `nil` when there are too many to tell.
+    /// Returns the folders of files with recorded validators, each with its trailing slash; `nil` when there are more
+    /// than `KnownPlaces.most`.
     package func folders(_ session: StoredSession) throws(StoreError) -> Set<String>? {
         try read { () throws(StoreError) in
             let query = try database.prepare(
@@ -29,11 +31,12 @@ extension Store {
         }
     }
 
+    /// Returns the validators recorded for the destination, or `nil` if there are none or their seal is broken.
     package func validators(_ session: StoredSession, destination: String) throws(StoreError) -> KeptValidators? {
         try ValidatorQuery(self).find(session, destination)
     }
 
-    /// Takes over changes in their order: all or none.
+    /// Writes the changes in their order, in one transaction.
     package func change(
         _ session: StoredSession, _ changes: [ValidatorChange], now: WallTime
     ) throws(StoreError) {
@@ -48,15 +51,15 @@ extension Store {
         }
     }
 
-    /// Files were put there by `session`: what any other kept is of files that stood there before, and size and time alone
-    /// may not tell.
+    /// Deletes the validators that sessions other than `session` recorded for `paths`. Their files were just replaced,
+    /// and size and time alone may not show that.
     package func forgetOthers(than session: StoredSession?, at paths: [String]) throws(StoreError) {
         guard !paths.isEmpty else { return }
         try batch { () throws(StoreError) in
             let find = try database.prepare("SELECT id FROM folders WHERE path = ? AND session IS NOT ?")
             find.bind(2, session?.id)
             let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
-            // Neighbours mostly lie in one folder, and mostly nobody else has it.
+            // Neighbours mostly lie in one folder, and mostly no other session has it.
             var last: (path: Substring, others: [Int64])?
             for path in paths {
                 let place = DestinationPlace(path)
@@ -78,7 +81,7 @@ extension Store {
 }
 
 extension Store {
-    /// Whether any session keeps something of the file at `path`.
+    /// Whether any session has validators for the file at `path`.
     func isKnown(_ path: String) throws(StoreError) -> Bool {
         let place = DestinationPlace(path)
         return try read { () throws(StoreError) in
@@ -91,24 +94,28 @@ extension Store {
     }
 }
 
-/// Where something may be kept of what a session fetched: whoever goes elsewhere need not ask.
+/// The folders in which earlier runs of a session recorded something; a lookup for a destination elsewhere needs no
+/// query.
 package struct KnownPlaces: Hashable, Sendable {
-    /// Each with its last slash; `nil` is anywhere.
+    /// Each with its trailing slash; `nil` means every folder.
     private let folders: Set<String>?
+    /// Most folders that are listed; a session with more of them counts as known everywhere.
     static let most = 4096
 
     init(_ folders: Set<String>?, and destinations: some Collection<String>) {
         self.folders = folders?.union(destinations.map { String(DestinationPlace($0).folder) })
     }
 
+    /// Whether no folder is known, so that every lookup would find nothing.
     package var isNowhere: Bool { folders?.isEmpty == true }
 
+    /// Whether the store may have a record for the destination: decided by its folder alone.
     package func mayHold(_ destination: String) -> Bool {
         folders?.contains(String(DestinationPlace(destination).folder)) != false
     }
 }
 
-/// A path in two parts: up to its last slash, and what follows.
+/// A path split after its last slash.
 struct DestinationPlace {
     let folder: Substring
     let name: Substring
@@ -121,14 +128,15 @@ struct DestinationPlace {
     }
 }
 
-/// What the files of one folder mostly have in common.
+/// A row of `folders`: what the files of one folder mostly have in common.
 private struct StoredFolder {
     let id: Int64
-    /// How the URL of the first file kept of it begins, if it ends in that file's name.
+    /// Prefix of the URL of the first file recorded in the folder, without the file's name; empty if the URL does not
+    /// end in it.
     let source: String
     let shape: Int64
 
-    /// `nil` for a URL that is the folder's with `name` at its end.
+    /// Returns the URL to store for a file: `nil` if it is the folder's prefix followed by `name`.
     func abridged(_ url: String, _ name: Substring) -> String? {
         let isTogether =
             url.utf8.count == source.utf8.count + name.utf8.count && url.utf8.starts(with: source.utf8)
@@ -136,7 +144,7 @@ private struct StoredFolder {
         return isTogether ? nil : url
     }
 
-    /// The beginning of a URL that ends in `name`; nothing of another.
+    /// Returns the URL without `name` at its end; empty if it does not end in it.
     static func source(of url: String, _ name: Substring) -> String {
         guard url.utf8.reversed().starts(with: name.utf8.reversed()) else { return "" }
         return String(decoding: url.utf8.dropLast(name.utf8.count), as: UTF8.self)
@@ -144,15 +152,15 @@ private struct StoredFolder {
 }
 
 extension KeptValidators {
-    /// Over all that would be believed, and for whom: a row that was changed by no program of ours, or stands where it
-    /// does not belong, has another.
+    /// Returns a checksum over every value of the row, its session and its place: a row changed by another program, or
+    /// moved to another place, does not match.
     fileprivate func seal(_ session: StoredSession, _ place: DestinationPlace) -> Int64 {
         var seal = Fingerprint()
         seal.add(session.id)
         seal.add(place.folder)
         seal.add(place.name)
         seal.add(url)
-        // Of either there may be none, which is not the same as an empty one.
+        // A missing text differs from an empty one.
         for text in [etag, lastModified, name] { seal.add(text ?? "\0") }
         seal.add(shape)
         seal.add(file.size)
@@ -160,19 +168,19 @@ extension KeptValidators {
         for number in [content?.boot, content?.sum] { seal.add(number ?? -1) }
         if let asked { seal.add(asked) }
         if let identity = file.identity { seal.add(identity) }
-        // Four bytes in the file, and not three or five by chance.
+        // Always four bytes in the file, never three or five by chance.
         return Int64(Int32(truncatingIfNeeded: seal.value ^ seal.value >> 32))
     }
 }
 
-/// Changes of one session in one transaction: what was looked up stays so as long as that.
+/// Writes the changes of one session within one transaction; a folder that was looked up stays valid until its end.
 private struct ValidatorWriter: ~Copyable {
     private let session: StoredSession
     private let findFolder: Statement
     private let addFolder: Statement
     private let upsert: Statement
     private let delete: Statement
-    /// Neighbours mostly lie in one folder.
+    /// The last folder used: neighbours mostly lie in one.
     private var last: (path: Substring, folder: StoredFolder)?
 
     init(_ database: borrowing Database, _ session: StoredSession) throws(StoreError) {
@@ -242,7 +250,7 @@ private struct ValidatorWriter: ~Copyable {
     }
 }
 
-/// One question asked many times: its statement is prepared once.
+/// A lookup of validators, with a statement that is prepared once for many calls.
 struct ValidatorQuery: ~Copyable {
     private let statement: Statement
     private let store: Store
@@ -257,7 +265,8 @@ struct ValidatorQuery: ~Copyable {
             """)
     }
 
-    /// A row whose seal is broken is as good as none: its file is fetched, and the row written anew.
+    /// Returns the validators of the destination; `nil` for a row whose seal is broken: its file is fetched, and the
+    /// row written anew.
     func find(_ session: StoredSession, _ destination: String) throws(StoreError) -> KeptValidators? {
         // Also ends the reading, without which the log of changes could never be taken into the file.
         defer { statement.reset() }

@@ -3,11 +3,12 @@ package import TransferModel
 
 /// What a user's runs remember from one to the next.
 ///
-/// What stands in it is never trusted blindly: a resume record is a hint that the partial file and the server must
-/// confirm, and a validator counts only with its seal.
+/// Its content is never trusted blindly: a resume record is a hint that the partial file and the server must confirm,
+/// and a validator counts only with its seal.
 package final class Store: PrivateDatabase {
-    /// Half-done files that nobody will go on with, as was found at this opening: they can go.
+    /// Paths of partial files that no run will resume, as found at this opening: they can be deleted.
     package private(set) var forgotten: Set<String> = []
+    /// Time of the opening.
     let openedAt: WallTime
 
     private init(_ opened: consuming OpenedDatabase, _ now: WallTime) {
@@ -20,9 +21,9 @@ package final class Store: PrivateDatabase {
         DatabaseKind(name: "store", applicationID: 0x5452_756E, steps: steps)
     }
 
-    /// Opens the folder's store, making what is missing and bringing an older one up to date. A damaged file or one
-    /// of another program is put aside and a new one made; one of a newer version of this program is an error. For
-    /// tests: `steps` makes it what another version would have made; `patience` is for others that open it.
+    /// Opens the folder's store, creating what is missing and migrating an older one. A damaged file or one of another
+    /// program is put aside and a new one made; one of a newer version of this program is an error. For tests: `steps`
+    /// makes it what another version would have made; `patience` limits the wait for other processes that open it.
     package static func open(
         folder: String, now: WallTime = Clocks.wall(), steps: [Migration] = Migration.all,
         patience: TimeSpan = OpenedDatabase.patience
@@ -32,25 +33,26 @@ package final class Store: PrivateDatabase {
         return store
     }
 
-    /// Opens one that is there and as it should be, and waits for nobody. It has forgotten nothing yet.
+    /// Opens an existing, sound store without waiting for other processes, and without deleting old records.
     static func connect(folder: String) throws(StoreError) -> Store {
         let opened = try OpenedDatabase.open(folder: folder, kind(Migration.all), mends: false, patience: .zero)
         return Store(opened, Clocks.wall())
     }
 
-    /// Whoever cannot forget now, for want of room or because others write, does so at another opening.
+    /// Deletes old records. A failure, for want of space or because another process writes, is ignored: a later opening
+    /// tries again.
     func forgetOld() {
         forgotten = (try? forgetUnusedSessions(now: openedAt)) ?? []
         forgotten.formUnion((try? forgetOldParts(now: openedAt)) ?? [])
     }
 
-    /// Whether there is anything to be opened that was not made just now.
+    /// Whether the folder has a store file.
     package static func isThere(folder: String) -> Bool { StoreFiles.isThere(folder: folder, kind([]).name) }
 
-    /// Of the file that stands there; `nil` when there is none.
+    /// Device and inode of the store's file; `nil` when there is none.
     static func identity(folder: String) -> StoreFiles.Identity? { StoreFiles.identity(folder: folder, kind([]).name) }
 
-    /// What would keep the folder's store from being private, before anything is opened or made there.
+    /// Why the folder or its store is not private to the user; `nil` if it is. Opens no database and creates nothing.
     package static func privacyProblem(folder: String) -> StoreError? {
         do throws(StoreError) {
             try StoreFiles.checkPrivate(folder, kind([]).name)

@@ -1,21 +1,22 @@
 import SystemIO
 
-/// A store that is opened while the job of whoever will use it is still being read. Its thread is then the one that
-/// speaks to it (`MemoryKeeper`).
+/// A store that is opened while the job is still being read. The `MemoryKeeper` that takes it over continues on its
+/// thread.
 ///
-/// Nothing is made, put aside or forgotten here, for the job may turn out to be none: what is not as it should be is
-/// opened again by whoever needs it, and told there.
+/// Nothing is created, put aside or deleted here, for the job may turn out to be invalid: a store that is not as it
+/// should be is opened again by the `MemoryKeeper`, and reported there.
 package final class StoreAhead: Sendable {
+    /// State folder of the store.
     package let folder: String
     let thread = WorkThread()
     private let next = Mailbox<Work>(wake: {})
 
-    /// What the thread goes on with, given the store if it could be opened.
+    /// What the thread continues with, given the store if it could be opened.
     struct Work: Sendable {
         let body: @Sendable (consuming Store?) -> Void
     }
 
-    /// `nil` where there is nothing to be opened, or nothing that is ours alone.
+    /// Starts opening; `nil` where there is no store, or one that is not private to the user.
     package init?(folder: String) {
         guard Store.isThere(folder: folder), Store.privacyProblem(folder: folder) == nil else { return nil }
         self.folder = folder
@@ -38,21 +39,22 @@ package final class StoreAhead: Sendable {
             if work != nil || isEnding { break }
             thread.wake.wait()
         }
-        // Whoever waited for another run may find that it was put aside meanwhile.
+        // While this process waited for another run, the file may have been put aside.
         if work == nil || file == nil || file != Store.identity(folder: folder) {
             store?.leaveJournal()
             store = nil
         }
-        // To whom it is given closes it.
+        // The work closes the store.
         work?.body(consume store)
     }
 
-    /// Once; whoever gives it ends the thread.
+    /// Hands over the work, once; the caller ends the thread.
     func goOn(_ work: Work) {
         next.post([work])
         thread.wake.signal()
     }
 
-    /// Nobody will use it: it is closed, but not waited for. After its use nothing is left to be done.
+    /// Closes an unused store without waiting for it. Has no effect once the `MemoryKeeper` that took it over has
+    /// finished.
     package func abandon() { thread.leave() }
 }

@@ -1,24 +1,26 @@
-/// Why the state could not be kept or read.
+/// Why a database could not be read or written.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Class of the failure, which decides what the caller does.
     package enum Kind: Hashable, Sendable {
-        /// The folder or a file in it is not ours alone.
+        /// The folder or a file in it belongs to another user, or others may write to it.
         case notPrivate
         /// A later version of the program wrote it.
         case newerVersion(found: Int, known: Int)
-        /// Another process held it longer than we wait.
+        /// Another process held the lock longer than this one waits.
         case busy
-        /// It broke while it was open: the next `open` checks it whole and puts it aside.
+        /// The file is damaged: the next `open` checks it whole and puts it aside.
         case damaged
         /// It is another program's file; `open` puts it aside.
         case foreign
-        /// Another process met damage in it and put it aside while it was open here.
+        /// Another process met damage in the file and put it aside while it was open here.
         case putAside
+        /// The file system or the user's quota is full.
         case diskFull
-        /// The key to what was sealed is gone: nobody will ever read it.
+        /// The key of an encrypted input is gone: it can never be read again.
         case sealedForEver
         case other
 
-        /// It may be over by itself, or by somebody who makes room: then nothing was lost.
+        /// Whether the cause may go away by itself or be removed by a person; nothing is lost until then.
         package var mayPass: Bool {
             switch self {
             case .diskFull, .busy, .notPrivate: true
@@ -26,6 +28,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
             }
         }
     }
+    /// Class of the failure.
     package let kind: Kind
     /// One plain sentence with the path in it.
     package let description: String
@@ -36,12 +39,13 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A file that was put aside because it could not be used. Never silently dropped: somebody may want it back.
+/// A file that was put aside because it could not be used. It is never deleted: its owner may want it back.
 package struct Quarantine: Hashable, Sendable {
-    /// Where it lies now.
+    /// Its path now.
     package let path: String
+    /// Why it could not be used, as a sentence without its full stop.
     package let reason: String
 
-    /// For people.
+    /// A sentence for people: the reason and the new path.
     package var sentence: String { "\(reason): it was put aside as \(path)" }
 }

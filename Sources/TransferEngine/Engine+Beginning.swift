@@ -4,22 +4,25 @@ package import TransferModel
 
 /// An attempt that began.
 package struct AttemptBeginning: Hashable, Sendable {
+    /// The attempt's task.
     package let task: TaskIndex
+    /// Number of the attempt within its task.
     package let number: Int
 }
 
-/// Attempts that send nothing before the journal has recorded that they begin.
+/// Attempts that send no request before the journal has recorded that they begin.
 package struct RecordedBeginnings {
-    /// The tasks of such attempts: what they send must not be sent twice.
+    /// Tasks whose attempts wait for that, because their requests must not be sent twice.
     package var recordedFirst: Set<TaskIndex> = []
-    /// Attempts that wait, and were not passed on yet.
+    /// Waiting attempts that were not handed to the journal yet.
     var waiting: [AttemptBeginning] = []
 }
 
-// What comes before an attempt's first request.
+// Steps before an attempt's first request.
 
 extension Engine {
-    /// What must not be sent twice is sent when it is certain that whoever goes on with the run knows of it.
+    /// Makes the attempt wait until the journal has its beginning, if its request must not be sent twice: a process
+    /// that continues the run must know of it.
     func recordBeginning(_ attempt: Attempt) -> StepOutcome {
         guard beginnings.recordedFirst.contains(attempt.task) else { return .done }
         attempt.phase = .awaitingRecord
@@ -27,12 +30,13 @@ extension Engine {
         return .pending
     }
 
-    /// Those that began since, and wait for that.
+    /// Returns the attempts that began to wait since the last call.
     package func takeUnkept() -> [AttemptBeginning] {
         defer { beginnings.waiting.removeAll(keepingCapacity: true) }
         return beginnings.waiting
     }
 
+    /// Lets the attempts continue: the journal has recorded their beginnings.
     package func kept(_ beginnings: [AttemptBeginning]) {
         for beginning in beginnings where awaitsRecord(beginning.task) {
             guard let attempt = attempt(of: beginning.task), attempt.number == beginning.number else { continue }
@@ -40,13 +44,13 @@ extension Engine {
         }
     }
 
-    /// Nothing of it was sent.
+    /// Whether the task's attempt still waits for the journal, so that it has sent no request.
     package func awaitsRecord(_ task: TaskIndex) -> Bool {
         guard case .awaitingRecord? = attempt(of: task)?.phase else { return false }
         return true
     }
 
-    /// What stands at the destination may make the request needless.
+    /// Has the file at the destination inspected, if it may make the request needless.
     func inspectDestination(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
         guard specification.type == .download, mustInspect(specification) else { return .done }

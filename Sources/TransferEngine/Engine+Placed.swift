@@ -1,29 +1,29 @@
 import FileDelivery
 package import TransferModel
 
-// Files that an earlier process put in place, whose tasks' ends it did not tell.
+// Files that an earlier process published without recording the end of their tasks.
 
-/// Since when a process that has ended may have put a task's file in place and told nobody.
+/// Since when a process that has ended may have published a task's file without recording it.
 package struct UntoldFiles: Sendable {
-    /// What was done after that nobody knows; `nil`: nobody did anything.
+    /// Time of the last recorded event; `nil`: no earlier process ran.
     private let last: WallTime?
     private var others: [TaskIndex: WallTime?] = [:]
 
     package init(since last: WallTime? = nil) { self.last = last }
 
-    /// More is known of it.
+    /// Sets another time for one task; `nil` where no earlier process can have published its file.
     package mutating func set(_ task: TaskIndex, since: WallTime?) { others.updateValue(since, forKey: task) }
 
     subscript(task: TaskIndex) -> WallTime? { others.isEmpty ? last : others[task] ?? last }
 }
 
 extension Engine {
-    /// Tasks whose file was told of and stands as it was put there.
+    /// Unfinished tasks whose file was recorded and is still there unchanged.
     package static func standing(_ job: Job, _ history: RunHistory) -> Set<TaskIndex> {
         var files = StandingFiles()
         var found: Set<TaskIndex> = []
         for (index, past) in history.tasks.enumerated() where past.ending == nil && past.open != nil {
-            // Of a group it is enough that one of its files was told of: they were put there together.
+            // Groups are left out: of one it is enough that a file was recorded, because all were published together.
             guard let file = past.file, job.tasks[index].group == nil else { continue }
             let session = job.sessions[Int(job.tasks[index].session.raw)]
             if files.hold(file, flush: session.durability == .flush) { found.insert(TaskIndex(raw: UInt32(index))) }
@@ -31,13 +31,14 @@ extension Engine {
         return found
     }
 
-    /// Since when what `existing: fail` would protect may be the task's own: then what the server sends tells.
+    /// Since when the file that `existing: fail` would protect may be the task's own: the server's answer then decides;
+    /// `nil` where it cannot be.
     func ownFileMayBeThere(_ attempt: Attempt) -> WallTime? {
         let specification = attempt.specification
         return specification.options.values.existing == .fail && specification.group == nil ? untold[attempt.task] : nil
     }
 
-    /// What was put in place while the run was being left: whoever goes on with it must know.
+    /// Emits files that were published while the run was being left: the next process must know of them.
     func tellPlaced(_ report: DeliveryReport) {
         switch report {
         case .published(let task, let record, isKept: false):
@@ -47,7 +48,7 @@ extension Engine {
         }
     }
 
-    /// Those of a group that were put in place with it.
+    /// The attempts of a group's members, which are published with it.
     func members(of group: GroupIndex) -> [Attempt] {
         groups[Int(group.raw)].members.compactMap { attempts[Int($0.raw)] }
     }

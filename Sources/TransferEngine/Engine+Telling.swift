@@ -3,19 +3,19 @@ import CurlCore
 import HTTPRules
 package import TransferModel
 
-// What is told while an attempt's requests go on: how far they are, and what the answers' headers say.
+// Events while an attempt's requests go on: their progress, and the headers of their answers.
 
 extension Engine {
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
         guard var held = attempt.inspection.heldEvents else {
             return events.append(kind, task: attempt.task, session: attempt.specification.session)
         }
-        // Of a long body the last word on how far it is will do.
+        // Of several progress events in a row the last one is enough.
         if case .receivedData = kind, case .receivedData? = held.last { held.removeLast() }
         attempt.inspection.heldEvents = held + [kind]
     }
 
-    /// As it may be told: without secrets where what it quotes is cut.
+    /// Returns the text without secrets, also where a cut quotes only a part of one.
     func told(_ text: String) -> String { ForeignText.told(text) { events.hiding.redacted($0) } }
 
     func told(_ verdict: Verdict) -> Verdict {
@@ -32,18 +32,20 @@ extension Engine {
         return verdict
     }
 
-    /// A redirect, or an answer's headers, may repeat what is a secret in the body that is still to come.
+    /// Holds the attempt's events back if its body is still to reveal a secret that a redirect or the headers may
+    /// repeat.
     func holdBackIfHiding(_ attempt: Attempt) {
         if attempt.rules.answer?.hidesSomethingInBody == true, attempt.inspection.heldEvents == nil {
             attempt.inspection.heldEvents = []
         }
     }
 
-    /// The secrets in its body are known, or will not be.
+    /// Emits the events that were held back: the secrets in the body are known, or will not be.
     func tellHeld(_ attempt: Attempt) {
         let held = attempt.inspection.heldEvents ?? []
         attempt.inspection.heldEvents = nil
-        // An error's page need not hold what the answer would have held, and tells what went wrong.
+        // An error page need not contain the secret that the expected answer would, and its headers help to find the
+        // cause.
         let isWithheld = lacksSecret(attempt) && !attempt.life.isDeclined
         for kind in held {
             if isWithheld, case .response(let record) = kind {
@@ -54,7 +56,7 @@ extension Engine {
         }
     }
 
-    /// Whether the body was to hold a secret, and nobody found it there.
+    /// Whether the body was to contain a secret and it was not found there.
     func lacksSecret(_ attempt: Attempt) -> Bool {
         guard attempt.rules.answer?.hidesSomethingInBody == true else { return false }
         return attempt.inspection.answer?.isDone != true || attempt.inspection.answer?.findings.withholdsBody == true
@@ -72,7 +74,7 @@ extension Engine {
     func reportProgress(_ attempt: Attempt) {
         attempt.unreported.isListed = false
         if attempt.unreported.hasUploadPlace { keepUpload(attempt) }
-        // Of a body the end is told before its answer: where both came in one turn, when the transfer is looked at.
+        // The end of a sent body is reported before its answer: where both came in one turn, by `complete`.
         if attempt.exchange.hasNewHead, attempt.sending.body == nil || !hasEnded(attempt) { announce(attempt) }
         if attempt.exchange.mixed != nil, !attempt.exchange.hasNewHead { tellParts(attempt) }
         if let parts = attempt.streams.segmented { announceSegments(attempt, parts) }
@@ -80,7 +82,7 @@ extension Engine {
         tellSentBody(attempt)
         reports.append(.moved(attempt.task, bytes: attempt.unreported.bytes))
         attempt.unreported.bytes = 0
-        // Of five a second one is left for the end of a body that is sent.
+        // The limit is five events a second: one is left for the end of a sent body.
         let isSending = attempt.sending.body != nil && attempt.exchange.head == nil
         if now.instant - attempt.unreported.lastEventAt >= .milliseconds(isSending ? 250 : 200) {
             return emitProgress(attempt)
@@ -89,7 +91,7 @@ extension Engine {
         progressDue = min(progressDue, attempt.unreported.lastEventAt + Self.lateProgress)
     }
 
-    /// What came soon after the last event is told so late at the latest, though nothing more comes.
+    /// Longest delay of a progress event that came soon after another.
     private static let lateProgress = TimeSpan.milliseconds(250)
 
     func tellLateProgress() {
@@ -115,15 +117,20 @@ extension Engine {
         }
     }
 
-    /// How far a task under way has come, for people who ask.
+    /// Progress of a running task, for its status.
     package struct Progress {
+        /// Bytes of the answer's body, resumed ones included; 0 before the final answer.
         package var received: Int64 = 0
+        /// Bytes of the request's body, resumed ones included.
         package var sent: Int64 = 0
+        /// Length of the body under way in bytes: the answer's once its headers came, else the request's; `nil` if
+        /// unknown.
         package var expected: Int64?
-        /// Somebody who may know who to be is asked, and nothing moves until then.
+        /// Whether the attempt is paused until a credential was looked up.
         package var awaitsCredential = false
     }
 
+    /// Returns the task's progress; all zero when no attempt is under way.
     package func progress(of task: TaskIndex) -> Progress {
         guard let attempt = attempt(of: task) else { return Progress() }
         var progress = Progress()
@@ -143,7 +150,7 @@ extension Engine {
         attempt.exchange.hasNewHead = false
         guard let head = attempt.exchange.head else { return }
         if attempt.sending.body != nil { tellSent(attempt) }
-        // The rest of the body is not wanted: libcurl need not wait until a command has more of it.
+        // The rest of the request's body is not wanted: libcurl need not wait until a command has produced more of it.
         if head.status >= 300, attempt.sending.body?.stream != nil, let transfer = attempt.transport.transfer {
             loop.resume(transfer)
         }
@@ -159,7 +166,7 @@ extension Engine {
         tellResponse(attempt, head)
     }
 
-    /// Only of the result.
+    /// Emits the response event, for the final answer only.
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         learnSecrets(attempt, head.headers)
@@ -173,14 +180,14 @@ extension Engine {
             emit(.resumedAtOffset(progress), attempt)
         }
         holdBackIfHiding(attempt)
-        // Of an answer in parts each part's headers are told, the first's too when they are there.
+        // Of a multipart answer each part's headers are an event, the first part's too once they are complete.
         if attempt.exchange.mixed == nil {
             emit(response(attempt, head, head.headers, announcedLength(attempt, head)), attempt)
         }
         noteBecoming(attempt)
     }
 
-    /// The length of the body that the answer announces. To a HEAD no body comes, and the length is what was asked for.
+    /// The announced length of the body. A HEAD gets no body: the length in its headers is the result.
     private func announcedLength(_ attempt: Attempt, _ head: ResponseHead) -> Int64? {
         guard head.isHTTP, attempt.life.request.method == "HEAD" else { return attempt.life.announcedLength }
         return head.headers.first("content-length").flatMap { text in
@@ -188,12 +195,12 @@ extension Engine {
         }
     }
 
-    /// A rule of `onResponse` makes a download of it.
+    /// Emits that a rule of `onResponse` makes a download of the task.
     func noteBecoming(_ attempt: Attempt) {
         if attempt.life.target != nil, attempt.specification.type != .download { emit(.becameDownload, attempt) }
     }
 
-    /// `headers`: the answer's, or with those of a part of it.
+    /// Makes the response event. `headers`: the answer's, or those of one of its parts.
     func response(
         _ attempt: Attempt, _ head: ResponseHead, _ headers: HeaderBlock, _ length: Int64?
     ) -> Event.Kind {
@@ -208,7 +215,7 @@ extension Engine {
                 headers: head.isHTTP ? CookieMask.masked(headers) : .empty))
     }
 
-    /// Of ten thousand answers most have one type: it is read once.
+    /// Parses the type. Of ten thousand answers most have one type: it is parsed once.
     private func mediaType(_ headers: HeaderBlock) -> MediaType? {
         guard let text = headers.first("content-type") else { return nil }
         if text != lastType.text { lastType = (text, MediaType(text)) }

@@ -6,47 +6,60 @@ package import Stores
 import SystemIO
 package import TransferModel
 
-/// Where an engine's events go: they are numbered and dated by who keeps the log.
+/// Takes an engine's events; the owner of the log numbers and dates them.
 package protocol EventSink: AnyObject {
+    /// Appends an event of a task.
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
-    /// Secrets that came to be known in the run: from now on no event tells them.
+    /// Adds secrets that became known during the run: later events are redacted of them.
     func learn(_ secrets: [KnownSecret])
-    /// What no event tells: for what is to be cut short, which must not cut a secret in two.
+    /// The redactor of the events: a text must be redacted before it is cut, because a cut may split a secret.
     var hiding: Redactor { get }
 }
 
-/// What remains of an attempt once it ended: the runner makes the attempt's event and the task's end of it.
+/// Result of an attempt that ended: the runner makes the attempt's event and the end of the task from it.
 package struct AttemptResult: Sendable {
+    /// Number of the attempt within its task, from 1.
     package var number: Int
+    /// URL of the last request, after redirects.
     package var url: String
+    /// Beginning of the attempt.
     package var startedAt: Now
+    /// End of the attempt.
     package var endedAt: Instant
+    /// Metrics of its requests, in order.
     package var transactions: [TransactionMetrics]
+    /// Body of the answer as the report shows it; `nil` where it has none.
     package var body: [UInt8]?
+    /// The published file; `nil` without one.
     package var file: FileRecord?
+    /// Where the result came from.
     package var source: ResultSource
+    /// Whether the body's length could not be verified.
     package var lengthUnverified: Bool
+    /// Why it failed or was cancelled; `nil` on success.
     package var error: TransferError?
-    /// Time at the end in which only the batch flush was waited for.
+    /// Time at its end in which it waited for the batch flush only.
     package var flushWait: TimeSpan
-    /// Time in which it stood still for want of bandwidth.
+    /// Time in which it was paused for lack of bandwidth.
     package var bandwidthWait: TimeSpan
-    /// Time in which somebody was asked who to be.
+    /// Time in which it waited for a credential to be looked up.
     package var credentialWait: TimeSpan
-    /// The offset at which its body began, and why it was not that of what was there.
+    /// Offset in bytes at which its body began; 0 where nothing was resumed.
     package var resumedFrom: Int64
+    /// Why an earlier partial file was not resumed; `nil` where that did not happen.
     package var startedOver: String?
-    /// Whether the answer was kept for another request.
+    /// Whether the answer was cached for later requests, or why not; `nil` where that was not decided.
     package var cache: CacheRecord?
-    /// What it took from its answer.
+    /// Values captured from the answer.
     package var captures: [CapturedValue]
+    /// Parts of a multipart answer as the report shows them.
     package var parts: [AnswerPart]
 }
 
-/// The executor on libcurl: performs what the scheduler says and what `AttemptLife` decides. It decides nothing
-/// itself. Everything here belongs to the loop's thread.
+/// The executor on libcurl: carries out the scheduler's commands and the decisions of `AttemptLife`; it decides nothing
+/// itself. Owned by the loop thread.
 package final class Engine {
-    /// Destinations that are symlinks are replaced by what they lead to as their tasks begin.
+    /// The job; destinations that are symlinks are replaced by their targets as their tasks begin.
     var job: Job
     let loop: any TransferLoop
     let sessions: [EngineSession]
@@ -54,41 +67,45 @@ package final class Engine {
     let delivery: any FileDeliverer
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
-    /// `nil` when nothing of this run's sessions is kept for the next.
+    /// The store's client; `nil` when no session of this run is stored.
     let memory: StoreClient?
+    /// The networks' current state, shared by the gates of all sessions.
     package let networks = NetworkDesk()
     let news = News()
+    /// Numbers of the origins; it grows when redirects and templates bring new ones.
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
-    /// By task; one that ended stays until its result was taken.
+    /// Attempts by task; one that ended stays until its result was taken.
     var attempts: [Attempt?]
     var active = ActiveTransfers()
     var segmented = SegmentedDownloads()
     var policy: ConnectionPolicy
-    /// By task, while its attempts have left something.
+    /// What ended attempts leave to the next ones of their tasks.
     var carryovers: [TaskIndex: Carryover] = [:]
-    /// What is to be remembered of half-done files, without how far they are.
+    /// Resume records of partial files, without their lengths.
     var partLabels: [StagingID: ResumeRecord] = [:]
     var secrets: RunSecrets
-    /// What tasks that succeeded captured.
+    /// Values captured by tasks that succeeded.
     var captured = CaptureBook()
-    /// Of attempts that could not begin because such a value does not fit.
+    /// Results of attempts that could not begin because a captured value does not fit.
     var unfilled: [TaskIndex: AttemptResult] = [:]
-    /// Tasks that were cancelled for good.
+    /// Tasks that were cancelled without keeping their partial files.
     package var unwanted: Set<TaskIndex> = []
     var bodies = PlannedBodies()
     let ledger: ByteLedger?
     /// Looks up credentials in files and by helpers; made when the first one is needed.
     var credentialLookup: CredentialLookup?
-    /// What went wrong with those files and helpers: sentences for people, once the engine is closed.
+    /// Problems with credential files and helpers, as sentences for people; set by `close()`.
     package private(set) var credentialProblems: [String] = []
     var commands = CommandTransfers()
     var foresight: Foresight
-    /// Attempts that wait until what their session learned earlier was read.
+    /// Attempts that wait until the stored state of their session was read.
     var awaitingSessions: [TaskIndex] = []
+    /// Attempts that wait until the journal has recorded their beginning.
     package var beginnings = RecordedBeginnings()
+    /// Since when an earlier process may have published files without recording it, by task.
     package var untold = UntoldFiles()
-    /// When progress is to be told that came too soon after the last.
+    /// Time of the next progress event that was delayed because it came too soon.
     var progressDue = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// `nil` where no task writes to standard output.
@@ -97,13 +114,13 @@ package final class Engine {
     /// The groups with their members, by number.
     var groups: [EngineGroup]
     let addedNames = AddedNames()
-    /// Whose file a path is, from the first file on that a server names.
+    /// Paths and the tasks that write them; made when a server names the first file.
     var claims: PathClaims?
-    /// Of tasks whose `checksum` says where it stands.
+    /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
-    /// The clocks as read after the last wait, once for all that a turn does.
+    /// The clocks as read after the last wait: one reading for a whole turn.
     package private(set) var now: Now
 
     /// Ends the engine's wait, from any thread.
@@ -151,17 +168,17 @@ package final class Engine {
             throw TransferError(.unknown, "a thread for files could not be started: \(error)")
         }
         outbox = Outbox(delivery)
-        // Otherwise the store says what is to stay. Where nobody can say, only what is surely of no use goes.
+        // Otherwise the store decides what stays. Without its answer, only files that are surely useless are deleted.
         if memory?.isEmpty != false { outbox.add(.sweep(keeping: memory == nil ? nil : [])) }
     }
 
-    /// Before the first attempt.
+    /// Prepares the loop and libraries; to be called before the first attempt.
     package func open() throws(TransferError) {
         try loop.open()
         if origins.origins.contains(where: { $0.scheme == "https" }) { try CurlLibrary.prepare(for: .handshake) }
     }
 
-    /// Ends the threads of files and begins to end that of the store; nothing may be under way.
+    /// Ends the file threads and begins to end the store's; no attempt may be under way.
     package func close() {
         endCommands()
         output?.close()
@@ -180,15 +197,16 @@ package final class Engine {
         credentialProblems = credentialLookup?.finish() ?? []
     }
 
-    /// Connections a session opened, and requests that found one open.
+    /// Returns the number of connections that a session opened, and of requests that reused one.
     package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
         let session = sessions[Int(session.raw)]
         return (session.connectionsOpened, session.connectionsReused)
     }
 
-    /// Something is to be told or handed over already: the next turn must not wait.
+    /// Whether reports or orders are waiting, so that the next turn must not wait.
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
+    /// Returns the result of the task's ended attempt and forgets the attempt; `nil` where none has ended.
     package func takeResult(of task: TaskIndex) -> AttemptResult? {
         if !unfilled.isEmpty, let result = unfilled.removeValue(forKey: task) { return result }
         guard let result = attempts[Int(task.raw)]?.result else { return nil }
@@ -202,14 +220,14 @@ package final class Engine {
         return attempt
     }
 
-    /// Over all sessions the origin may have only so many connections: with several sessions, an idle one of each would
-    /// be one too many.
+    /// Limits the origin's connections over all sessions: with several sessions, an idle connection in each of them
+    /// would exceed the limit, so they are not kept.
     package func limitConnections(to origin: OriginID, _ most: Int) {
         if sessions.count > 1 { policy.dropConnections(to: origin) }
         for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
-    /// When the engine must be given a turn although nothing arrived.
+    /// Latest time of the next turn, even if nothing arrives.
     package var nextDeadline: Instant {
         let due = min(active.nextCheck, progressDue, memory?.due ?? .distantFuture)
         return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
@@ -217,6 +235,7 @@ package final class Engine {
 
     // MARK: From the scheduler
 
+    /// Carries out a command of the scheduler.
     package func perform(_ command: ExecutorCommand, now: Now) {
         self.now = now
         switch command {
@@ -291,7 +310,7 @@ package final class Engine {
         if !asksCache(request, attempt) { transmit(request, attempt) }
     }
 
-    /// The cache has no answer to it.
+    /// Sends the request: the cache has no answer to it.
     func transmit(_ asked: OutgoingRequest, _ attempt: Attempt) {
         let request = questioned(asked, attempt)
         attempt.exchange.sentMethod = request.method
@@ -299,7 +318,7 @@ package final class Engine {
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
             curl.ftp = try access(request, attempt)
-            // What every first request of a session says is put together once.
+            // First requests of a session share their header lines.
             let isPlain =
                 !request.isDressed && !attempt.life.asksWhetherNeeded && attempt.transactions.isEmpty
                 && !attempt.isLookingUp && attempt.life.resume == nil
@@ -320,7 +339,7 @@ package final class Engine {
         active.check(by: nextCheck)
     }
 
-    /// What all requests of the attempt have in common; the headers are left out.
+    /// Makes the part of a request that all requests of the attempt share; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
         let pool = try attempt.session.pools.pool(
             for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms,
@@ -334,7 +353,7 @@ package final class Engine {
         return curl
     }
 
-    /// Ends whatever streams the attempt has.
+    /// Ends all streams of the attempt.
     func stopTransfer(_ attempt: Attempt) {
         if attempt.streams.segmented != nil { endSegments(attempt) }
         stopFirst(attempt)
@@ -357,13 +376,14 @@ package final class Engine {
 
     // MARK: A turn of the loop
 
-    /// Hands over what was ordered, waits for something to happen, and says what did.
+    /// Hands over pending orders, waits for an event, and returns reports to the scheduler.
     package func turn(wait: TimeSpan, clock: () -> Now) -> [ExecutorReport] {
         useLoans()
         handOver()
         let completions = loop.turn(wait: wait, others: commands.isEmpty ? [] : commands.entries)
         now = clock()
-        // First: what is told after this ends the next wait, and what was told before it is moved now.
+        // Before reading: data that arrives after this point ends the next wait, and data that arrived before it is
+        // moved now.
         if bodies.streams != nil { resumeStreams() }
         if !commands.isEmpty { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
@@ -379,7 +399,7 @@ package final class Engine {
     }
 
     private func handOver() {
-        // When nothing moves any more and only a flush is waited for, let it come at once.
+        // When no transfer moves and only a flush is awaited, let it come at once.
         if active.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
@@ -392,7 +412,7 @@ package final class Engine {
         }
     }
 
-    /// What a request cost is told however it ended.
+    /// Records a request's metrics, however it ended.
     private func note(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.note(metrics, networks)
         count(metrics, attempt)
@@ -406,7 +426,7 @@ package final class Engine {
     private func complete(_ completion: CurlCompletion) {
         if let segment = completion.receiver as? Segment { return complete(segment, completion) }
         guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
-        // It was over before it could be stopped for the sake of another stream.
+        // It ended before it could be stopped for the sake of another stream.
         guard attempt.transport.transfer != nil else { return note(completion.metrics, attempt) }
         endBody(attempt, completion.metrics)
         if completion.isLonger { attempt.cannotGoOn() }
@@ -428,7 +448,7 @@ package final class Engine {
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
 
-    /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
+    /// Fails transfers that moved no byte for their idle limit. The clock stops while a task waits for a slot.
     private func checkIdle() {
         var next = Instant.distantFuture
         for attempt in active.attempts.reversed() {
@@ -440,7 +460,7 @@ package final class Engine {
                 ended(attempt, error, sawCloseNotify: false)
                 continue
             }
-            // That it stands still is our doing.
+            // Paused by the runner for lack of bandwidth.
             if attempt.bandwidth.isPaused {
                 next = min(next, now.instant + attempt.transport.idleLimit)
                 continue
@@ -502,13 +522,14 @@ package final class Engine {
 
     func discardBody(_ attempt: Attempt) {
         _ = attempt.takeRest()
-        // What an earlier attempt left is still of use on the next hop.
+        // An earlier attempt's partial file is still useful on the next hop.
         if attempt.life.resume != nil { return }
         discard(attempt.download.staging)
         attempt.download.staging = newStaging(attempt.specification, attempt.task)
     }
 
-    /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
+    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns whether it is
+    /// kept.
     private func keepPartial(_ attempt: Attempt) -> Bool {
         guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
             return false
@@ -528,7 +549,7 @@ package final class Engine {
         return true
     }
 
-    /// The task has ended. What is there of its file stays for the next run, or goes.
+    /// Cleans up after a task; its partial file stays for the next run, or is deleted.
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         output?.ended(task)
         bodies.ended(task)
@@ -546,17 +567,17 @@ package final class Engine {
             partLabels[$0] != nil
         }
         for file in discarded { discard(file.staging) }
-        // The store's record is replaced, or removed, once it is known how much was kept.
+        // The store's record is replaced, or removed, once the kept length is known.
         if carryover.isPartRecorded { carryovers[task, default: Carryover()].isPartRecorded = true }
         guard let kept else { return forgetPart(task) }
-        // What `limits.maximumBytes` cut among many may be little of each, in every run.
+        // A run that `limits.maximumBytes` ended may keep little of each of many files, again and again: keep any size.
         let atAnySize = ledger?.budget.isSpent == true
         outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
     }
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
-        // What an old answer asked for is over.
+        // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
@@ -571,7 +592,7 @@ package final class Engine {
         finish(attempt, verdict)
     }
 
-    /// The attempt's last act: its result is kept for the runner, its verdict goes to the scheduler.
+    /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential

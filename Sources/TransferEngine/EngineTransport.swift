@@ -3,10 +3,12 @@ package import FileDelivery
 package import SystemIO
 import TransferModel
 
-/// What the engine reaches the world through: a loop of requests and a deliverer of files.
+/// The engine's connection to the outside: a loop of requests and a deliverer of files.
 package struct EngineTransport {
+    /// Performs the requests.
     package let loop: any TransferLoop
-    /// Makes the deliverer that answers into the mailbox; `makesSums`: records of files tell a sum of them.
+    /// Makes the deliverer that reports to the mailbox. With `makesSums` the records of files have a sum of their
+    /// bytes.
     package let makeDelivery:
         (_ reports: Mailbox<DeliveryReport>, _ makesSums: Bool) throws(SystemError) -> any FileDeliverer
 
@@ -18,7 +20,7 @@ package struct EngineTransport {
         self.makeDelivery = makeDelivery
     }
 
-    /// libcurl, and threads that write. `state` is the folder of what is kept from run to run.
+    /// libcurl, and threads that write. `state` is the folder of the store, if there is one.
     static func network(
         _ job: Job, _ groups: [EngineGroup], _ added: AddedNames, run: String, state: String?
     ) -> EngineTransport {

@@ -2,12 +2,14 @@ package import TransferModel
 
 /// Decides whether a transfer is slower than its `minimumRate`.
 ///
-/// Counts bytes of bodies in either direction, from the first one on, over a clock that stands while the transfer does so
-/// for a limit of the run. Pure: it is given that clock's reading.
+/// Counts bytes of bodies in either direction, from the first one on, over a clock that stops while a limit of the run
+/// pauses the transfer. Pure: the caller gives the time.
 package struct RateFloor: Sendable {
+    /// Result of a check.
     package enum Finding: Equatable, Sendable {
-        /// Look again after this much of its time.
+        /// Fast enough so far; check again after this much of the transfer's time.
         case holds(nextLook: TimeSpan)
+        /// Moved only `bytes` in the given time.
         case isTooSlow(bytes: Int64, TimeSpan)
     }
 
@@ -16,12 +18,13 @@ package struct RateFloor: Sendable {
         var bytes: Int64
     }
 
+    /// The rate, and the time over which it is measured.
     package let minimum: MinimumRate
     private var moved: Int64 = 0
-    /// The last one that is at least `over` old, and those after it, each a step apart.
+    /// The last reading that is at least `over` old, and the later ones, each a step apart.
     private var readings: [Reading] = []
 
-    /// How much longer than `over` a slow transfer may go unnoticed.
+    /// Readings per `over`: a slow transfer goes unnoticed for at most one step longer than `over`.
     private static let steps: Int64 = 10
 
     package init(_ minimum: MinimumRate) { self.minimum = minimum }
@@ -30,14 +33,16 @@ package struct RateFloor: Sendable {
         max(.milliseconds(10), TimeSpan(nanoseconds: minimum.over.nanoseconds / Self.steps))
     }
 
+    /// Counts bytes that moved.
     package mutating func moved(_ bytes: Int64) { moved += bytes }
 
-    /// Another request begins, or what it sent is whole and the answer is waited for: that time is no transfer's.
+    /// Starts over for another request, or when the request is sent and the answer awaited: that time is no transfer's.
     package mutating func restart() {
         moved = 0
         readings.removeAll(keepingCapacity: true)
     }
 
+    /// Checks the rate at `time` on the transfer's clock.
     package mutating func look(at time: TimeSpan) -> Finding {
         guard moved > 0 else { return .holds(nextLook: step) }
         if readings.last.map({ time - $0.time >= step }) ?? true {

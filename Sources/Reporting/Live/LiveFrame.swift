@@ -1,14 +1,15 @@
 package import TransferModel
 
-/// The live part of a terminal at one moment: a row for each task that takes longest, and one of totals. Pure.
+/// The live part of a terminal at one moment: a row for each of the tasks that run longest, and one of totals. Pure.
 package struct LiveFrame {
+    /// Properties of the terminal that decide the layout.
     package struct Style {
         /// The columns of the terminal; rows stay one short of them, so that none wraps.
         var columns: Int
         /// Lines of the terminal.
         var height: Int
         var color: Bool
-        /// Whether the terminal shows more than ASCII.
+        /// Whether the terminal shows characters beyond ASCII.
         var isUnicode: Bool
 
         package init(columns: Int, height: Int, color: Bool, isUnicode: Bool) {
@@ -23,11 +24,12 @@ package struct LiveFrame {
 
     package init(_ style: Style) { self.style = style }
 
-    /// The lines, without control characters but for colours.
-    /// `nameWidth` is the widest that the column of names was so far: it does not shrink while people look.
+    /// Returns the lines, without control characters except colours.
+    ///
+    /// `nameWidth` is the widest that the column of names was so far: it does not shrink while the run goes on.
     package func lines(_ run: LiveRun, at now: WallTime, nameWidth: inout Int, id: (TaskIndex) -> String) -> [String] {
         let room = max(0, min(Self.mostRows, style.height - 4))
-        // A row that says how many there are takes the place of one.
+        // The row that counts the other tasks replaces one of a task.
         let isMore = run.order.count > room
         let shown = run.order.prefix(isMore ? max(0, room - 1) : room)
         let names = shown.map { SafeText.line(id($0)) }
@@ -110,7 +112,7 @@ package struct LiveFrame {
 
     // MARK: Bars
 
-    /// How much of so many bytes is there.
+    /// Returns a bar that shows which share of the expected bytes has arrived.
     package func bar(_ bytes: Int64, of expected: Int64, columns: Int) -> String {
         bar((expected > 0 ? min(1, Double(bytes) / Double(expected)) : 1, 0), columns)
     }
@@ -119,7 +121,7 @@ package struct LiveFrame {
         task.share.map { bar($0, columns) } ?? String(repeating: " ", count: columns)
     }
 
-    /// What is there of the file, what of it was there before, and what is to come.
+    /// Draws the resumed share, the share that arrived since, and the rest.
     private func bar(_ share: (done: Double, resumed: Double), _ columns: Int) -> String {
         let done = min(columns, Int(share.done * Double(columns)))
         let resumed = min(done, Int(share.resumed * Double(columns)))
@@ -170,7 +172,7 @@ package struct LiveFrame {
 
     // MARK: Words
 
-    /// `9s`, `5m03s`, `2h05m`: whole seconds, for the hundredths of a forecast are no use.
+    /// `9s`, `5m03s`, `2h05m`: whole seconds, because fractions of a forecast are of no use.
     static func time(_ seconds: Double) -> String? {
         guard seconds >= 0, seconds < 100 * 3600 else { return nil }
         if seconds < 59.5 { return "\(Int(seconds.rounded()))s" }
@@ -186,7 +188,7 @@ package struct LiveFrame {
         style.color && !text.isEmpty ? "\u{1B}[\(color)m\(text)\u{1B}[0m" : text
     }
 
-    /// The columns of a text that may have colours.
+    /// Columns of a text that may contain colours.
     static func shownWidth(_ text: String) -> Int {
         guard text.utf8.contains(0x1B) else { return TextLayout.width(of: text) }
         var plain = ""

@@ -1,35 +1,38 @@
 package import TransferModel
 
-/// A run under way as its live part shows it: a fold of its events, and a picture of it at any moment. Pure.
+/// The state of a run as its live part shows it: a fold of its events, from which a frame can be drawn at any moment.
+/// Pure.
 package struct LiveRun {
-    /// What the picture shows, in numbers.
+    /// Numbers of the last line of the live part.
     package struct Totals {
         var tasks = 0
         var done = 0
         var failed = 0
         var running = 0
         var moved: Int64 = 0
-        /// Bytes a second; `nil` while nothing is known.
+        /// Bytes per second; `nil` while none was measured.
         package var rate: Int64?
-        /// Seconds.
+        /// Estimated remaining time in seconds; `nil` while it cannot be estimated.
         package var left: Double?
-        /// Of a run whose every task has a known length.
+        /// Bytes of all tasks together; `nil` unless every task has a known length.
         package var expected: Int64?
-        /// What all that are not done wait for, where none runs.
+        /// Main reason why unfinished tasks wait, if none runs.
         var pause: LiveTask.Pause?
 
         var waiting: Int { max(0, tasks - done - running) }
     }
 
+    /// Tasks that have begun and not ended.
     package private(set) var tasks: [TaskIndex: LiveTask] = [:]
-    /// Tasks that have begun and not ended, the first that began first.
+    /// Tasks that have begun and not ended, in the order of their beginnings.
     private(set) var order: [TaskIndex] = []
+    /// Totals as of the last `look(at:)`; the counts of tasks are always current.
     package private(set) var totals = Totals()
     private(set) var beganAt: WallTime?
     private var job: Job
-    /// Of tasks that have ended.
+    /// Bytes moved by tasks that have ended.
     private var movedBefore: Int64 = 0
-    /// What the tasks are long that have not begun, and how many of them say nothing.
+    /// Bytes of the tasks that have not begun, and the number of tasks whose length is unknown.
     private var waitingBytes: Int64 = 0
     private var unknownCount = 0
     private var waits: [WaitReason: Int] = [:]
@@ -45,12 +48,13 @@ package struct LiveRun {
         for index in job.tasks.indices { expect(TaskIndex(raw: UInt32(index)), 1) }
     }
 
+    /// Length of the task's body from the job file, in bytes; `nil` if it gives none.
     private func hint(_ task: TaskIndex) -> Int64? {
         let values = job.tasks[Int(task.raw)].options.values
         return (values.expect.size ?? values.sizeHint).map { LiveTask.bounded($0) }
     }
 
-    /// Counts a task among those that have not begun, or out of them.
+    /// Adds a task to those that have not begun (1), or removes it (-1).
     private mutating func expect(_ task: TaskIndex, _ count: Int) {
         guard let hint = hint(task) else {
             unknownCount += count
@@ -59,6 +63,7 @@ package struct LiveRun {
         waitingBytes = waitingBytes.addingReportingOverflow(Int64(count) * hint).partialValue
     }
 
+    /// Applies one event; events must come in the order of the run.
     package mutating func consume(_ event: Event) {
         if beganAt == nil {
             beganAt = event.time
@@ -125,7 +130,7 @@ package struct LiveRun {
         if record.outcome == .failed, !record.tolerated { totals.failed += 1 }
     }
 
-    /// Others take a template's place.
+    /// Replaces a template by the tasks that it became.
     private mutating func expand(_ template: TaskIndex, _ expansion: Expansion) {
         forgetWait(template)
         expect(template, -1)
@@ -140,7 +145,7 @@ package struct LiveRun {
     /// Figures change twice a second at most, so that they can be read.
     private static let figureInterval = TimeSpan.milliseconds(500)
 
-    /// Brings the totals up to date.
+    /// Brings the totals up to date. Rate, length and remaining time change at most every `figureInterval`.
     package mutating func look(at now: WallTime) {
         totals.moved = tasks.values.reduce(movedBefore) { $0 + $1.moved }
         totals.pause = mainPause
@@ -152,7 +157,7 @@ package struct LiveRun {
         totals.left = timeLeft(now)
     }
 
-    /// All that is to come, where every task's length is known.
+    /// Bytes that are still to come; `nil` unless every task's length is known.
     private var toCome: Int64? {
         guard unknownCount == 0 else { return nil }
         var sum = waitingBytes
@@ -176,7 +181,8 @@ package struct LiveRun {
         return left < 100 * 3600 ? left : nil
     }
 
-    /// Of many tasks those that are done tell how long the others are, as soon as they are a tenth.
+    /// Estimated bytes still to come: once a tenth of the tasks, and ten, are done, their mean length stands for
+    /// unknown ones.
     private var guess: Int64? {
         let unknown = unknownCount + tasks.values.count { $0.left == nil }
         guard totals.done >= 10, totals.done * 10 >= totals.tasks, totals.tasks - totals.done > 0 else { return nil }
@@ -186,7 +192,7 @@ package struct LiveRun {
 
     private var mainPause: LiveTask.Pause? {
         guard totals.running == 0, totals.done < totals.tasks else { return nil }
-        // A task that waits for a time says more than those that wait for it.
+        // A task that waits for a time says more than the tasks that wait for it.
         if let task = order.first, let pause = tasks[task]?.pause { return pause }
         let most = WaitReason.allCases.filter { $0 != .dependency && waits[$0, default: 0] > 0 }
             .max { waits[$0, default: 0] < waits[$1, default: 0] }

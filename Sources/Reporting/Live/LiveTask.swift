@@ -1,15 +1,15 @@
 internal import TransferModel
 
-/// One task as a row of the live part shows it: from its first attempt to its end.
+/// One task as a row of the live part, from its first attempt to its end.
 package struct LiveTask {
-    /// Why nothing moves.
+    /// Why a task is not running.
     struct Pause {
         var reason: WaitReason
-        /// What networks or power would have to be like.
+        /// Condition that networks or power would have to meet.
         var lacks: String?
-        /// When it is over, where that is known.
+        /// Time when the pause is over, if known.
         var until: WallTime?
-        /// What ended the attempt before.
+        /// Message of the error that ended the previous attempt.
         var failure: String?
     }
 
@@ -18,7 +18,7 @@ package struct LiveTask {
     private(set) var pause: Pause?
     /// Bytes of the body that were there before this attempt.
     private(set) var resumedFrom: Int64 = 0
-    /// Those included.
+    /// Bytes of the body so far, resumed ones included.
     private(set) var bytes: Int64 = 0
     private(set) var expected: Int64?
     /// Bytes that moved in attempts before this one.
@@ -33,14 +33,14 @@ package struct LiveTask {
 
     var moved: Int64 { movedBefore + max(0, bytes - resumedFrom) }
 
-    /// The share that is there, and the share of it that was there before; `nil` where the length is not known.
+    /// Shares of the body that have arrived in total and before this attempt; `nil` where the length is unknown.
     package var share: (done: Double, resumed: Double)? {
         guard let expected, expected > 0 else { return nil }
         let done = min(1, Double(bytes) / Double(expected))
         return (done, min(done, Double(resumedFrom) / Double(expected)))
     }
 
-    /// What is still to come; `nil` where that is not known.
+    /// Bytes still to come; `nil` where the length is unknown.
     var left: Int64? { expected.map { max(0, $0 - bytes) } }
 
     mutating func begin(_ time: WallTime) {
@@ -50,12 +50,12 @@ package struct LiveTask {
         meter.begin(at: 0, time)
     }
 
-    /// Of what is still to come, as the answer says.
+    /// Takes the length of the rest of the body from the answer.
     mutating func learn(length: Int64) {
         if expected == nil { expected = Self.bounded(resumedFrom + Self.bounded(length)) }
     }
 
-    /// No file is longer, and sums of these do not overflow.
+    /// Limits a length to 1 PiB, so that sums do not overflow.
     static func bounded(_ bytes: Int64) -> Int64 { max(0, min(bytes, 1 << 50)) }
 
     mutating func resume(_ progress: Event.Progress, _ time: WallTime) {

@@ -1,14 +1,15 @@
 package import TransferModel
 
-/// What people see on a terminal: lines that scroll as without one, and below them a live part that is drawn again and again.
+/// Progress on a terminal: the lines of `PlainProgress` scroll, and below them a live part is redrawn.
 package final class TerminalProgress: EventConsumer {
-    /// A run that is over sooner needs no live part.
+    /// A run that ends sooner gets no live part.
     private static let delay = TimeSpan.milliseconds(200)
+    /// Shortest time between two drawings.
     private static let interval = TimeSpan.milliseconds(100)
-    /// Where nothing happens, times count on all the same.
+    /// Time between two drawings while nothing happens: elapsed times still count on.
     private static let idleInterval = TimeSpan.seconds(1)
 
-    /// Keeps what is to scroll until it is drawn.
+    /// Collects the lines that scroll with the next drawing.
     private final class Collected: ByteSink {
         var bytes: [UInt8] = []
         func write(_ bytes: [UInt8]) { self.bytes += bytes }
@@ -38,17 +39,19 @@ package final class TerminalProgress: EventConsumer {
         plain = PlainProgress(job: job, sink: scrolled, style: style)
     }
 
+    /// Time of the next `tick`; `nil` before the first event and after the end of the run.
     package var nextTick: WallTime? { hasEnded ? nil : due }
 
+    /// Applies events, and draws when that is due.
     package func consume(_ events: ArraySlice<Event>) {
         guard let first = events.first, let last = events.last else { return }
         if run.beganAt == nil { due = first.time + Self.delay }
         plain.consume(events)
         for event in events { consume(event) }
         if hasEnded { return output.show([], above: take()) }
-        // Something changed: not only when the clock counts on.
+        // Something changed: draw before the idle interval is over.
         if isDrawn, let due { self.due = min(due, max(last.time, lastDrawn + Self.interval)) }
-        // Without a live part nobody waits for what scrolls.
+        // Without a live part the lines need not wait for a drawing.
         if !isDrawn, !scrolled.bytes.isEmpty { output.show([], above: take()) }
         if let due, last.time >= due { draw(last.time) }
     }
@@ -62,6 +65,7 @@ package final class TerminalProgress: EventConsumer {
         }
     }
 
+    /// Draws if `nextTick` has come.
     package func tick(_ now: WallTime) {
         guard let due, !hasEnded, now >= due else { return }
         draw(now)

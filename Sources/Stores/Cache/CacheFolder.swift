@@ -4,15 +4,16 @@ package import HTTPRules
 import SystemIO
 package import TransferModel
 
-/// The folder of the bodies that are too long for the store itself, each in a file that is named after its entry.
+/// The folder of cached bodies that are too long for the store itself, each in a file named after its entry.
 ///
-/// A file is whole before a row names it, and goes after its row went: a crash in between leaves a file that nobody
-/// asks for, which `sweep` removes. What is read is believed only with its digest, so nothing here is ever flushed.
+/// A file is whole before a row names it, and is deleted after its row: a crash in between leaves a file that no row
+/// names, which `sweep` removes. A body is believed only with its digest, so nothing here is ever flushed.
 package final class CacheFolder {
     private let folder: Descriptor
+    /// Path of the folder.
     package let path: String
 
-    /// Makes the folder when it is missing; refuses one that somebody else owns or may write to.
+    /// Creates the folder when it is missing; refuses one that another user owns or may write to.
     package init(_ path: String) throws(StoreError) {
         self.path = path
         do throws(PrivacyProblem) {
@@ -36,7 +37,7 @@ package final class CacheFolder {
         return CacheEntryID(raw: Int64(bitPattern: raw))
     }
 
-    /// `false`: nothing of it is there.
+    /// Writes the body's file; `false` if that failed, and then no file is left.
     package func write(_ body: [UInt8], of id: CacheEntryID) -> Bool {
         let name = Self.name(id)
         do throws(SystemError) {
@@ -53,7 +54,8 @@ package final class CacheFolder {
         }
     }
 
-    /// `nil` for what is gone, is no file of ours, or is not what was written.
+    /// Returns the body, or `nil` if its file is missing, is not a regular file of this cache, or does not match length
+    /// and digest.
     package func read(_ id: CacheEntryID, length: Int64, digest: [UInt8]) -> [UInt8]? {
         guard let file = try? folder.open(Self.name(id), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let body = try? WholeFile.read(file, limit: Int(length)), body.count == Int(length),
@@ -62,9 +64,10 @@ package final class CacheFolder {
         return body
     }
 
+    /// Deletes the body's file; a missing file or a failure is ignored, and `sweep` tries again.
     package func remove(_ id: CacheEntryID) { try? folder.unlink(Self.name(id)) }
 
-    /// Takes away what no entry names, but for what is so young that its entry may be under way.
+    /// Deletes the files that no entry names, except those younger than an hour, whose entry may be under way.
     package func sweep(now: WallTime, isNamed: (CacheEntryID) -> Bool) {
         for name in Folders.names(in: path) {
             guard let id = Self.id(name), let facts = try? folder.facts(of: name), facts.isRegular,
@@ -77,12 +80,12 @@ package final class CacheFolder {
     private static let youth = TimeSpan.seconds(3_600)
 }
 
-/// Where a body lies, and by what it is known again.
+/// Where a cached body is stored, and its digest.
 enum CacheBody {
-    /// Up to here a body stands in its row: one page fewer to find, and no file to open.
+    /// Longest body in bytes that is stored in its row: one page fewer to find, and no file to open.
     static let longestInRow = 16 << 10
 
-    /// Empty where this machine's libcrypto has no SHA-256: such a body is not kept.
+    /// Returns the body's SHA-256; empty where this machine's libcrypto has none: the body is then not cached.
     static func digest(_ body: [UInt8]) -> [UInt8] {
         do throws(TransferError) { return try Checksum.of(body, .sha256).bytes } catch { return [] }
     }

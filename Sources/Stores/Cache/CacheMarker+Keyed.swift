@@ -3,11 +3,12 @@ package import HTTPRules
 import TransferModel
 
 extension CacheMarker {
-    /// Marks that say nothing to who has not the key: HMAC-SHA-256, half of it.
+    /// Returns a marker whose marks reveal nothing without the key: the first half of an HMAC-SHA-256.
     package static func keyed(by key: [UInt8]) -> CacheMarker {
         CacheMarker { Self.hexadecimal(KeyedDigest.sha256(Array($0.utf8), key: key).prefix(16)) }
     }
 
+    /// Returns a random key of 32 bytes for a new cache.
     package static func newKey() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
 
     private static func hexadecimal(_ bytes: ArraySlice<UInt8>) -> String {

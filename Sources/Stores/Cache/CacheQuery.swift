@@ -3,11 +3,11 @@ package import HTTPRules
 import SystemIO
 import TransferModel
 
-/// What a session's cache holds: its statements are prepared once.
+/// Lookups in the caches of a store, with statements that are prepared once.
 struct CacheQuery: ~Copyable {
     private let byPlace: Statement
     private let byID: Statement
-    /// Begun anew for each body; `nil` where libcrypto has none, and then nothing was kept either.
+    /// Restarted for each body; `nil` where libcrypto has no SHA-256: then no body was cached either.
     private let digest: StreamingDigest?
     private let store: Store
 
@@ -30,7 +30,7 @@ struct CacheQuery: ~Copyable {
         digest = try? StreamingDigest(.sha256)
     }
 
-    /// All that is held under the URL, and the rows that cannot be believed.
+    /// Returns the entries under the URL, and the ids of rows that failed verification.
     func find(
         _ session: StoredSession, _ url: String
     ) throws(StoreError) -> (entries: [CachedEntry], broken: [CacheEntryID]) {
@@ -39,7 +39,7 @@ struct CacheQuery: ~Copyable {
         return (own.map { CachedEntry(stored: $0.stored, body: $0.body, usedAt: $0.usedAt) }, broken)
     }
 
-    /// An entry, whatever its URL.
+    /// Returns an entry, whatever its URL.
     func row(_ session: StoredSession, _ id: CacheEntryID) throws(StoreError) -> CacheRow? {
         try rows(byID, session, id.raw).rows.first
     }
@@ -64,7 +64,7 @@ struct CacheQuery: ~Copyable {
         return (rows, broken)
     }
 
-    /// A body in a file shows whether it is whole when it is read.
+    /// Whether the body in the row matches its digest. A body in a file is verified when it is read.
     private func isWhole(_ row: CacheRow) -> Bool {
         guard let body = row.body else { return true }
         guard let digest, body.count == Int(row.stored.bodyLength) else { return false }
@@ -84,19 +84,19 @@ struct CacheQuery: ~Copyable {
 }
 
 extension CacheRow {
-    /// From the row or from its file; `nil` when it is gone or not what was written.
+    /// Returns the body from the row or from its file; `nil` when it is missing or does not match its digest.
     func body(in folder: CacheFolder?) -> [UInt8]? {
         body ?? folder?.read(stored.id, length: stored.bodyLength, digest: digest)
     }
 }
 
 extension Store {
-    /// For tests, and who asks once.
+    /// Returns the entries under the URL. Prepares its statements at each call: for tests and single lookups.
     package func cached(_ session: StoredSession, url: String) throws(StoreError) -> [CachedEntry] {
         try CacheQuery(self).find(session, url).entries
     }
 
-    /// The same.
+    /// Returns the body of an entry, or `nil` if it is missing or damaged. For tests and single lookups.
     package func cachedBody(
         _ session: StoredSession, _ id: CacheEntryID, in folder: CacheFolder?
     ) throws(StoreError) -> [UInt8]? {

@@ -1,12 +1,13 @@
 package import HTTPRules
 package import TransferModel
 
-/// An answer that lies on the disk, with its body where that stands in its row.
+/// A cached answer on the disk, with its body if that is in the row.
 package struct CachedEntry: Hashable, Sendable {
+    /// Head of the answer, and the facts that decide its reuse.
     package var stored: StoredResponse
-    /// `nil`: it lies in a file, and must be asked for.
+    /// `nil` when the body is in a file, and must be requested with `CacheOrder.read`.
     package var body: [UInt8]?
-    /// The last use that was written down.
+    /// Last recorded use.
     package var usedAt: WallTime
     package init(stored: StoredResponse, body: [UInt8]?, usedAt: WallTime) {
         self.stored = stored
@@ -15,15 +16,15 @@ package struct CachedEntry: Hashable, Sendable {
     }
 }
 
-/// A row of `cacheEntries` as far as it is believed: what it says, and where its body is.
+/// A verified row of `cacheEntries`.
 struct CacheRow {
     var stored: StoredResponse
     var digest: [UInt8]
-    /// `nil`: in a file.
+    /// `nil` when the body is in a file.
     var body: [UInt8]?
     var usedAt = WallTime(nanoseconds: 0)
 
-    /// Over all that would be believed, and for whom: SQLite would not notice a changed letter.
+    /// Returns a checksum over every value of the row and its session: SQLite would not notice a changed letter.
     func seal(_ session: StoredSession) -> Int64 {
         var seal = Fingerprint()
         seal.add(session.id)
@@ -42,7 +43,8 @@ struct CacheRow {
         return seal.value
     }
 
-    /// Under what an answer is looked up: a number is shorter than a URL, and the row has the URL too.
+    /// Returns the fingerprint under which a URL's answers are looked up: a number is shorter than a URL, and the row
+    /// has the URL too.
     static func place(_ url: String) -> Int64 {
         var print = Fingerprint()
         print.add(url)
@@ -53,7 +55,7 @@ struct CacheRow {
 // MARK: Columns
 
 extension Statement {
-    /// The columns from `url` to `digest`, as `CacheRow.columns` names them, from parameter 1 on.
+    /// Binds all columns of an entry from `id` to `body`, from parameter 1 on.
     func bind(_ row: CacheRow, _ session: StoredSession) {
         bindHead(row, session)
         bind(9, row.stored.bodyLength)
@@ -64,7 +66,7 @@ extension Statement {
         bind(14, row.body)
     }
 
-    /// What a 304 may change, from parameter 1 on.
+    /// Binds the columns that a 304 may change, from parameter 1 on.
     func bindHead(_ row: CacheRow, _ session: StoredSession) {
         bind(1, row.stored.id.raw)
         bind(2, session.id)
@@ -76,7 +78,7 @@ extension Statement {
         bind(8, row.seal(session))
     }
 
-    /// Of a row read as `CacheRow.columns`; `nil` when its seal is broken.
+    /// Decodes a row of `CacheQuery`; `nil` when its seal is broken.
     func cacheRow(_ session: StoredSession) -> CacheRow? {
         var part: ContentRange?
         if let first = integer(10), let last = integer(11) {
@@ -115,7 +117,7 @@ extension SelectingHeaders {
 }
 
 extension CacheMark {
-    /// What cannot be marked is never written.
+    /// The mark's text; `nil` for an absent value. A value that cannot be marked is never written.
     var text: String? {
         if case .value(let text) = self { text } else { nil }
     }

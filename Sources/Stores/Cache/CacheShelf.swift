@@ -2,12 +2,13 @@ package import HTTPRules
 import SystemIO
 package import TransferModel
 
-/// Where a session's cache lies.
+/// Where a session's disk cache is, and how large it may get.
 package struct CachePlace: Hashable, Sendable {
-    /// Of the bodies that are too long for the store.
+    /// Folder of the bodies that are too long for the store.
     package let folder: String
+    /// Most bytes that its entries may take together.
     package let capacity: Int64
-    /// Of its marks, if it is new.
+    /// Key of its marks if the cache is new.
     package let key: [UInt8]
 
     package init(folder: String, capacity: Int64, key: [UInt8] = CacheMarker.newKey()) {
@@ -17,33 +18,35 @@ package struct CachePlace: Hashable, Sendable {
     }
 }
 
-/// What the loop asks of a session's cache on the disk.
+/// What the loop asks of a session's disk cache.
 package enum CacheOrder: Sendable {
+    /// Asks for the entries under the URL.
     case find(TaskIndex, url: String)
-    /// The body of an entry under this URL.
+    /// Asks for the body of an entry under this URL.
     case read(TaskIndex, CacheEntryID, url: String)
+    /// Adds an answer with its body.
     case put(StoredResponse, body: [UInt8])
     case change(CacheChange)
 }
 
-/// The store thread's side of the caches: what is to be written in its next transaction, and the folders of bodies.
+/// The store thread's state of all disk caches: the changes of its next transaction, and the folders of bodies.
 struct CacheShelf: ~Copyable {
     private struct Shelf {
         let place: CachePlace
         var key: [UInt8]
         var folder: CacheFolder?
-        /// The folder cannot be used, or the cache is another's.
+        /// The cache is not written any more: its folder cannot be used, or another process made it with another key.
         var isClosed = false
         var changes: [CacheChange] = []
-        /// Under which the changes are.
+        /// URLs with pending changes.
         var urls: Set<String> = []
-        /// Some change is under a URL that nobody told.
+        /// A pending change concerns an entry whose URL is unknown.
         var isAnywhere = false
     }
 
     private var shelves: [Shelf?]
     private var query: CacheQuery?
-    /// To be removed once what made them needless is committed.
+    /// Entries whose files are deleted after the commit of the transaction that made them useless.
     private var needless: [(SessionIndex, CacheEntryID)] = []
 
     init(_ places: [CachePlace?]) {
@@ -110,14 +113,14 @@ struct CacheShelf: ~Copyable {
         }
     }
 
-    /// A long body is written at once: its row comes later, and what waits here is short. Gives back a sentence when the
-    /// session's cache had to be given up.
+    /// Adds an answer. A long body is written to its file at once; its row and short bodies wait for the next
+    /// transaction. Returns a sentence for people when the session's cache had to be given up.
     mutating func put(_ stored: StoredResponse, _ body: [UInt8], _ session: SessionIndex) -> String? {
         guard number(session) != nil else { return nil }
         var inRow: [UInt8]? = body
         if body.count > CacheBody.longestInRow {
             let problem = openFolder(session)
-            // For want of room, for one.
+            // The write may fail too, for want of space: the answer is then not cached.
             guard let folder = number(session).flatMap({ shelves[$0]?.folder }), folder.write(body, of: stored.id)
             else { return problem }
             inRow = nil
@@ -140,7 +143,7 @@ struct CacheShelf: ~Copyable {
         }
     }
 
-    /// Within the store's transaction.
+    /// Writes the session's pending changes within the store's transaction.
     mutating func write(
         _ store: Store, _ stored: StoredSession, _ session: SessionIndex, _ now: WallTime
     ) throws(StoreError) {
@@ -152,14 +155,14 @@ struct CacheShelf: ~Copyable {
             needless += files.map { (session, $0) }
             return
         }
-        // Another process made the cache with another key since this run began: what we marked means nothing in it.
+        // Another process made the cache with another key since this run began: this run's marks mean nothing in it.
         shelves[number]?.isClosed = true
         needless += shelf.changes.compactMap { change in
             if case .put(let stored, _, nil) = change { (session, stored.id) } else { nil }
         }
     }
 
-    /// After it.
+    /// Deletes useless files after the transaction, and sweeps the folders when that is due.
     mutating func tidy(_ store: Store, _ sessions: [SessionIndex: StoredSession], _ now: WallTime) {
         for (session, id) in needless {
             openFolder(session)
@@ -170,7 +173,7 @@ struct CacheShelf: ~Copyable {
             guard let folder = shelf?.folder, let stored = sessions[SessionIndex(raw: UInt16(number))],
                 (try? store.mustSweep(stored, now: now)) == true
             else { continue }
-            // Whoever cannot ask removes nothing.
+            // Where the store cannot be asked, no file is deleted.
             folder.sweep(now: now) { id in (try? store.holds(id)) != false }
         }
     }
@@ -183,7 +186,7 @@ struct CacheShelf: ~Copyable {
         }
     }
 
-    /// The key that an earlier run made.
+    /// Sets the key that an earlier run made.
     mutating func use(_ key: [UInt8], _ session: SessionIndex) {
         if let number = number(session) { shelves[number]?.key = key }
     }

@@ -1,45 +1,51 @@
 package import HTTPRules
 package import TransferModel
 
-/// What becomes of a session's entries on the disk.
+/// A change to a session's cache entries on the disk.
 package enum CacheChange: Hashable, Sendable {
-    /// In the place of others that answer the same requests. `body` is `nil` when it lies in a file already; without a
-    /// digest there is nothing to know it by, and it is left out.
+    /// Adds an entry in the place of others that answer the same requests. `body` is `nil` when it is in a file
+    /// already; an entry with an empty digest could not be verified, and is left out.
     case put(StoredResponse, digest: [UInt8], body: [UInt8]?)
-    /// A server was asked: other headers, the same body.
+    /// Replaces the headers of an entry that a server confirmed; the body stays.
     case update(StoredResponse)
     case remove(CacheEntryID)
-    /// Whatever is held under the URL.
+    /// Deletes all entries under the URL.
     case forget(url: String)
     case used(CacheEntryID)
 
-    /// Its body is a file of the cache's folder.
+    /// Whether it adds an entry whose body is a file of the cache's folder.
     fileprivate var isInFile: Bool { if case .put(_, _, nil) = self { true } else { false } }
 }
 
-/// A session's cache as a run finds it.
+/// A session's cache as a run finds it at its start.
 package struct OpenedCache: Hashable, Sendable {
-    /// The key of its marks.
+    /// Key of its marks (`CacheMarker.keyed`).
     package let key: [UInt8]
-    /// What all of it takes.
+    /// Total size of its entries in bytes, as `CacheIndex` counts them.
     package let size: Int64
+    /// URLs with entries.
     package let urls: KnownURLs
 }
 
-/// Where something is held: whoever asks for another URL need not wait for the store.
+/// The URLs that may have entries; a lookup for another URL need not wait for the store.
 package struct KnownURLs: Hashable, Sendable {
-    /// `nil` is anywhere.
+    /// Fingerprints of the URLs (`CacheRow.place`); `nil` means every URL.
     private var places: Set<Int64>?
+    /// Most entries whose URLs are listed at the opening of a cache.
     static let most = 4096
-    /// A run that adds more of its own asks wherever it goes.
+    /// Most URLs in the set; a run that adds more makes every lookup go to the store.
     private static let mostInRun = 65_536
 
     init(_ places: Set<Int64>?) { self.places = places }
+    /// A cache without entries.
     package static let none = KnownURLs([])
 
+    /// Whether no URL is known, so that every lookup would find nothing.
     package var isEmpty: Bool { places?.isEmpty == true }
+    /// Whether the store may have an entry under the URL.
     package func mayHold(_ url: String) -> Bool { places?.contains(CacheRow.place(url)) != false }
 
+    /// Adds a URL under which an entry was put.
     package mutating func insert(_ url: String) {
         places?.insert(CacheRow.place(url))
         if let count = places?.count, count > Self.mostInRun { places = nil }
@@ -47,7 +53,7 @@ package struct KnownURLs: Hashable, Sendable {
 }
 
 extension Store {
-    /// `nil` when nothing was ever kept.
+    /// Returns the session's cache, or `nil` if none was made yet.
     package func cache(of session: StoredSession) throws(StoreError) -> OpenedCache? {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT marks, size FROM caches WHERE session = ?")
@@ -67,7 +73,7 @@ extension Store {
         }
     }
 
-    /// All that a session holds takes so much, as `CacheIndex` counts.
+    /// Total size of the session's entries in bytes, as `CacheIndex` counts them.
     package func cacheSize(_ session: StoredSession) throws(StoreError) -> Int64 {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT size FROM caches WHERE session = ?")
@@ -76,9 +82,10 @@ extension Store {
         }
     }
 
-    /// Takes over changes in their order, all or none, and lets those entries go that were not used for the longest until
-    /// the rest fits. Gives back whose files are to be removed once this is committed; `nil` when another process made this
-    /// cache with another key: then nothing was changed. `folder` is where the bodies are that are in no row.
+    /// Writes the changes in their order, in one transaction, and deletes the least recently used entries until the
+    /// rest fits `capacity`. Returns the entries whose files are to be deleted after the commit; `nil`, with nothing
+    /// changed, when another process made this cache with another key. `folder` is the folder of the bodies that are in
+    /// no row.
     package func change(
         _ session: StoredSession, _ changes: [CacheChange], key: [UInt8], capacity: Int64, folder: String,
         now: WallTime
@@ -97,7 +104,7 @@ extension Store {
         }
     }
 
-    /// What all entries take; `nil` where the cache has another key.
+    /// Creates the cache if needed and returns the total size of its entries; `nil` where it has another key.
     private static func openCache(
         _ database: borrowing Database, _ session: StoredSession, _ key: [UInt8]
     ) throws(StoreError) -> Int64? {
@@ -122,7 +129,7 @@ extension Store {
         try insert.run()
     }
 
-    /// Whether the files of a session's folder are to be looked through; told once a day.
+    /// Whether the files of a session's folder are to be swept now: `true` once a day.
     package func mustSweep(_ session: StoredSession, now: WallTime) throws(StoreError) -> Bool {
         try batch { () throws(StoreError) in
             let update = try database.prepare(
@@ -145,7 +152,7 @@ extension Store {
     }
 }
 
-/// Changes of one session in one transaction.
+/// Writes the changes of one session within one transaction.
 private final class CacheWriter {
     private let session: StoredSession
     private let insert: Statement
@@ -223,7 +230,8 @@ private final class CacheWriter {
         }
     }
 
-    /// Two processes may have fetched the same: the last one counts. Parts are told apart by who joins them.
+    /// Adds a row. Two processes may have fetched the same answer: the last one counts. Partial answers do not replace
+    /// each other; their reader joins them.
     private func put(_ row: CacheRow, _ used: Int64) throws(StoreError) {
         let stored = row.stored
         if stored.part == nil {
@@ -242,12 +250,12 @@ private final class CacheWriter {
         insert.bind(18, stored.url)
         insert.bind(19, Int64(stored.status))
         insert.bind(20, stored.credentials.text)
-        // A name is random and given once: whoever has it already keeps it.
+        // An id is random and given once: an entry that already has it stays.
         if try insert.step() { size += taken }
         insert.reset()
     }
 
-    /// A row that another process took away meanwhile stays away.
+    /// Updates a row's headers; a row that another process deleted meanwhile stays deleted.
     private func renew(_ stored: StoredResponse, _ used: Int64) throws(StoreError) {
         digest.bind(1, stored.id.raw)
         digest.bind(2, session.id)
@@ -258,7 +266,7 @@ private final class CacheWriter {
         try update.run()
     }
 
-    /// Runs what deletes rows and gives back what they took.
+    /// Runs a deletion, subtracts the size of the deleted rows and notes their files.
     private func take(_ deletion: borrowing Statement) throws(StoreError) {
         while try deletion.step() {
             let id = CacheEntryID(raw: deletion.integer(0) ?? 0)
@@ -274,7 +282,7 @@ private final class CacheWriter {
             var last: [CacheEntryID] = []
             while try oldest.step() { last.append(CacheEntryID(raw: oldest.integer(0) ?? 0)) }
             oldest.reset()
-            // Whatever the sum says, there is nothing left.
+            // No entry is left, whatever the recorded size says.
             guard !last.isEmpty else { return size = 0 }
             for id in last where size > capacity {
                 delete.bind(1, id.raw)

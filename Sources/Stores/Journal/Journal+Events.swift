@@ -2,9 +2,9 @@ import Records
 package import TransferModel
 
 extension Journal {
-    /// Writes what happened, in one transaction, and says the number of the run's last event. Secrets were taken out
-    /// before. Progress is left out; numbers must rise. `durably`, or where there is an outcome among them, all of it
-    /// would survive a power cut when this returns.
+    /// Writes events in one transaction and returns the number of the run's last event. Secrets were redacted before.
+    /// Progress is left out; numbers must rise. With `durably`, or with an outcome among the events, all of them would
+    /// survive a power cut when this returns.
     @discardableResult
     package func append(_ events: [Event], to id: RunID, durably: Bool = false) throws(StoreError) -> UInt64 {
         let events = events.filter(\.isJournalled)
@@ -34,7 +34,8 @@ extension Journal {
         }
     }
 
-    /// The events after the one of that number, in order, so many at most. Of an old run nothing is kept.
+    /// Returns the events after the one of that number, in order, at most `limit`; empty for an old run, whose events
+    /// are not kept.
     package func events(of id: RunID, after sequence: UInt64 = 0, limit: Int = .max) throws(StoreError) -> [Event] {
         try read { () throws(StoreError) in
             // The run's row says what the last of them must be: both are about one moment.
@@ -51,7 +52,7 @@ extension Journal {
     }
 }
 
-/// Reads a run's events one after the other and holds each against the seal of the one before.
+/// Reads a run's events in order and verifies each against the seal of the one before.
 struct EventReading: ~Copyable {
     private let run: JournalRun
     private let query: Statement
@@ -69,7 +70,7 @@ struct EventReading: ~Copyable {
         title = database.title
     }
 
-    /// The seal of the last event that is no later than that number.
+    /// Returns the seal of the last event whose number is at most `sequence`.
     private static func chain(
         of run: RunID, at sequence: UInt64, _ database: borrowing Database
     ) throws(StoreError) -> Int64 {
@@ -99,7 +100,7 @@ struct EventReading: ~Copyable {
         }
     }
 
-    /// After the last: nothing is missing behind it.
+    /// Throws if events are missing after the last one read.
     func checkEnd() throws(StoreError) {
         guard chain == run.chain else { throw damage("the end of the events") }
     }

@@ -1,25 +1,25 @@
 package import TransferModel
 
-/// What the journal keeps of runs whose end somebody knows of.
+/// Limits of what the journal keeps of runs whose end was delivered.
 package struct JournalBounds: Sendable {
-    /// Events and tasks of a run go so long after its end was delivered: a follower may be reading.
+    /// Age of the delivery after which a run's events and tasks are deleted; a follower may be reading until then.
     package var events = TimeSpan.seconds(24 * 3_600)
-    /// The same for a run whose end nobody asked for.
+    /// Age of the end after which a run's events and tasks are deleted although its end was never delivered.
     package var abandoned = TimeSpan.seconds(90 * 24 * 3_600)
-    /// Past this, the oldest that are delivered go whatever their age.
+    /// Size in bytes above which the oldest delivered runs lose their events and tasks, whatever their age.
     package var bytes: Int64 = 64 << 20
-    /// Of so many that went before, what became of them is still told.
+    /// Number of older runs whose summary row is kept.
     package var summaries = 20
     package init() {}
 }
 
 extension Journal {
-    /// Lets go of what nobody will ask for, and makes the file shorter. Runs under way are never touched.
+    /// Deletes what exceeds the bounds and shortens the file. Runs under way are never touched.
     package func forget(_ bounds: JournalBounds = JournalBounds(), now: WallTime) throws(StoreError) {
         try sweepKeys()
         let isFull = try usedBytes() > bounds.bytes
         if !isFull {
-            // Mostly there is nothing to do, however many runs there were.
+            // Mostly nothing is to be done, however many runs were recorded.
             guard try hasOld(bounds, now) else { return try forgetSummaries(bounds) }
         }
         let ended = try runs().filter { $0.state == .finished }
@@ -39,10 +39,10 @@ extension Journal {
         scrub()
     }
 
-    /// What was left of accepting and delivering by who died meanwhile.
+    /// Deletes the keys that a process left which died while accepting or delivering a run.
     private func sweepKeys() throws(StoreError) {
         if files.keys().isEmpty { return }
-        // While this transaction lasts, nobody has a key whose run is not here yet.
+        // While this transaction lasts, no process has a key whose run is not in the journal yet.
         try write(durably: false) { () throws(StoreError) in
             let needed = Set(try runs().filter { $0.deliveredAt == nil }.map(\.name))
             for run in files.keys() where !needed.contains(run) { files.eraseKey(of: run) }
@@ -54,7 +54,8 @@ extension Journal {
         return run.end.map { now - $0.at >= bounds.abandoned } ?? false
     }
 
-    /// Whether any is old: by the first that was delivered and the first that ended, for each of which there is an index.
+    /// Whether any run is old: decided by the first that was delivered and the first that ended, each found by an
+    /// index.
     private func hasOld(_ bounds: JournalBounds, _ now: WallTime) throws(StoreError) -> Bool {
         func isOlder(_ sql: StaticString, _ age: TimeSpan) throws(StoreError) -> Bool {
             let query = try database.prepare(sql)
@@ -74,7 +75,7 @@ extension Journal {
         }
     }
 
-    /// Leaves what became of it. Who never asked for its end cannot do so any more.
+    /// Deletes a run's events and tasks and keeps its row. An end that was never delivered counts as delivered now.
     private func empty(_ run: JournalRun, _ now: WallTime) throws(StoreError) {
         if run.deliveredAt == nil { try deliver(run.id, now: now) }
         try write(durably: false) { () throws(StoreError) in
@@ -103,7 +104,8 @@ extension Journal {
         }
     }
 
-    /// Takes the log into the file and empties it, so that what was erased does not stand there any longer. While others
-    /// read that cannot be: it is then done by who comes next, at the latest by the last to close.
+    /// Takes the log into the file and empties it, so that erased content does not remain in the log. While other
+    /// connections read that is impossible: it is then done by a later commit, at the latest by the last connection to
+    /// close.
     package func scrub() { database.emptyLog() }
 }

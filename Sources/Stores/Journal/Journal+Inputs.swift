@@ -3,8 +3,8 @@ import Records
 import TransferModel
 
 extension Journal {
-    /// Keeps one more thing that the run needs in order to go on, such as a value that a task captured. It takes the place
-    /// of one of the same kind and name.
+    /// Records one more input that the run needs to continue, such as a value that a task captured. It replaces an
+    /// input of the same kind and name.
     package func keep(_ input: JournalInput, of id: RunID) throws(StoreError) {
         try write(durably: true) { () throws(StoreError) in
             let run = try known(id)
@@ -15,10 +15,11 @@ extension Journal {
         }
     }
 
-    /// In the order in which they were given; of one or two kinds only, or of all. An error where the run's key is gone: nobody can read them then.
+    /// Returns the run's inputs in the order in which they were given: all, or those of one or two kinds. Throws where
+    /// the run's key is gone: the inputs can then never be read again.
     package func inputs(of id: RunID, kinds: [String] = []) throws(StoreError) -> [JournalInput] {
         try read { () throws(StoreError) in
-            // Both are about one moment.
+            // The run and its inputs must be read as of one moment.
             beginReading()
             defer { endReading() }
             let run = try known(id)
@@ -38,11 +39,12 @@ extension Journal {
         }
     }
 
+    /// Returns the run's inputs of one kind, in the order in which they were given.
     package func inputs(of id: RunID, kind: String) throws(StoreError) -> [JournalInput] {
         try inputs(of: id, kinds: [kind])
     }
 
-    /// How many of a kind there are: nothing of them is read.
+    /// Returns the number of the run's inputs of one kind, without reading them.
     package func inputCount(of id: RunID, kind: String) throws(StoreError) -> Int {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT count(*) FROM inputs WHERE run = ? AND kind = ?")
@@ -85,13 +87,13 @@ extension Journal {
     }
 }
 
-/// An input as it stands in the journal: what it is can be read, what it says cannot.
+/// An input as it stands in the journal: its kind and name are readable, its bytes are encrypted.
 struct SealedInput {
     let kind: String
     let name: String
     let sealed: [UInt8]
 
-    /// `kinds`: of those alone, two at most, where there are any.
+    /// Reads the run's inputs in order. `kinds`: at most two kinds to read; all kinds when empty.
     static func all(
         of id: RunID, kinds: [String], _ database: borrowing Database
     ) throws(StoreError) -> [SealedInput] {
@@ -119,7 +121,7 @@ struct SealedInput {
     }
 }
 
-/// Seals what one run is given, each thing for its own place: it opens as nothing else, and in no other run.
+/// Encrypts the inputs of one run, each for its own kind and name: it opens as no other input, and in no other run.
 struct InputSeal {
     let run: String
     let key: SealingKey

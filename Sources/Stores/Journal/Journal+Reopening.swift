@@ -2,7 +2,7 @@ import Records
 import TransferModel
 
 extension Journal {
-    /// Nobody has seen that a run had ended which now goes on: its story does not say so any more.
+    /// Deletes the final events of a run whose end was not delivered and which continues now.
     func dropEnding(of run: inout JournalRun) throws(StoreError) {
         while let event = try lastEvent(of: run), event.kind.isEnding,
             let place = EventPlace(run.id, event.sequence)
@@ -20,7 +20,7 @@ extension Journal {
         return try reading.next()
     }
 
-    /// To the event that is the last now.
+    /// Sets the run's last sequence and seal to those of its last remaining event.
     private func stepBack(_ run: inout JournalRun) throws(StoreError) {
         let query = try database.prepare(
             "SELECT id, seal FROM events WHERE id > ? AND id <= ? ORDER BY id DESC LIMIT 1")
@@ -37,7 +37,7 @@ extension Journal {
 }
 
 extension Event.Kind {
-    /// Of a session or the run, after all its tasks.
+    /// Whether the event ends a session or the run, after all its tasks.
     fileprivate var isEnding: Bool {
         switch self {
         case .sessionFinishedEvents, .sessionInvalidated, .runFinished: true

@@ -1,7 +1,7 @@
 import TransferModel
 
 extension Journal {
-    /// Leaves nothing of these runs, whose end is known. Others are left alone.
+    /// Deletes every trace of these runs, if their end was delivered; other runs are left alone.
     package func erase(_ runs: [RunID]) throws(StoreError) {
         guard !runs.isEmpty else { return }
         try write(durably: true) { () throws(StoreError) in
@@ -16,7 +16,7 @@ extension Journal {
         events.bind(1, EventPlace.first(id))
         events.bind(2, EventPlace.last(id))
         try events.run()
-        // What else is there of it refers to its row, and goes with it.
+        // All other rows of the run refer to this one, and go with it.
         let row = try database.prepare("DELETE FROM runs WHERE id = ?")
         row.bind(1, id.raw)
         try row.run()

@@ -2,8 +2,8 @@ import Records
 package import TransferModel
 
 extension Journal {
-    /// Takes a run over with all that it is made of, in one transaction: when this returns it would survive a power cut,
-    /// and when it throws nothing was taken.
+    /// Accepts a run with its inputs and tasks, in one transaction: it would survive a power cut when this returns, and
+    /// nothing was recorded when it throws.
     package func accept(
         _ run: AcceptedRun, inputs: [JournalInput], tasks: [String]
     ) throws(AcceptProblem) -> RunID {
@@ -21,7 +21,8 @@ extension Journal {
         return try taken.get()
     }
 
-    /// Whose an identifier is: a run's whose end nobody knows of yet.
+    /// Returns the run that holds the identifier, or `nil` if it is free. A run holds its identifiers until its end is
+    /// delivered.
     package func holder(of identifier: String) throws(StoreError) -> IdentifierHolder? {
         try read { () throws(StoreError) in
             let query = try database.prepare("SELECT run FROM identifiers WHERE identifier = ?")
@@ -34,26 +35,29 @@ extension Journal {
         }
     }
 
-    /// The oldest first.
+    /// Returns all recorded runs, the oldest first.
     package func runs() throws(StoreError) -> [JournalRun] {
         try read { () throws(StoreError) in try RunRow.all(database) }
     }
 
-    /// Those whose end nobody knows of yet, of however many there were; the oldest first.
+    /// Returns the runs whose end was not delivered yet, the oldest first. The time it takes does not grow with the
+    /// others.
     package func undelivered() throws(StoreError) -> [JournalRun] {
         try read { () throws(StoreError) in try RunRow.undelivered(database) }
     }
 
+    /// Returns the run of that number, or `nil` if the journal has none.
     package func run(_ id: RunID) throws(StoreError) -> JournalRun? {
         try read { () throws(StoreError) in try RunRow.within(id.raw...id.raw, database).first }
     }
 
-    /// Adds tasks to a run whose end nobody knows of yet, in one transaction on the disk: their numbers go on after those
-    /// of the others, and none may have an id that the run has. An input takes the place of one of the same kind and name.
-    /// A run that had ended is running again, and its events do not tell of an end any more. Identifiers that it does not
-    /// have yet are its own from now on.
+    /// Adds tasks to a run whose end was not delivered yet, in one durable transaction: their numbers continue those of
+    /// the others, and none may have an id that the run has. An input replaces one of the same kind and name. A run
+    /// that had ended is running again, and the events of its end are deleted. New identifiers are held by the run from
+    /// then on.
     ///
-    /// `after`: how many tasks the run has, as far as the caller knows. `false` where it has others by now: nothing is added.
+    /// `after`: number of tasks that the run has, as far as the caller knows. Returns `false`, and adds nothing, if it
+    /// has others by now.
     @discardableResult
     package func extend(
         _ id: RunID, inputs: [JournalInput], tasks: [String], identifiers: [String] = [], after count: Int? = nil
@@ -107,10 +111,11 @@ extension Journal {
 
     // MARK: What becomes of it
 
-    /// All its events were appended. Once is enough: what was said first is the truth. `tasks` is how many whoever says so
-    /// knows of: `false` when there are more by now, and the run has not ended.
+    /// Records the run's end, after all its events were appended. A second call changes nothing: the first end is kept.
+    /// `tasks` is the number of tasks that the caller knows of: `false` is returned when there are more by now, and the
+    /// run has not ended.
     ///
-    /// With `deliveredAt` nobody else is to hear of it: its end is delivered in the same moment.
+    /// With `deliveredAt` the end counts as delivered at that time, in the same transaction.
     @discardableResult
     package func finish(
         _ id: RunID, _ end: RunEnd, tasks: Int? = nil, deliveredAt: WallTime? = nil
@@ -131,10 +136,10 @@ extension Journal {
         return isOver
     }
 
-    /// Somebody knows of its end: its identifiers are free, and what it was given is erased, with the key to all that is
-    /// left of it anywhere.
+    /// Records that the run's end was delivered to a reader: its identifiers become free, and its inputs are erased,
+    /// with the key to every copy of them.
     ///
-    /// With `leavesLog` somebody else takes the log into the file (`scrub`), which may take longer than a small run.
+    /// With `leavesLog` the caller takes the log into the file later (`scrub`), which may take longer than a small run.
     package func deliver(_ id: RunID, now: WallTime, leavesLog: Bool = false) throws(StoreError) {
         let name = try change(id) { run throws(StoreError) in
             guard run.state == .finished else {
@@ -152,7 +157,7 @@ extension Journal {
         try remove("DELETE FROM inputs WHERE run = ?", run.id)
     }
 
-    /// Once that is in the journal.
+    /// Erases the key once the delivery is recorded.
     private func erase(_ name: String, leavesLog: Bool = false) {
         files.eraseKey(of: name)
         if !leavesLog { scrub() }
@@ -192,8 +197,8 @@ extension Journal {
         try update.run()
     }
 
-    /// What fails before the transaction is to be committed leaves no key. After that nobody knows what a journal that
-    /// could not be written holds: its next reader does, and sweeps.
+    /// Records an accepted run. A failure before the commit leaves no key. After a failed commit it is unknown whether
+    /// the run is recorded: the key stays, and a later `forget` deletes it if its run is missing.
     private func insert(
         _ accepted: AcceptedRun, _ inputs: [JournalInput], _ tasks: [String]
     ) throws(StoreError) -> RunID {
@@ -257,7 +262,7 @@ enum RunRow {
     /// Session and text in turn.
     static func texts(of hooks: [HookEnd]) -> [String] { hooks.flatMap { [$0.session, $0.text] } }
 
-    /// `nil` where nobody wrote that.
+    /// Decodes the hooks' results; `nil` for texts that no version writes.
     private static func hooks(_ texts: [String]) -> [HookEnd]? {
         let hooks = stride(from: 0, to: texts.count - 1, by: 2).compactMap {
             HookEnd(session: texts[$0], texts[$0 + 1])
@@ -284,14 +289,14 @@ enum RunRow {
             exitStatus, delivered, last, chain, isWhole, name, seal, hooks
         FROM runs WHERE id >= ?1 AND id <= ?2 ORDER BY id
         """
-    /// By the index of those (`Migration.journal`).
+    /// Uses the index `undeliveredRuns` (`Migration.journal`).
     private static let undeliveredQuery: StaticString = """
         SELECT id, identifiers, job, file, folder, arguments, report, events, created, boot, tasks, state, ended, outcome,
             exitStatus, delivered, last, chain, isWhole, name, seal, hooks
         FROM runs WHERE delivered IS NULL ORDER BY id
         """
 
-    /// The oldest first.
+    /// Reads all runs, the oldest first.
     static func all(_ database: borrowing Database) throws(StoreError) -> [JournalRun] {
         try within(0...Int64.max, database)
     }
@@ -326,7 +331,7 @@ enum RunRow {
         return run
     }
 
-    /// `nil` where it says what nobody wrote.
+    /// Decodes a row; `nil` for content that no version writes.
     private static func read(_ row: borrowing Statement) -> JournalRun? {
         guard let identifiers = texts(row.blob(1)), let arguments = texts(row.blob(5)),
             let state = JournalRun.State(rawValue: row.text(11) ?? "")

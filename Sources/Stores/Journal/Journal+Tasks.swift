@@ -2,10 +2,10 @@ import Records
 import TransferModel
 
 extension Journal {
-    /// The ids of a run's tasks, in the order of their numbers. Of an old run nothing is kept.
+    /// Returns the ids of a run's tasks, in the order of their numbers; empty for an old run, whose tasks are not kept.
     package func tasks(of id: RunID) throws(StoreError) -> [String] {
         try read { () throws(StoreError) in
-            // Both are about one moment.
+            // The run and its tasks must be read as of one moment.
             beginReading()
             defer { endReading() }
             let run = try known(id)
@@ -28,7 +28,7 @@ extension Journal {
         return tasks
     }
 
-    /// All in one row: what becomes of each its events tell.
+    /// Records task ids, all in one row: the events say what became of each.
     func insert(_ tasks: [String], of id: RunID, from first: Int = 0) throws(StoreError) {
         if tasks.isEmpty { return }
         let bytes = RunRow.bytes(tasks)

@@ -1,11 +1,11 @@
 import HTTPRules
 import TransferModel
 
-/// Every run that was accepted in the background, and every event of it: what a process that takes over goes on from, and
-/// what those read who follow a run. One SQLite file beside the store.
+/// All runs accepted in the background, with every event: a process that takes over a run continues from them, and
+/// followers read them. One SQLite file beside the store.
 ///
-/// Any number of processes read it while one writes. What was accepted, and every outcome, would survive a power cut when
-/// the call returns; other events survive the end of the process.
+/// Any number of processes read it while one writes. Accepted runs and outcomes survive a power cut when the call
+/// returns; other events survive the end of the process.
 package final class Journal: PrivateDatabase {
     static func kind(_ steps: [Migration]) -> DatabaseKind {
         // "TRuJ" in ASCII.
@@ -14,31 +14,31 @@ package final class Journal: PrivateDatabase {
             prove: { database throws(StoreError) in try JournalProof.prove(database) })
     }
 
-    /// Opens the folder's journal, making what is missing. One that is damaged or another program's is put aside
+    /// Opens the folder's journal, creating what is missing. One that is damaged or another program's is put aside
     /// (`quarantined`), with all its runs; one of a newer version of this program is an error. Without `mends` each of
-    /// these is an error: for those who could tell nobody. `steps` is for tests.
+    /// these is an error: for callers that cannot report what was put aside. `steps` is for tests.
     package static func open(
         folder: String, mends: Bool = true, steps: [Migration] = Migration.journal
     ) throws(StoreError) -> Journal {
         let journal = Journal(try OpenedDatabase.open(folder: folder, kind(steps), mends: mends))
-        // Inputs are overwritten where they go, and where SQLite moves them.
+        // Deleted inputs are overwritten, also where SQLite moves them.
         _ = try journal.database.pragma("secure_delete = ON")
         return journal
     }
 
-    /// Whether there is one to be opened. Where nobody can tell, opening it tells why.
+    /// Whether the folder has a journal to open. `true` also where that cannot be found out: opening it then says why.
     package static func isThere(folder: String) -> Bool { StoreFiles.mayBeThere(folder: folder, kind([]).name) }
 
-    /// Where the one lies that was put aside last, if any was.
+    /// Path of the journal that was put aside last, or `nil`.
     package static func putAside(folder: String) -> String? { StoreFiles.putAside(folder: folder, kind([]).name) }
 
-    /// A transaction. Whoever wrote into a file that was put aside would never be read.
+    /// Runs a transaction. It throws if the file was put aside, where nothing written would ever be read.
     func write<Result>(durably: Bool, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         try checkPlace()
         return try batch(durably: durably, body)
     }
 
-    /// Whether it is still the folder's journal: in one that was put aside nothing new will ever stand.
+    /// Throws if the open file is no longer the folder's journal, because it was put aside or removed.
     package func checkPlace() throws(StoreError) {
         guard database.hasMoved else { return }
         let isAside = Self.putAside(folder: files.path) != nil
@@ -55,32 +55,32 @@ package final class Journal: PrivateDatabase {
     }
 }
 
-/// An event's row: its run and its number in one.
+/// Key of an event's row: its run and its number in one integer.
 struct EventPlace: Hashable, Sendable {
-    /// 69 thousand million events of each of 134 million runs.
+    /// Enough for 69 thousand million events of each of 134 million runs.
     private static let bits: Int64 = 36
     let raw: Int64
 
-    /// `nil` when there are no such runs or events.
+    /// `nil` if the run's or the event's number is too large.
     init?(_ run: RunID, _ sequence: UInt64) {
         guard sequence < 1 << UInt64(Self.bits), (0..<1 << (62 - Self.bits)).contains(run.raw) else { return nil }
         raw = run.raw << Self.bits | Int64(sequence)
     }
 
-    /// As it stands in a file, where it may be anything.
+    /// From a file, where the number may be anything.
     init(raw: Int64) { self.raw = raw }
 
     var run: RunID { RunID(raw: raw >> Self.bits) }
     var sequence: UInt64 { UInt64(raw & (1 << Self.bits - 1)) }
 
-    /// Of all events of a run.
+    /// Bounds of the keys of a run's events: they are greater than the first and at most the last.
     static func first(_ run: RunID) -> Int64 { run.raw << bits }
     static func last(_ run: RunID) -> Int64 { run.raw << bits | (1 << bits - 1) }
 }
 
-/// Over what a row says, for whom: SQLite would not notice a changed letter.
+/// Checksums over the content and place of each row: SQLite would not notice a changed letter.
 enum JournalSeal {
-    /// What stands before a run's first event.
+    /// Seal that precedes a run's first event.
     static func start(of run: RunID) -> Int64 {
         var seal = Fingerprint()
         seal.add("events")

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Reads every row against its seal: after somebody met damage, and for tests.
+/// Verifies the seal of every row: run at an opening after damage was met, and by tests.
 enum JournalProof {
     static func prove(_ database: borrowing Database) throws(StoreError) {
         for run in try RunRow.all(database) where run.isWhole {
@@ -19,7 +19,7 @@ extension EventReading {
         do throws(StoreError) {
             return try next() != nil
         } catch {
-            // Written by a later version, and unharmed.
+            // Written by a later version, and undamaged.
             if error.kind == .other { return true }
             throw error
         }

@@ -2,24 +2,25 @@ import Synchronization
 package import SystemIO
 package import TransferModel
 
-/// How a writer's run stands in the journal.
+/// What a writer reports about its run's journal.
 package enum JournalNews: Hashable, Sendable {
     /// All events up to this number can be read.
     case written(upTo: UInt64)
-    /// Nothing was written. It is tried again, and nothing was lost.
+    /// Writing failed. It is tried again, and nothing was lost.
     case failed(StoreError)
 }
 
-/// Tasks that are to be added to a run under way.
+/// Tasks to be added to a run under way.
 package struct RunExtension: Sendable {
-    /// Of what they are made again.
+    /// Input from which the added tasks are made again after a crash.
     package let note: JournalInput
+    /// Ids of the added tasks, in the order of their numbers.
     package let tasks: [String]
-    /// How many tasks the run has, as far as is known here.
+    /// Number of tasks that the run has, as far as the sender knows.
     package let after: Int
-    /// The events up to this number are to be written before.
+    /// The tasks are added after the events up to this number were written.
     package let sequence: UInt64
-    /// Called on the writer's thread: whether they were added, or the run has other tasks by now.
+    /// Called on the writer's thread: `true` if the tasks were added, `false` if the run has other tasks by now.
     package let reply: @Sendable (_ isAdded: Bool) -> Void
 
     package init(
@@ -34,9 +35,10 @@ package struct RunExtension: Sendable {
     }
 }
 
-/// The thread that writes a run's events, so that neither the loop nor those who fold them wait for the disk: what comes
-/// within 50 ms is one transaction.
+/// The thread that writes a run's events, so that neither the loop nor the consumers of its events wait for the disk:
+/// what comes within 50 ms is one transaction.
 package final class JournalWriter: EventConsumer, Sendable {
+    /// Longest time that an event waits to be written, unless the writer is given another.
     package static let writeAfter = TimeSpan.milliseconds(50)
     static let writeCount = 1_000
     static let retryAfter = TimeSpan.seconds(1)
@@ -47,15 +49,16 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
-    /// The last event that came.
+    /// Number of the last event that came.
     private let heard = Atomic<UInt64>(0)
-    /// Something waits until events up to this number have come; 0: nothing does.
+    /// A run extension waits until the events up to this number have come; 0 when none waits.
     private let awaited = Atomic<UInt64>(0)
     private let isAsked = Atomic<Bool>(false)
 
-    /// `tell` is called on the writer's thread.
+    /// Starts the thread. `tell` is called on it.
     ///
-    /// `writeAfter`: how long events may lie here. None after a crash: who brought it about must be known after the next.
+    /// `writeAfter`: how long events may wait. Zero after a crash, so that a further crash finds what preceded it
+    /// recorded.
     package init(
         folder: String, run: RunID, writeAfter: TimeSpan = JournalWriter.writeAfter,
         tell: @escaping @Sendable (JournalNews) -> Void
@@ -71,6 +74,7 @@ package final class JournalWriter: EventConsumer, Sendable {
         }
     }
 
+    /// Queues the events that the journal records; those of progress are left out.
     package func consume(_ batch: ArraySlice<Event>) {
         events.post(batch.filter(\.isJournalled))
         guard let last = batch.last?.sequence else { return }
@@ -80,25 +84,27 @@ package final class JournalWriter: EventConsumer, Sendable {
         if awaited != 0, awaited <= last { thread.wake.signal() }
     }
 
-    /// Keeps one more thing that the run needs in order to go on. It is durable before any event that is told later.
+    /// Records one more input that the run needs to continue. It is durable before any event that is consumed later.
     package func keep(_ input: JournalInput) { inputs.post(input) }
 
-    /// At once, and after what was to be kept before. What cannot be written now is tried again.
+    /// Adds tasks to the run at once, after the inputs given to `keep` before. What cannot be written now is tried
+    /// again.
     package func extend(_ addition: RunExtension) {
         awaited.store(addition.sequence, ordering: .sequentiallyConsistent)
         extensions.post(addition)
     }
 
-    /// Somebody waits until all events up to that number would survive a power cut. Before they are handed over.
+    /// Makes the thread write the events up to that number at once, durable against a power cut. Call it before they
+    /// are given to `consume`.
     package func hurry(upTo sequence: UInt64) { hurried.store(sequence, ordering: .releasing) }
 
-    /// No more comes for now: what was handed over is written without waiting for it.
+    /// Makes the thread write what it has, without waiting for more events.
     package func writeNow() {
         isAsked.store(true, ordering: .releasing)
         thread.wake.signal()
     }
 
-    /// Writes what is left. The error, if it cannot.
+    /// Writes the rest and ends the thread; returns the error if that fails.
     package func finish() -> StoreError? {
         thread.finish()
         return failure.withLock { $0 }
@@ -123,13 +129,13 @@ package final class JournalWriter: EventConsumer, Sendable {
     }
 }
 
-/// Everything here belongs to the writer's thread.
+/// The writer's state, owned by its thread.
 private final class JournalWorker {
     private let folder: String
     private let run: RunID
     private let writeAfter: TimeSpan
     private let tell: @Sendable (JournalNews) -> Void
-    /// Opened anew after a failure: somebody may have mended what was wrong.
+    /// Opened anew after a failure, whose cause may be gone by then.
     private var journal: Journal?
     private var unwritten: [Event] = []
     private var unkept: [JournalInput] = []

@@ -1,7 +1,7 @@
 package import TransferModel
 
 extension Event {
-    /// Progress comes five times a second and says nothing once it is past.
+    /// Whether the journal records the event. Progress comes five times a second and is of no use later.
     package var isJournalled: Bool {
         switch kind {
         case .sentBodyData, .receivedData: false
@@ -9,7 +9,7 @@ extension Event {
         }
     }
 
-    /// What others rely on: a task that ended must not begin again after a power cut.
+    /// Whether the event must survive a power cut: a task that ended must not begin again after one.
     var isOutcome: Bool {
         switch kind {
         case .taskFinished, .sessionFinishedEvents, .runFinished: true

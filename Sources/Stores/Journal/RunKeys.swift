@@ -2,12 +2,12 @@ import Digests
 import Glibc
 import SystemIO
 
-/// The keys under which the journal's inputs are sealed: one of each run, in a file of its own beside the journal.
+/// The keys that encrypt the journal's inputs: one per run, in a file of its own beside the journal.
 ///
-/// A key is on the disk before its run can be in the journal, and goes when the run's end was delivered: then no page that
-/// the journal left somewhere, and no copy of it, can be read any more. One without such a run is what a process left
-/// that died in between. Whoever makes or sweeps holds the journal's lock for writing (a transaction), so that nobody
-/// sweeps the key of a run that is just being accepted.
+/// A key is on the disk before its run can be in the journal, and is erased when the run's end was delivered: then no
+/// page and no copy of the journal can be decrypted any more. A key without a run was left by a process that died in
+/// between. Making and sweeping keys happens under the journal's write lock (a transaction), so that the key of a run
+/// that is just being accepted is never swept.
 extension StoreFiles {
     private static let keyInfix = ".key-"
     private func keyFile(_ run: String) -> String { "\(name)\(Self.keyInfix)\(run)" }
@@ -41,14 +41,14 @@ extension StoreFiles {
         do throws(SystemError) {
             opened = try folder.open(file, O_RDONLY | O_NOFOLLOW)
         } catch {
-            // It is there: whatever is short now may be there again.
+            // The file exists: a lack of resources may pass.
             throw StoreError(.other, "the key \(path)/\(file) cannot be opened: \(error.reason)")
         }
         var bytes: [UInt8] = []
         do throws(WholeFile.Problem) {
             bytes = try WholeFile.read(opened, limit: SealingKey.byteCount)
         } catch {
-            // A longer one was written by nobody.
+            // A longer file is no key of this program: `bytes` stays empty, which is refused below.
             if case .system(let error) = error {
                 throw StoreError(.other, "the key \(path)/\(file) cannot be read: \(error.reason)")
             }
@@ -59,7 +59,7 @@ extension StoreFiles {
         return key
     }
 
-    /// Overwritten before its name goes. What cannot be done now is done when it is swept.
+    /// Overwrites the key, then deletes its file. What fails now is done by the next sweep.
     func eraseKey(of run: String) {
         let file = keyFile(run)
         if let open = try? folder.open(file, O_WRONLY | O_NOFOLLOW) {
@@ -70,7 +70,7 @@ extension StoreFiles {
         try? folder.sync()
     }
 
-    /// The runs of which keys are there.
+    /// Names of the runs that have a key.
     func keys() -> [String] {
         let start = keyFile("")
         return ((try? folder.names()) ?? []).map(\.description).filter { $0.hasPrefix(start) }

@@ -3,46 +3,48 @@ package import HTTPRules
 package import Stores
 package import TransferModel
 
-/// A session's cache as the loop sees it: what was used lies in memory, the rest with the store, which is asked once for
-/// each URL. What is to be done there is collected as orders.
+/// A session's cache on the loop thread: entries used in this run are in memory, the rest is with the store, which is
+/// asked once for each URL. Changes for the store are collected as orders.
 ///
-/// Bodies are arrays that their readers share: taking one out copies nothing.
+/// Bodies are arrays shared with their readers: taking one out copies nothing.
 package final class SessionCache {
     private struct Entry {
         var stored: StoredResponse
-        /// `nil`: it lies with the store, and the entry stays here only until it was used.
+        /// `nil`: the body is with the store, and the entry stays in memory only until it was used.
         var body: [UInt8]?
-        /// The store has it, or will.
+        /// Whether the store has the entry, or will.
         let isOnDisk: Bool
-        /// The last name given when its use was told: what came since would be older otherwise.
+        /// The last id given when its use was last ordered: without new entries since, its order among them is
+        /// unchanged.
         var toldAt: Int64 = -1
-        /// The last use that an earlier run wrote down.
+        /// Last use recorded by an earlier run.
         var usedAt = WallTime(nanoseconds: 0)
     }
-    /// What lies here of one URL; there is none where nothing does.
+    /// The entries of one URL in memory.
     private struct Place {
         var ids: [CacheEntryID] = []
-        /// The store has nothing more under it.
+        /// Whether the store has no further entry under the URL.
         var isComplete = true
     }
 
     let configuration: CacheConfiguration
+    /// Makes the marks by which requests and answers are compared; keyed for a cache on the disk.
     package private(set) var marker: CacheMarker
-    /// Of what lies in memory; the store keeps books of its own.
+    /// Index of the entries in memory; the store has an index of its own.
     private var memory: CacheIndex
-    /// What may be kept at all.
+    /// Decides which answers may be cached at all.
     private let bounds: CacheIndex
     private var places: [String: Place] = [:]
     private var entries: [CacheEntryID: Entry] = [:]
-    /// The store is asked and told; else everything ends with the run.
+    /// Whether the store is asked and changed; else the cache ends with the run.
     private let isOnDisk: Bool
-    /// Where the store may hold something; `nil` until it has said so.
+    /// URLs that may have entries in the store; `nil` until it has been opened.
     private var known: KnownURLs?
     private var lastID: Int64
-    /// What the store's part takes, as far as is known here.
+    /// Size of the store's part in bytes, as far as is known here.
     private var diskSize: Int64 = 0
     private(set) var orders: [CacheOrder] = []
-    /// Of the last first request, for the next like it.
+    /// Headers of the last first request, reused for the next like it.
     var lastHeaders: (rules: AttemptRules, headers: HeaderBlock)?
     private var lastRefusal: (method: String, record: CacheRecord)?
 
@@ -56,13 +58,14 @@ package final class SessionCache {
         bounds = CacheIndex(configuration, isEphemeral: place == nil)
         marker = place.map { .keyed(by: $0.key) } ?? .plain
         known = place == nil ? KnownURLs.none : nil
-        // No two runs give one name twice, and the names of one run stand together in the store.
+        // No two runs use the same ids, and those of one run are neighbours in the store.
         lastID = Int64.random(in: 0..<(1 << 39)) << 24
     }
 
     private static let useGrain = TimeSpan.seconds(86_400)
 
-    /// What is said of answers that no other request has. Of a thousand most are of one method.
+    /// The record of an answer that is not cached for its method. The last one is reused: most answers are of one
+    /// method.
     func refusal(toAnswersOf method: String) -> CacheRecord {
         if let last = lastRefusal, last.method == method { return last.record }
         let record = CacheRecord(refusal: CacheStorage.Refusal.method(method).description)
@@ -72,13 +75,14 @@ package final class SessionCache {
 
     // MARK: What the store says
 
-    /// What it holds of this session already; before that nothing is asked of it.
+    /// Sets what the store has of this session; before that the store is not asked.
     package func open(_ cache: OpenedCache?) {
         known = cache?.urls ?? KnownURLs.none
         if let cache { (marker, diskSize) = (.keyed(by: cache.key), cache.size) }
     }
 
-    /// What it holds under a URL, the bodies of short ones with it: all that there is.
+    /// Takes all entries that the store has under a URL, with the bodies of short ones, and returns the answers under
+    /// it.
     package func take(_ found: [CachedEntry], under url: String) -> [StoredResponse] {
         var place = places[url] ?? Place()
         place.isComplete = true
@@ -94,7 +98,7 @@ package final class SessionCache {
         return held
     }
 
-    /// A body that it read stays here for the next time, if it fits.
+    /// Takes a body that the store read; it stays in memory for the next use if it fits.
     package func take(_ body: [UInt8], of id: CacheEntryID) {
         guard let entry = entries[id], entry.body == nil else { return }
         let (placement, evictions) = memory.insert(id, bodyLength: entry.stored.bodyLength, inMemoryOnly: true)
@@ -102,6 +106,7 @@ package final class SessionCache {
         evict(evictions, but: id)
     }
 
+    /// Returns the orders for the store since the last call.
     package func takeOrders() -> [CacheOrder] {
         defer { orders = [] }
         return orders
@@ -109,10 +114,10 @@ package final class SessionCache {
 
     // MARK: Reading
 
-    /// Nothing is held, here or there.
+    /// Whether no entry exists, in memory or in the store.
     package var isEmpty: Bool { entries.isEmpty && known?.isEmpty == true }
 
-    /// All that is held under the URL; `nil` when the store must say first.
+    /// Returns the answers under the URL; `nil` when the store must be asked first.
     package func held(_ url: String) -> [StoredResponse]? {
         if let place = places[url] {
             return place.isComplete ? place.ids.compactMap { entries[$0]?.stored } : nil
@@ -121,13 +126,13 @@ package final class SessionCache {
         return []
     }
 
-    /// `nil` where it lies with the store.
+    /// Returns the entry's body; `nil` where it is with the store.
     package func body(of id: CacheEntryID) -> [UInt8]? { entries[id]?.body }
 
     func order(_ order: CacheOrder) { orders.append(order) }
 
-    /// The store is told where it may soon have to choose what goes, and otherwise once a day: a row written for each hit
-    /// would cost as much as the hit.
+    /// Notes a use. The store is told when it may soon have to delete entries, and otherwise once a day: a row written
+    /// for each hit would cost as much as the hit.
     package func noteUse(of id: CacheEntryID, at now: WallTime) {
         guard let entry = entries[id] else { return }
         if entry.isOnDisk, entry.toldAt != lastID,
@@ -139,18 +144,19 @@ package final class SessionCache {
         touch(id)
     }
 
-    /// What is too long to stay here is asked for anew the next time.
+    /// Marks the entry as used; one whose body is too long for memory is dropped, and asked for again the next time.
     private func touch(_ id: CacheEntryID) {
         if entries[id]?.body == nil { drop(id) } else { _ = memory.use(id) }
     }
 
     // MARK: Changing
 
+    /// Returns why a body of that length cannot be cached; `nil` if it can.
     package func refusal(of length: Int64, inMemoryOnly: Bool) -> CacheStorage.Refusal? {
         bounds.refusal(of: length, inMemoryOnly: inMemoryOnly || !isOnDisk)
     }
 
-    /// Takes an answer in that may be kept, under a name of its own.
+    /// Adds an answer under a new id.
     package func store(_ stored: StoredResponse, _ body: [UInt8], inMemoryOnly: Bool) {
         lastID += 1
         var stored = stored
@@ -172,7 +178,7 @@ package final class SessionCache {
         evict(evictions)
     }
 
-    /// A server was asked about it. What may stay in memory only from now on goes from the disk.
+    /// Replaces the headers of an entry that a server confirmed. With `inMemoryOnly` it is deleted from the disk.
     package func update(_ stored: StoredResponse, inMemoryOnly: Bool = false) {
         guard let entry = entries[stored.id] else { return }
         if inMemoryOnly, entry.isOnDisk {
@@ -187,19 +193,20 @@ package final class SessionCache {
         touch(stored.id)
     }
 
+    /// Deletes the entry, in memory and in the store.
     package func remove(_ id: CacheEntryID) {
         guard let entry = entries[id] else { return }
         drop(id)
         if entry.isOnDisk { orders.append(.change(.remove(id))) }
     }
 
-    /// Whatever is held under the URL.
+    /// Deletes all entries under the URL.
     package func forget(_ url: String) {
         for id in places[url]?.ids ?? [] { drop(id) }
         if isOnDisk, known?.mayHold(url) != false { orders.append(.change(.forget(url: url))) }
     }
 
-    /// Lets go of what lies here. What the store has of it must be asked for from then on.
+    /// Drops the entry from memory. The store must be asked for it from then on.
     private func drop(_ id: CacheEntryID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         memory.remove(id)
@@ -212,7 +219,7 @@ package final class SessionCache {
     private func evict(_ evictions: [CacheIndex.Eviction], but kept: CacheEntryID? = nil) {
         for eviction in evictions {
             switch eviction {
-            // What found no room is still to be used this time.
+            // An entry without room in memory is still used this time.
             case .fromMemory(let id), .gone(let id): if id != kept { drop(id) }
             }
         }

@@ -1,22 +1,22 @@
 import CurlCore
 package import TransferModel
 
-/// What is known of networks now, for the gates of all sessions.
+/// The current state of the machine's networks, for the gates of all sessions. Owned by the loop thread.
 package final class NetworkDesk {
-    /// `nil` while nobody looks: a run that only speaks with this machine needs none.
+    /// `nil` while the networks are not watched: a run that stays on this machine needs none.
     package internal(set) var conditions: Conditions?
     private(set) var routes: (any RouteFinder)?
     private var gates: [NetworkTerms: NetworkGate] = [:]
 
     init() {}
 
-    /// Somebody looked.
+    /// Sets the first state of the networks. `routes`: `nil` where they are dictated.
     package func open(_ conditions: Conditions, routes: (any RouteFinder)?) {
         self.conditions = conditions
         self.routes = routes
     }
 
-    /// One for all pools under the same terms.
+    /// Returns the one gate of all pools under the same terms.
     func gate(_ terms: NetworkTerms) -> NetworkGate {
         if let gate = gates[terms] { return gate }
         let gate = NetworkGate(terms, self)
@@ -26,11 +26,11 @@ package final class NetworkDesk {
 
     func rule(_ terms: NetworkTerms) -> ConnectionRule { ConnectionRule(terms: terms, conditions: conditions) }
 
-    /// What a connection through the interface was like, for the metrics.
+    /// The network of a connection's interface, for the metrics.
     func network(_ interface: UInt32?) -> NetworkInterface? { interface.flatMap { conditions?[$0] } }
 }
 
-/// Lets connections of some tasks through, or not: puts the rule to each address with the networks of the moment.
+/// Decides for each address whether a task's connection may use the current networks.
 final class NetworkGate: ConnectionGate {
     private let terms: NetworkTerms
     private unowned let desk: NetworkDesk

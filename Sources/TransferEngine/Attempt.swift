@@ -387,7 +387,7 @@ final class Attempt: TransferReceiver {
         sentSomething = true
         let headTime = answerTime
         if cacheTurn != nil, isForTheCache(head, at: headTime) {
-            life.learn(head.headers, lore: &session.lore, at: headTime)
+            life.learn(head.headers, sessionState: &session.lore, at: headTime)
             decision = .discard
             return true
         }
@@ -395,7 +395,7 @@ final class Attempt: TransferReceiver {
         let resume = life.resume
         decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
-            heldLength: isFromCache ? heldLength : nil, lore: &session.lore, at: headTime)
+            heldLength: isFromCache ? heldLength : nil, sessionState: &session.lore, at: headTime)
         let hasLostPart = resume != nil && life.resume == nil
         if hasLostPart { outbox.add(.discard(staging)) }
         continuation = nil

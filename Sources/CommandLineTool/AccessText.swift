@@ -2,13 +2,13 @@ import Diagnostics
 import JobLoader
 import TextFormats
 
-/// What `check` says about what a job may do: folded for people, whole for `--explain-access`, and as JSON.
+/// Formats what a job may do for `check`: abridged for people, complete for `--explain-access`, and as JSON.
 struct AccessText {
-    /// The job file as it was named.
+    /// Path of the job file, as typed.
     let file: String
     let access: JobAccess
 
-    /// How many things of a kind the folded form names.
+    /// Names of a kind that the abridged form shows, at most.
     private static let named = 3
 
     private struct Heading {
@@ -37,7 +37,7 @@ struct AccessText {
         Heading(kind: .host, one: "ask 1 host", many: "ask % hosts", member: "hosts"),
     ]
 
-    /// One line for a job that does nothing unusual, else one for each kind of thing that it may do.
+    /// Returns one line for a job that does nothing unusual, else one line for each kind of access.
     func folded() -> String {
         let name = Visible.text(file)
         guard !access.isOrdinary else {
@@ -55,7 +55,7 @@ struct AccessText {
         return text + "  `--explain-access` says where each of them is written\n"
     }
 
-    /// Every thing with the place where the job says it.
+    /// Returns every access with the line of the job that states it.
     func whole() -> String {
         var text = "\(Visible.text(file)) may\n"
         for heading in Self.headings {

@@ -22,7 +22,7 @@ struct AttachedRun {
             guard let (run, handed) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
             var options = options
             options.advice = RerunAdvice(handed.newest, here: options.advice)
-            // As it would have been if the command had never left.
+            // Report, events and exports go where they would have gone if the earlier command had stayed.
             if options.report == .asJobSays { options.report = run.accepted.report.map { .path($0) } ?? .none }
             if options.events == .asJobSays, let path = run.accepted.events { options.events = .path(path) }
             for export in handed.recipe.exports where options.exports[export.format] == nil {
@@ -38,7 +38,7 @@ struct AttachedRun {
         }
     }
 
-    /// `nil` when it was said why not.
+    /// Returns the session's run and job; `nil` after an error was printed.
     private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, HandedJob)? {
         do throws(CommandTrouble) {
             let run = try SessionAbsence.run(identifier, folder)
@@ -56,7 +56,8 @@ struct AttachedRun {
         do {
             return try HandedJob(of: run.id, Journal.open(folder: folder.state))
         } catch {
-            // Its end may have become known just now, and all that it was given gone with that: then this says so.
+            // The run's end may have become known just now, and its job been deleted with that: the next call then
+            // reports so.
             _ = try SessionAbsence.run(identifier, folder)
             throw .broken("\(error)")
         }

@@ -9,7 +9,8 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// A job of which something is the background process's: handed over, and followed as if it ran here.
+/// A job with background sessions: hands their tasks over to the background process, and follows them as if they ran
+/// here.
 struct BackgroundJob {
     let carrier: RunningJob
 
@@ -61,7 +62,7 @@ struct BackgroundJob {
     ) throws(UsageError) -> Int32 {
         guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
         let seam = JobSeam(job)
-        // A job with relative paths was not loaded without one.
+        // Loading a job with relative paths has already failed without a working folder.
         let working = try StrayBytes.workingFolder() ?? "/"
         let place = place(seam, in: working)
         let recipe = recipe(inputs, job, place)
@@ -87,7 +88,7 @@ struct BackgroundJob {
         }
     }
 
-    /// Makes paths of the command's those of the background process.
+    /// Returns a function that turns paths of this command into those of the background process's files.
     private func place(_ seam: JobSeam, in working: String) -> (String) -> String {
         { path in
             let path = path.hasPrefix("/") ? path : "\(working == "/" ? "" : working)/\(path)"
@@ -107,7 +108,7 @@ struct BackgroundJob {
         recipe.changes.network = options.networkText
         recipe.mask = OwnPlace.mask()
         recipe.isDetached = options.detach
-        // Standard output is the command's.
+        // Standard output belongs to this command.
         recipe.exports = RunOutputs.exports(job, options).filter { $0.path != "-" }.map {
             ExportRequest($0.format, place($0.path))
         }
@@ -126,7 +127,8 @@ struct BackgroundJob {
             boot: Surroundings.bootID() ?? "")
     }
 
-    /// `jobs.report.json` is the command's own where it carries a part: that of the other is `jobs.report.background.json`.
+    /// The path of the background process's file where this command writes its own: `jobs.report.json` here,
+    /// `jobs.report.background.json` there.
     private static func besides(_ path: String) -> String {
         let (folder, name) = Folders.split(path)
         let dot = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : $0 } ?? name.endIndex
@@ -182,7 +184,7 @@ struct BackgroundJob {
         ).perform(result.part.job)
     }
 
-    /// One line, however many there are.
+    /// One warning for all tasks that stay as they were handed over.
     private static func stayed(_ tasks: [String]) -> String {
         guard let first = tasks.first else { return "" }
         if tasks.count == 1 { return "warning: task `\(first)` stays as it was handed over\n" }
@@ -203,7 +205,8 @@ struct BackgroundJob {
         ).perform(result.whole(job), memory, networks)
     }
 
-    /// It is durable already: a process that cannot be started now will be by the next command. `nil` when all is well.
+    /// Prints that the session continues, and wakes the background process; `nil` on success. The handed-over job is
+    /// durable: a process that cannot be started now will be by the next command.
     private func leave(_ identifiers: [String], _ starter: ServiceStarter) -> Int32? {
         console.output(identifiers.joined(separator: "\n") + "\n")
         for identifier in identifiers {
@@ -227,29 +230,29 @@ struct BackgroundJob {
 }
 
 extension CommandLineTool {
-    /// Whoever opens a damaged journal first puts it aside, and tells: before the background process does, which can tell
-    /// its log alone.
+    /// Reports a damaged journal, which the first process to open it puts aside. Called before the background process
+    /// opens it, because that can report only to its log.
     static func tellOfDamage(_ folder: StateFolder, _ console: Console) {
         guard Journal.isThere(folder: folder.state) else { return }
-        // Why it cannot be opened at all is told by whoever needs it.
+        // Commands that need the journal report why it cannot be opened.
         if let quarantined = try? Journal.open(folder: folder.state).quarantined { console.errors(quarantined.warning) }
     }
 }
 
 extension Quarantine {
-    /// Of a journal.
+    /// The warning for a damaged journal.
     var warning: String { "warning: background runs cannot be gone on with: \(sentence)\n" }
 }
 
 extension ServiceStarter {
-    /// For this command.
+    /// Makes the starter for this command.
     static func here(
         _ folder: StateFolder, _ options: RunOptions, _ environment: [String: String]
     ) -> ServiceStarter {
         here(folder, isNamed: options.stateDirectory != nil, environment)
     }
 
-    /// `isNamed`: the folder is what `--state-dir` says.
+    /// Makes a starter. `isNamed`: whether the folder comes from `--state-dir`.
     static func here(_ folder: StateFolder, isNamed: Bool, _ environment: [String: String]) -> ServiceStarter {
         ServiceStarter(
             ServicePlace(folder), version: CommandLineTool.version, stateDirectory: isNamed ? folder.state : nil,

@@ -7,7 +7,8 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// Follows the background part on a thread of its own, and tells this process's part what it waits for.
+/// Follows the background part of a job on a thread of its own, and passes ends that foreground tasks need to the run
+/// here.
 final class BackgroundWatch: Sendable {
     private enum Outcome: Sendable {
         case end(Follower.End)
@@ -39,13 +40,14 @@ final class BackgroundWatch: Sendable {
         }
     }
 
-    /// It follows no longer, as if a signal had come; from any thread. Its end says which, if it had not come before.
+    /// Stops following, as if signal `number` had come; `wait()` then returns that signal unless the part ended before.
+    /// Callable from any thread.
     func end(_ number: Int32) {
         _ = heard.note(number)
         wake.withLock { $0 }?()
     }
 
-    /// The same, and nobody asks which it was. When this returns nothing more is told.
+    /// Stops following for a reason that is not reported. No event is told after this returns.
     func interrupt() {
         end(SIGTERM)
         thread.finish()
@@ -63,7 +65,7 @@ final class BackgroundWatch: Sendable {
     private func fail(_ trouble: ServiceTrouble, _ inbox: Mailbox<RunInput>) {
         outcome.withLock { $0 = .failed(trouble) }
         story.hearsNoMore(of: .background)
-        // Nobody would ever tell what tasks here wait for. The others go on.
+        // The ends that tasks here need will never be known, so these tasks fail. Other tasks continue.
         for id in wanted { inbox.post(.outside(OutsideEnd(id: id, succeeded: false))) }
         tellTheRest()
     }
@@ -98,16 +100,18 @@ final class BackgroundWatch: Sendable {
         }
     }
 
-    /// What came last from there may have to stand behind something that happens here just now. Nobody looks after it later.
+    /// Tells the events still held back: the last ones may have to come after events here. No later call would tell
+    /// them.
     private func tellTheRest() {
         while !thread.isEnding, story.tellWhatIsDue() { Polling.sleep(milliseconds: 20) }
     }
 
-    /// `ids` are those of the background part's tasks.
+    /// Passes the end of a background task to the run here, if tasks here need it or it fails the run. `ids` are the
+    /// ids of the background part's tasks.
     private func release(_ event: Event, _ ids: [String], _ follower: Follower, _ inbox: Mailbox<RunInput>) {
         guard case .taskFinished(let record) = event.kind, let number = event.task, Int(number.raw) < ids.count
         else { return }
-        // What was cancelled, skipped or put off is no failure.
+        // A cancelled, skipped or postponed task is no failure.
         let hasFailed = failsFast && record.outcome == .failed && !record.tolerated
         let id = ids[Int(number.raw)]
         guard wanted.contains(id) || hasFailed else { return }

@@ -1,10 +1,10 @@
 import SystemIO
 import TransferModel
 
-/// Whether `limits.maximumBytes` has room for what a job is to send: a body that cannot go on where it is cut moves whole or
-/// not at all.
+/// Checks whether `limits.maximumBytes` suffices for the bodies that a job sends: a body that cannot be resumed is sent
+/// whole or not at all.
 enum BatchBytes {
-    /// At most one line.
+    /// Returns at most one line.
     static func warnings(_ job: Job) -> [String] {
         guard let most = job.limits.maximumBytes else { return [] }
         let tooLong = job.tasks.lazy.compactMap { task -> (id: String, length: Int64)? in
@@ -20,7 +20,8 @@ enum BatchBytes {
         ]
     }
 
-    /// As far as it is known before the task begins; `nil` for what can go on in the next run.
+    /// Length in bytes of a task's body, as far as it is known before the task begins; `nil` when unknown, and for an
+    /// upload that the next run can resume.
     private static func length(_ task: TaskSpecification, _ job: Job) -> Int64? {
         switch task.options.values.body {
         case .file(let path)?:
@@ -35,10 +36,11 @@ enum BatchBytes {
     }
 }
 
-/// Whether what a job says it will fetch (`expect: { size }`) fits where it goes, before the first byte. Each body is
-/// looked at again when it comes, and only that fails a task: room may come as well as go.
+/// Checks before the first byte whether the files that a job will fetch by its `expect: { size }` fit where they go.
+/// Each body is checked again when it arrives, and only that fails a task: space may be freed meanwhile as well as
+/// used.
 enum BatchRoom {
-    /// One line for each filesystem that is too small.
+    /// Returns one line for each filesystem that is too small.
     static func warnings(_ job: Job) -> [String] {
         var sizes: [String: Int64] = [:]
         for index in job.tasks.indices where job.tasks[index].type == .download {
@@ -51,7 +53,7 @@ enum BatchRoom {
         }
         var filesystems: [UInt64: (folder: String, needed: Int64, free: Int64)] = [:]
         for (folder, size) in sizes.sorted(by: { $0.key < $1.key }) {
-            // Where nobody can say how much is free, writing will.
+            // Where the free space is unknown, writing will show it.
             guard let space = try? FreeSpace.at(folder) else { continue }
             filesystems[space.device, default: (folder, 0, space.bytes)].needed.add(size)
         }
@@ -64,7 +66,7 @@ enum BatchRoom {
         }
     }
 
-    /// What is there already needs no more room, whether it is fetched again or not.
+    /// Whether a file of that size exists: it needs no more space, whether it is fetched again or not.
     private static func isThere(_ path: String, _ size: Int64) -> Bool {
         guard let facts = try? FileFacts.of(path) else { return false }
         return facts.isRegular && facts.size >= size

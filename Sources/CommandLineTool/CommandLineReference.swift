@@ -1,5 +1,6 @@
-/// docs/cli.md, from the tables.
+/// Generates docs/cli.md from the tables of commands and flags.
 package enum CommandLineReference {
+    /// Returns the whole page.
     package static func markdown() -> String {
         """
         # The command line
@@ -116,7 +117,7 @@ package enum CommandLineReference {
         code("transfer-run \(entry.name.rawValue)\(entry.operands.isEmpty ? "" : " \(entry.operands)")")
     }
 
-    /// A bar would end the cell.
+    /// The text as code in a table cell, which an unescaped bar would end.
     private static func code(_ text: String) -> String {
         "`" + text.split(separator: "|", omittingEmptySubsequences: false).joined(separator: "\\|") + "`"
     }

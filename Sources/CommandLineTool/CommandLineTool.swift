@@ -2,11 +2,13 @@ package import Reporting
 package import SystemIO
 import TransferModel
 
-/// Where the words of a command go and come from; tests have their own.
+/// The output streams of a command; tests pass their own.
 package struct Console {
+    /// Writes to standard output.
     package var output: (String) -> Void
+    /// Writes to standard error.
     package var errors: (String) -> Void
-    /// Why something of what was to be output is not there.
+    /// Returns why output could not be written, or `nil`.
     package var problem: () -> OutputProblem? = { nil }
 
     package init(output: @escaping (String) -> Void, errors: @escaping (String) -> Void) {
@@ -14,7 +16,7 @@ package struct Console {
         self.errors = errors
     }
 
-    /// Standard output and standard error, which a run may draw on. A closed one is no failure.
+    /// Standard output and standard error, which a run may draw on. A closed pipe is no failure.
     package static var standard: Console {
         let output = Output()
         var console = Console(output: { output.write($0) }, errors: { LiveTerminal.standardError.print($0) })
@@ -36,11 +38,12 @@ package struct Console {
     }
 }
 
-/// The program: words in, exit status out.
+/// The program: takes the command line, returns the exit status.
 package enum CommandLineTool {
+    /// Version of the program.
     package static let version = "0.1.0"
 
-    /// `arguments` without the program's own name.
+    /// Runs a command and returns its exit status; `arguments` without the program's own name.
     package static func main(
         arguments: [String], environment: [String: String], console: Console = .standard
     ) -> Int32 {
@@ -52,14 +55,15 @@ package enum CommandLineTool {
         }
     }
 
-    /// What was asked for and could not be written is not there, however well all else went.
+    /// Returns the exit status after the output is complete: output that could not be written fails the command,
+    /// however well all else went.
     private static func ended(_ status: Int32, _ console: Console) -> Int32 {
         guard let problem = console.problem() else { return status }
         console.errors("error: \(problem)\n")
         return status == ExitStatus.invalidInput.code ? status : ExitStatus.runnerFailed.code
     }
 
-    /// What the process was given, byte for byte.
+    /// Runs a command whose arguments are given byte for byte, and rejects those that are no UTF-8.
     package static func main(words: [RawName], environment: [String: String], console: Console = .standard) -> Int32 {
         do throws(UsageError) {
             return main(arguments: try StrayBytes.texts(words), environment: environment, console: console)

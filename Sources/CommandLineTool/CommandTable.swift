@@ -6,20 +6,25 @@ package enum CommandName: String, CaseIterable, Sendable {
     case completions, help
 }
 
-/// One row of the table of commands: parser, help and docs/cli.md all read it.
+/// One row of the table of commands, which parser, help and docs/cli.md read.
 package struct CommandEntry: Sendable {
+    /// Name of the command.
     package let name: CommandName
-    /// As in a usage line: `JOB…`.
+    /// Operands as in a usage line: `JOB…`.
     package let operands: String
+    /// Number of operands that are accepted.
     package let count: ClosedRange<Int>
-    /// One sentence, without a full stop.
+    /// What the command does: one sentence, without a full stop.
     package let does: String
+    /// Whether the command is implemented.
     package let isBuilt: Bool
 }
 
+/// The table of commands.
 package enum CommandTable {
     private static let many = 1...Int.max
 
+    /// All rows, in the order of docs/cli.md.
     package static let all: [CommandEntry] = [
         entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
@@ -61,6 +66,7 @@ package enum CommandTable {
         ("housekeeping", [.reset, .daemon, .help]),
     ]
 
+    /// The row of a command.
     package static subscript(name: CommandName) -> CommandEntry {
         all.first { $0.name == name } ?? all[0]
     }

@@ -9,7 +9,8 @@ import YAMLTree
 // The commands that look at a job and transfer nothing.
 
 extension CommandLineTool {
-    /// Every diagnostic, no network. What is not built yet is no mistake of the file's.
+    /// Prints every diagnostic of the jobs, without the network; returns 2 if any is an error. Keys that are not built
+    /// yet are no errors of the file.
     static func check(_ options: CheckOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         let source = JobSource(
             arguments: options.arguments, environment: environment, isForRun: false, isForCheck: true)
@@ -19,7 +20,7 @@ extension CommandLineTool {
         for path in options.arguments.jobs {
             switch source.load(path) {
             case .failure(let problem):
-                // Beside what is wrong with the others.
+                // An unreadable file is reported beside the errors of the others.
                 found.append(
                     Diagnostic(
                         severity: .error, code: "unreadable-file", message: problem.message, hint: problem.hint,
@@ -27,7 +28,7 @@ extension CommandLineTool {
                 hasErrors = true
             case .success(let loaded):
                 var diagnostics = loaded.result.diagnostics
-                // A job with errors has places enough to look at.
+                // A job with errors gives enough to correct.
                 if !diagnostics.hasErrors, let job = loaded.result.job,
                     let conflict = OutputPlaces.conflict(of: job) ?? LinkedPlaces.sharedFile(job)
                 {

@@ -5,15 +5,16 @@ package import Stores
 import SystemIO
 import TransferModel
 
-/// `suspend`, `resume` and `cancel` as they are meant.
+/// The options of `suspend`, `resume` and `cancel`.
 package struct ControlOptions: Sendable {
+    /// What the command acts on.
     package enum Target: Hashable, Sendable {
-        /// The process of a run in the foreground.
+        /// A run in the foreground, by its process id.
         case process(Int32)
-        /// A background session's identifier.
+        /// A background session, by its identifier.
         case session(String)
 
-        /// A word that is no number is an identifier.
+        /// Reads a word: digits are a process id, any other word is an identifier.
         package init(_ word: String) throws(UsageError) {
             guard !word.isEmpty else { throw UsageError("a background session's identifier is never empty") }
             guard word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
@@ -27,13 +28,17 @@ package struct ControlOptions: Sendable {
         }
     }
 
+    /// What to do with the tasks.
     package var action: ControlAction
+    /// The run or session to control.
     package var target: Target
     /// Ids and patterns of ids; none means every task.
     package var tasks: [String]
+    /// Whether `cancel` keeps partial files.
     package var keepPartial: Bool
+    /// Folder of the runs' state and sockets.
     package var folder: StateFolder
-    /// `--state-dir` was given.
+    /// Whether `--state-dir` was given.
     package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
@@ -61,7 +66,7 @@ package struct ControlOptions: Sendable {
 }
 
 extension StateFolder {
-    /// Of this process.
+    /// Makes the folder for this process's environment.
     init(_ directory: String?, _ environment: [String: String]) throws(Problem) {
         let working: String?
         do throws(NotText) {
@@ -88,7 +93,7 @@ extension CommandLineTool {
             case .changed(let ids):
                 console.output(words(options.action, ids) + "\n")
                 return ExitStatus.succeeded.code
-            // The answer to another question.
+            // A reply to another request.
             case .status: throw .broken("it answered another question")
             case .refused(let reason): throw .wrong(UsageError(reason))
             }
@@ -121,7 +126,7 @@ extension CommandLineTool {
         }
     }
 
-    /// `suspended 3 tasks: a, b-1, b-2`; the first ten of many.
+    /// `suspended 3 tasks: a, b-1, b-2`; of many the first ten.
     private static func words(_ action: ControlAction, _ ids: [String]) -> String {
         let verb =
             switch action {

@@ -4,8 +4,9 @@ package import Stores
 import SystemIO
 import TransferModel
 
-/// `daemon` as it is meant.
+/// The options of `daemon`.
 package struct DaemonOptions: Sendable {
+    /// Folder of the background runs' state and sockets.
     package var folder: StateFolder
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
@@ -19,7 +20,7 @@ package struct DaemonOptions: Sendable {
 }
 
 extension CommandLineTool {
-    /// The background process's whole life. Another that is there already is what was wanted.
+    /// Runs the background process until it ends. When another one is already running, that counts as success.
     static func daemon(_ options: DaemonOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         Signals.hold()
         Memory.shareHeaps(4)

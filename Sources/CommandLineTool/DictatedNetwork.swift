@@ -1,12 +1,15 @@
 package import TransferModel
 
-/// What `--network` says: the one network there is, whatever the system tells.
+/// The network that `--network` states, in place of all networks that the system reports.
 package struct DictatedNetwork: Hashable, Sendable {
+    /// Class of the network; `.none` for no network at all.
     package var networkClass: NetworkClass
+    /// Whether bytes over the network cost.
     package var isMetered: Bool
+    /// Whether the network is to be used sparingly.
     package var isConstrained: Bool
 
-    /// `cellular,constrained`; a cellular network is metered.
+    /// Parses `cellular,constrained`; a cellular network is metered.
     package init(_ text: String) throws(UsageError) {
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
         guard let networkClass = NetworkClass(rawValue: words[0]) else {
@@ -27,10 +30,12 @@ package struct DictatedNetwork: Hashable, Sendable {
             hint: "write `wired`, `wifi`, `cellular` or `none`, and after it `,metered`, `,constrained` or both")
     }
 
+    /// Returns the conditions for a run: this network, with the given power state.
     package func conditions(power: PowerState) -> Conditions {
         Conditions(networks: interfaces, power: power, isDictated: true)
     }
 
+    /// The network as an interface; empty for `none`.
     package var interfaces: [NetworkInterface] {
         if networkClass == .none { return [] }
         let network = NetworkInterface(
@@ -41,6 +46,7 @@ package struct DictatedNetwork: Hashable, Sendable {
 }
 
 extension MeantArguments {
+    /// Returns the network that `--network` states, or `nil`.
     package func network() throws(UsageError) -> DictatedNetwork? {
         guard let text = value(.network) else { return nil }
         return try DictatedNetwork(text)

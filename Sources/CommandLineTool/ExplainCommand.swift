@@ -3,7 +3,7 @@ import Reporting
 import TransferModel
 
 extension CommandLineTool {
-    /// `explain REPORT [ID]`: where the time of a run, or of one of its tasks, went.
+    /// `explain REPORT [ID]`: prints where the time of a run, or of one of its tasks, went.
     static func explain(_ typed: TypedArguments, _ console: Console) throws(UsageError) -> Int32 {
         let path = typed.operands[0]
         try WorkingFolder.check(path == "-" ? nil : path)
@@ -33,7 +33,7 @@ extension CommandLineTool {
         return ExitStatus.invalidInput.code
     }
 
-    /// Fitted to the terminal; elsewhere lines stay whole, for other programs.
+    /// Prints lines wrapped to the terminal; other programs get whole lines.
     static func print(_ lines: [String], _ console: Console) {
         let width = Terminal.isTerminal(1) ? Terminal.width(1) : nil
         for line in lines {

@@ -1,9 +1,9 @@
 import HTTPRules
 import TransferModel
 
-/// A job file to begin with, for URLs that somebody typed. Pure.
+/// Generates a first job file for URLs on the command line. Pure.
 enum FirstJob {
-    /// Refuses what would write a password into a file that others read.
+    /// Returns the file's text; rejects URLs with a user or password, because others read the file.
     static func text(for urls: [ResourceURL]) throws(UsageError) -> String {
         var tasks: [String] = []
         var taken: Set<String> = []
@@ -28,7 +28,7 @@ enum FirstJob {
             """
     }
 
-    /// Everything up to the path, where all have the same.
+    /// The text of the URLs' common origin, where all have the same; `nil` otherwise, and for one URL.
     private static func commonSite(_ urls: [ResourceURL]) -> String? {
         guard urls.count > 1, let first = urls.first, urls.allSatisfy({ $0.hasSameOrigin(as: first) }) else {
             return nil
@@ -73,14 +73,14 @@ enum FirstJob {
         return String(decoding: letters.isEmpty ? Array("download".utf8) : letters, as: UTF8.self)
     }
 
-    /// A `$` before `{` begins a reference.
+    /// Escapes `$`, which begins a reference before `{`.
     private static func escaped(_ text: String) -> String {
         var result = ""
         for character in text { result += character == "$" ? "$$" : String(character) }
         return result
     }
 
-    /// As a YAML scalar.
+    /// The text as a YAML scalar, quoted where needed.
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {

@@ -13,30 +13,39 @@ package enum FlagName: String, CaseIterable, Sendable {
     case help, version
 }
 
-/// One row of the one table of flags: parser, help, environment and docs/cli.md all read it.
+/// One row of the table of flags, which parser, help, environment and docs/cli.md read.
 package struct Flag: Sendable {
-    /// A flag is a switch or takes exactly one value, nothing else.
+    /// The kinds of flags: a flag is a switch or takes exactly one value.
     package enum Shape: Hashable, Sendable {
+        /// A switch.
         case toggle
+        /// A value; the text is its placeholder in help.
         case value(String)
-        /// May be given several times.
+        /// A value that may be given several times.
         case list(String)
+        /// One of these words.
         case choice([String])
     }
 
+    /// Long name.
     package let name: FlagName
+    /// Short name, without its dash; `nil` without one.
     package let short: Character?
+    /// Whether it takes a value, and which.
     package let shape: Shape
-    /// One sentence, without a full stop.
+    /// What the flag does: one sentence, without a full stop.
     package let help: String
+    /// Commands that accept the flag.
     package let commands: [CommandName]
+    /// Whether the flag is implemented.
     package let isBuilt: Bool
+    /// Whether an environment variable can set the flag.
     package let hasVariable: Bool
 
     /// `--report`.
     package var long: String { "--\(name.rawValue)" }
 
-    /// `TRANSFER_RUN_REPORT`; `nil` for what makes sense only where it is typed.
+    /// `TRANSFER_RUN_REPORT`; `nil` for a flag that can only be typed.
     package var variable: String? {
         hasVariable ? "TRANSFER_RUN_" + name.rawValue.uppercased().map { $0 == "-" ? "_" : String($0) }.joined() : nil
     }
@@ -55,15 +64,17 @@ package struct Flag: Sendable {
         (short.map { "-\($0), " } ?? "") + long + (placeholder.map { " \($0)" } ?? "")
     }
 
-    /// `help`, and how it may be given.
+    /// The flag's help, and whether it may be repeated.
     package var does: String {
         let repeats = isList ? "; can be given several times" : ""
         return help + repeats
     }
 
+    /// Whether the flag may be given several times.
     package var isList: Bool { if case .list = shape { true } else { false } }
 }
 
+/// The table of flags.
 package enum FlagTable {
     /// The flags under the headings of a command's help page.
     static let groups: [(title: String, flags: [Flag])] = [
@@ -71,13 +82,16 @@ package enum FlagTable {
         ("this command", otherCommands), ("everywhere", everywhere),
     ]
 
+    /// All rows, in the order of docs/cli.md.
     package static let all: [Flag] =
         outputs + inputs + limits + conditions + people + otherCommands + everywhere
 
+    /// The row of a flag.
     package static subscript(name: FlagName) -> Flag { byName[name] ?? all[0] }
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
+    /// Returns the flags that a command accepts.
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
@@ -187,7 +201,7 @@ package enum FlagTable {
             hasVariable: false),
     ]
 
-    /// The flag of a format of the report.
+    /// The row of the flag that exports a report's format.
     private static func flag(_ format: ReportFormat, _ help: String) -> Flag {
         flag(name(of: format), .value("PATH"), help, exporting)
     }

@@ -5,11 +5,11 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// A run of the background process's, seen from a command: its events become report, lines and progress as its own would.
+/// Follows a run of the background process: its events become report, lines and progress as for a run of this process.
 struct FollowedRun {
     let run: RunID
     let identifier: String
-    /// An earlier command had begun it.
+    /// Whether an earlier command began the run.
     let cameBack: Bool
     let options: RunOptions
     let environment: [String: String]
@@ -66,7 +66,7 @@ struct FollowedRun {
             + "`transfer-run cancel \(identifier)` ends it\n"
     }
 
-    /// That a session's events wait in the background process, and that they wait no more.
+    /// The warning that a session's events wait in the background process, or, without `trouble`, that they continue.
     static func heldUp(_ identifier: String, _ trouble: String?) -> String {
         guard let trouble else { return "the session `\(identifier)` is held up no more\n" }
         return "warning: the session `\(identifier)` is held up: \(trouble)\n"
@@ -82,7 +82,7 @@ struct FollowedRun {
         do throws(OutputProblem) {
             try outputs.write()
         } catch {
-            // Who comes back for it finds it: its end counts as known to nobody.
+            // The end is not confirmed, so that the next `attach` still gets it.
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }

@@ -1,4 +1,4 @@
-/// Options that people know from other programs, and what says the same here.
+/// Options of other programs, and their equivalents here.
 enum ForeignOptions {
     private static let hints: [String: String] = [
         "-j": concurrency, "--jobs": concurrency, "-P": concurrency, "--parallel": concurrency,

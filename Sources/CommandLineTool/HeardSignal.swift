@@ -3,27 +3,29 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// What was heard of the signals that end a command. One thread notes them.
+/// Remembers the signals that end a command. Called by one thread.
 package final class HeardSignal: Sendable {
+    /// What a signal means for the command.
     package enum Meaning: Sendable {
-        /// To end in good order.
+        /// End in good order.
         case first
-        /// It came along with the first: nobody's further wish.
+        /// Ignore it: it belongs to the first signal.
         case companion
-        /// To end here and now.
+        /// End at once.
         case second
     }
 
     private let first = Atomic<Int32>(0)
-    /// When somebody first wished for the end, in nanoseconds; 0: nobody did.
+    /// Time of the first signal other than SIGHUP, in nanoseconds; 0 before it.
     private let wished = Atomic<Int64>(0)
-    /// `timeout` tells a command and then the group that it belongs to. Nobody presses a key twice as fast.
+    /// Time within which a repeated signal belongs to the first: `timeout` signals a command and then its process
+    /// group. No user presses a key twice as fast.
     private static let together = TimeSpan.milliseconds(100)
 
     package init() {}
 
-    /// A terminal that goes away tells so itself, its shell once more, and who ends a whole login sends SIGTERM beside it: of
-    /// those only a wish that follows another is one to make haste.
+    /// Notes a signal and returns what it means. A terminal that closes sends SIGHUP, its shell sends it once more, and
+    /// the end of a login sends SIGTERM beside it: only a signal after another one of the user's own means to hurry.
     package func note(_ number: Int32, at now: Instant = Clocks.instant()) -> Meaning {
         let before = first.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing)
         if number == SIGHUP { return before.exchanged ? .first : .companion }
@@ -34,7 +36,7 @@ package final class HeardSignal: Sendable {
         return wish.exchanged || isSame ? .companion : .second
     }
 
-    /// The first that came.
+    /// The first signal; `nil` before it.
     var number: Int32? {
         let number = first.load(ordering: .acquiring)
         return number == 0 ? nil : number

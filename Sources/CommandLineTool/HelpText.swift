@@ -1,11 +1,12 @@
 import Reporting
 
-/// What `--help` and `help COMMAND` print, from the tables.
+/// Generates the text of `--help` and `help COMMAND` from the tables.
 package enum HelpText {
-    /// The columns of a page where no terminal says how many it has, and the most that are used: longer lines read badly.
+    /// Width in columns of a page where the terminal does not give one, and the largest that is used: longer lines read
+    /// badly.
     private static let usualWidth = 100
 
-    /// The whole tool on one page.
+    /// Returns the help page of the whole program.
     package static func overview(width: Int? = nil) -> String {
         var page = Page(width: width ?? usualWidth)
         page.add("transfer-run: runs the transfers that a YAML job file declares.")
@@ -32,6 +33,7 @@ package enum HelpText {
         return page.text
     }
 
+    /// Returns the help page of one command.
     package static func command(_ name: CommandName, width: Int? = nil) -> String {
         let entry = CommandTable[name]
         var page = Page(width: width ?? usualWidth)
@@ -81,7 +83,7 @@ package enum HelpText {
         .status: [("transfer-run status my-photos --watch", "follow a session")],
     ]
 
-    /// Lines no wider than a terminal; words stay whole.
+    /// Wraps lines to the terminal's width, between words.
     private struct Page {
         private let width: Int
         private var lines: [String] = []
@@ -92,7 +94,7 @@ package enum HelpText {
 
         mutating func add(_ line: String) { lines += TextLayout.wrapped(line, width: width, indent: "  ") }
 
-        /// Two columns. What is too long for the first has a line of its own; on a narrow terminal all have.
+        /// Adds rows of two columns. A left text that is too long gets a line of its own; on a narrow terminal all do.
         mutating func add(rows: [(String, String)]) {
             let column = min(34, width / 3)
             for (left, right) in rows {

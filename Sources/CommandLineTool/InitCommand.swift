@@ -2,11 +2,11 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// What `init` was told.
+/// The options of `init`.
 struct InitOptions {
     static let usualPath = "transfer.yaml"
     let urls: [ResourceURL]
-    /// `nil` is standard output.
+    /// Path of the file to write; `nil` for standard output.
     let path: String?
 
     init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {

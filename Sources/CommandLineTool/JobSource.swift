@@ -7,28 +7,28 @@ import SystemIO
 import TransferModel
 import YAMLTree
 
-/// Reads a job with the real world behind it: files, environment, folders.
+/// Loads a job with the machine's files, environment and folders.
 struct JobSource {
     let arguments: JobArguments
     let environment: [String: String]
-    /// A report tells its file's digest; a check needs none.
+    /// Whether the job will run: then the file's digest for the report is computed, and the inputs are recorded.
     let isForRun: Bool
-    /// A look at the job and nothing more: a value that is missing on this machine is a warning, and what the job may do
-    /// is noted.
+    /// Whether the job is only checked: then a value that is missing on this machine is a warning, and what the job may
+    /// do is noted.
     var isForCheck = false
 
     private static let maximumBytes = 64 << 20
 
-    /// What was read, and the file it was read from; `nil` for standard input.
+    /// A loaded job, and the file it was read from; `nil` for standard input.
     struct Loaded {
         let result: LoadResult
         let file: JobFile?
         let text: SourceText
-        /// All that went into it, so that another process can load the same; `nil` of a check.
+        /// Everything that the job was loaded from, so that another process can load the same; `nil` in a check.
         let inputs: RecordedInputs?
     }
 
-    /// The loaded job, or a sentence about why its file could not be read.
+    /// Returns the loaded job, or why its file could not be read.
     func load(_ path: String) -> Result<Loaded, UsageError> {
         let bytes: [UInt8]
         var file: JobFile?
@@ -56,7 +56,7 @@ struct JobSource {
         var result = JobLoader.load(
             text, options: options, resources: recorder?.resources ?? resources,
             missingValues: isForCheck ? .tolerated : .refused, notesAccess: isForCheck)
-        // libcrypto may still be on its way, and all that asks for this are the report and other processes.
+        // libcrypto may still be loading, and only the report and other processes need the digest.
         if isForRun { result.job?.sha256 = LateText { Self.digest(bytes) } }
         return .success(
             Loaded(result: result, file: file, text: text, inputs: recorder?.recorded(text, options: options)))
@@ -68,7 +68,7 @@ struct JobSource {
             secretsFile: arguments.secretsFile)
     }
 
-    /// Tells in the report which file it was.
+    /// The digest that identifies the file in the report.
     private static func digest(_ bytes: [UInt8]) -> String {
         String(Checksum.mark(of: bytes).description.dropFirst("sha256:".count))
     }
@@ -84,7 +84,7 @@ struct JobSource {
             hint: command(meantBy: path).map { "did you mean the command `\($0)`?" })
     }
 
-    /// A job file with such a name would be there.
+    /// The command that a word without a matching job file may mean, or `nil`.
     static func command(meantBy path: String) -> String? {
         guard Folders.resolved(path) == nil, !path.utf8.contains(UInt8(ascii: "/")) else { return nil }
         return Spelling.closest(to: path, among: CommandName.allCases.map { $0.rawValue } + ["version"])
@@ -127,7 +127,7 @@ struct JobSource {
                     return .failure(Self.fileProblem(error, 0))
                 }
             },
-            // Without one nothing begins there.
+            // Paths are only resolved when there is a working folder.
             workingDirectory: working ?? "/")
     }
 

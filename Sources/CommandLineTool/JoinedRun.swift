@@ -4,11 +4,11 @@ import Reporting
 import Stores
 import TransferModel
 
-/// The part of a job that the background process carries.
+/// The part of a job that the background process runs.
 struct HandedPart: Sendable {
     let run: RunID
     let identifier: String
-    /// As it was accepted.
+    /// The part as the background process accepted it.
     let part: JobPart
     let folder: StateFolder
     let starter: ServiceStarter
@@ -16,16 +16,16 @@ struct HandedPart: Sendable {
     var job: Job { part.job }
 }
 
-/// A job with tasks of background sessions and of others: this process carries the others, and each part tells the other
-/// what it waits for.
+/// Runs a job with tasks of background sessions and of others: this process runs the others, and each part tells the
+/// other the ends that it waits for.
 struct JoinedRun {
     let background: HandedPart
     let cameBack: Bool
-    /// What this process carries.
+    /// The part that this process runs.
     let foreground: JobPart
     let carrier: RunningJob
 
-    /// `job` has the tasks of both.
+    /// Runs the job and returns the exit status; `job` has the tasks of both parts.
     func perform(_ job: Job, _ memory: RunMemory, _ networks: NetworkSettings) -> Int32 {
         do {
             let outputs = try RunOutputs(job, carrier.options, carrier.environment)
@@ -37,10 +37,10 @@ struct JoinedRun {
         }
     }
 
-    /// The first failure of either part ends the rest of both.
+    /// Whether the first failure in either part ends both.
     var failsFast: Bool { foreground.job.failFast || carrier.options.failFast }
 
-    /// Those of the background part, by the job's numbers.
+    /// Sessions of the background part, by their numbers in the job.
     private func sessions(in job: Job) -> Set<SessionIndex> {
         let used = Set(background.job.tasks.map { background.job.sessions[Int($0.session.raw)].name })
         let numbers = job.sessions.indices.filter { used.contains(job.sessions[$0].name) }
@@ -75,7 +75,7 @@ struct JoinedRun {
         return try finish(done.status, untold: teller.finish(), watch, story, outputs)
     }
 
-    /// What this process carried has ended.
+    /// Finishes after the part of this process has ended.
     private func finish(
         _ status: ExitStatus, untold: ServiceTrouble?, _ watch: BackgroundWatch, _ story: JoinedStory,
         _ outputs: RunOutputs
@@ -89,7 +89,7 @@ struct JoinedRun {
         do throws(ServiceTrouble) {
             end = try self.end(watch, untold)
         } catch {
-            // Nobody knows how the other part goes on: what is known has its report all the same.
+            // How the other part continues is unknown; the known events are reported all the same.
             _ = try leave(.runnerFailed, isSignal: false, story, outputs)
             throw error
         }
@@ -99,7 +99,7 @@ struct JoinedRun {
         }
     }
 
-    /// Of the background part. What it was not told matters only while it goes on.
+    /// Waits for the end of the background part. Ends that could not be passed to it matter only while it still runs.
     private func end(_ watch: BackgroundWatch, _ untold: ServiceTrouble?) throws(ServiceTrouble) -> Follower.End {
         if untold != nil { watch.interrupt() }
         let end = try watch.wait()
@@ -107,7 +107,7 @@ struct JoinedRun {
         return end
     }
 
-    /// The rest goes on without this command.
+    /// Ends this command while the background part continues.
     private func leave(
         _ status: ExitStatus, isSignal: Bool, _ story: JoinedStory, _ outputs: RunOutputs
     ) throws -> Int32 {
@@ -126,7 +126,7 @@ struct JoinedRun {
         for warning in end.hooks.compactMap(\.warning) { carrier.console.errors(warning) }
         let code = ExitStatus.joined(end.exitStatus, Int(status.code))
         let joined = (outcome: code == end.exitStatus ? end.outcome : status.outcome, exitStatus: code)
-        // One that was given up has an end, and no event tells it.
+        // A run that was given up has an end, but no event for it.
         story.endAlone(joined)
         outputs.correct(joined)
         outputs.heard(end.hooks.map { $0.result(in: background.job) })

@@ -2,22 +2,24 @@ import Synchronization
 import SystemIO
 package import TransferModel
 
-/// Two runs of two parts of one job, told as one run of all of it.
+/// Merges the events of two runs of two parts of one job into the events of one run. Usable from any thread.
 package final class JoinedStory: Sendable {
+    /// Where a part runs: in this process or in the background process.
     package enum Side: Hashable, Sendable { case here, background }
 
-    /// What happens in the background is heard of through the journal, and later than what happens here.
+    /// How long events are held back: those of the background part arrive through the journal, later than those of this
+    /// process.
     private static let lag = TimeSpan.milliseconds(250)
 
     private let state: Mutex<State>
 
-    /// `background` is the part as it was accepted: in a changed job tasks, sessions and groups may have other places.
+    /// `background` is the part as it was accepted: in a changed job tasks, sessions and groups may have other numbers.
     package init(_ job: Job, here: Job, background: Job, _ consumers: [any EventConsumer]) {
         let places = Places(job)
         let background = Part(
             tasks: places.tasks(of: background), sessions: places.backgroundSessions(of: background),
             groups: places.groups(of: background))
-        // Each part knows all sessions, and tells of its own.
+        // Each part knows all sessions, but reports only its own.
         let others = Set(background.sessions.compactMap { $0 })
         let here = Part(
             tasks: places.tasks(of: here),
@@ -26,11 +28,12 @@ package final class JoinedStory: Sendable {
         state = Mutex(State(job: job, consumers: Consumers(all: consumers), here: here, background: background))
     }
 
+    /// Adds events of one part, and passes those that are due to the consumers.
     package func take(_ events: ArraySlice<Event>, from side: Side, now: WallTime = Clocks.wall()) {
         state.withLock { $0.take(events, side, upTo: Self.due(now)) }
     }
 
-    /// Time has passed. Whether something is held back still.
+    /// Passes the events that are due to the consumers. Returns whether events are still held back.
     @discardableResult
     package func tellWhatIsDue(now: WallTime = Clocks.wall()) -> Bool {
         state.withLock { state in
@@ -39,9 +42,10 @@ package final class JoinedStory: Sendable {
         }
     }
 
-    /// When a consumer has something to say though nothing happened.
+    /// When a consumer next wants `tick`; `nil` when none does.
     package var nextTick: WallTime? { state.withLock { $0.consumers.all.compactMap(\.nextTick).min() } }
 
+    /// Calls `tick` of the consumers whose time has come.
     package func tick(_ now: WallTime) {
         state.withLock { state in
             for consumer in state.consumers.all where consumer.nextTick.map({ $0 <= now }) == true {
@@ -50,11 +54,11 @@ package final class JoinedStory: Sendable {
         }
     }
 
-    /// Nobody will hear of anything more from there.
+    /// Notes that no further events of one part will come.
     package func hearsNoMore(of side: Side) { state.withLock { $0[side].isSilent = true } }
 
-    /// What is told of this run ends with what this process carried of it, if that is not told already. `end` is what the
-    /// command comes to, where that is something else.
+    /// Ends the merged run with the end of this process's part, if it has not ended already. `end` replaces the part's
+    /// outcome, where the command's is another.
     package func endAlone(
         _ end: (outcome: RunOutcome, exitStatus: Int)? = nil, now: WallTime = Clocks.wall()
     ) {
@@ -64,12 +68,12 @@ package final class JoinedStory: Sendable {
     private static func due(_ now: WallTime) -> WallTime { now + (.zero - lag) }
 }
 
-/// Unchecked: they are called under the story's lock, and used by whoever made them when nobody tells any more.
+/// Unchecked: the consumers are called under the story's lock, and their owner uses them only after the last event.
 private struct Consumers: @unchecked Sendable {
     let all: [any EventConsumer]
 }
 
-/// Where tasks and sessions of a part stand in the whole job, by their names.
+/// Maps tasks, sessions and groups of a part to their numbers in the whole job, by name.
 private struct Places {
     private let tasks: [String: TaskIndex]
     private let sessions: [String: SessionIndex]
@@ -94,7 +98,7 @@ private struct Places {
 
     func sessions(of part: Job) -> [SessionIndex?] { part.sessions.map { sessions[$0.name] } }
 
-    /// Of sessions that are the background's then and now.
+    /// The numbers of sessions that were background sessions when accepted and still are.
     func backgroundSessions(of part: Job) -> [SessionIndex?] {
         part.sessions.map { session in
             sessions[session.name].flatMap { number in
@@ -104,16 +108,17 @@ private struct Places {
     }
 }
 
-/// Of what one side tells.
+/// One part's numbers and progress.
 private struct Part {
-    /// By the part's numbers: the whole job's. What the job no longer has is told of by nobody.
+    /// Number in the whole job of each task of the part; `nil` for a task that the job no longer has, whose events are
+    /// dropped.
     private var tasks: [TaskIndex?]
     let sessions: [SessionIndex?]
     private let groups: [GroupIndex?]
     var end: RunRecord?
-    /// Nothing more comes.
+    /// Whether no further event will come.
     var isSilent = false
-    /// The date of what was heard last.
+    /// Time of the part's last event.
     private(set) var last = WallTime(nanoseconds: .min)
 
     init(tasks: [TaskIndex?], sessions: [SessionIndex?], groups: [GroupIndex?]) {
@@ -122,7 +127,7 @@ private struct Part {
         self.groups = groups
     }
 
-    /// What comes from here is of no earlier date.
+    /// Time before which no further event of the part will come.
     var heard: WallTime { isSilent ? WallTime(nanoseconds: .max) : last }
 
     mutating func note(_ event: Event) {
@@ -132,7 +137,7 @@ private struct Part {
         isSilent = true
     }
 
-    /// Tasks that take a template's place get their places in `job`.
+    /// The event with the whole job's numbers, or `nil`. Tasks expanded from a template are added to `job`.
     mutating func translated(_ event: Event, _ job: inout Job) -> Event? {
         var translated = event
         if case .expanded(let expansion) = event.kind {
@@ -152,7 +157,7 @@ private struct Part {
         let start = job.tasks.count
         for task in more {
             var task = task
-            // Of one whose session the job no longer has, nothing is told.
+            // Events of a task whose session the job no longer has are dropped.
             guard let session = place(Int(task.session.raw), sessions) else {
                 tasks.append(nil)
                 continue
@@ -171,20 +176,21 @@ private struct Part {
     }
 }
 
-/// Under the story's lock.
+/// The state under the story's lock.
 private struct State {
-    /// Grows when templates become tasks.
+    /// The whole job; it grows when templates become tasks.
     private var job: Job
     let consumers: Consumers
     private var here: Part
     private var background: Part
-    /// What may have to stand behind something that the other part has not told yet.
+    /// Events held back, because earlier ones of the other part may still come.
     private var held: [(order: Int, side: JoinedStory.Side, event: Event)] = []
     private var heldCount = 0
     private var finished: Set<TaskIndex> = []
     private var sequence: UInt64 = 0
     private var began: WallTime?
-    /// The date of what was told last. What comes later than the lag is told with this date: a story never goes back.
+    /// Time of the last event passed on. An event that arrives later than the lag gets this time, so that times never
+    /// go back.
     private var told: WallTime?
     private var isOver = false
 
@@ -214,7 +220,7 @@ private struct State {
 
     var holdsSomething: Bool { !held.isEmpty }
 
-    /// What was heard of that long ago, and what neither part can tell anything before any more.
+    /// Passes on the events up to `date`, and those before which no further event can come.
     mutating func tellWhatIsDue(upTo date: WallTime) { tell(until: max(date, min(here.heard, background.heard))) }
 
     mutating func endAlone(_ end: (outcome: RunOutcome, exitStatus: Int)?, _ now: WallTime) {
@@ -228,13 +234,13 @@ private struct State {
 
     // MARK: Telling
 
-    /// In the order of their dates, and of each part as it told them.
+    /// Passes on events in the order of their times, and of each part in its own order.
     private mutating func tell(until date: WallTime) {
         guard held.contains(where: { $0.event.time <= date }) else { return }
         held.sort { ($0.event.time, $0.order) < ($1.event.time, $1.order) }
         let due = held.prefix { $0.event.time <= date }
         held.removeFirst(due.count)
-        // Tasks that either part adds are numbered in the order in which they are told, not in which they were heard of.
+        // Tasks added by either part are numbered in the order of the merged events, not of their arrival.
         tell(due.compactMap { translated($0.event, of: $0.side) })
     }
 
@@ -250,7 +256,7 @@ private struct State {
         isOver = true
     }
 
-    /// Consumers keep what went wrong with them, for whoever puts the run's outputs together.
+    /// Passes events to the consumers, which record their own errors for `RunOutputs`.
     private mutating func tell(_ events: [Event]) {
         var numbered: [Event] = []
         for var event in events {
@@ -265,7 +271,8 @@ private struct State {
         for consumer in consumers.all { try? consumer.consume(numbered[...]) }
     }
 
-    /// A part says that it waits for a task of the other that has ended meanwhile: only the news of it was on its way.
+    /// Whether a part reports waiting for a task of the other part that has ended meanwhile, because the end had not
+    /// reached it yet.
     private func isStale(_ event: Event) -> Bool {
         guard case .waiting(.dependency, _) = event.kind, let task = event.task else { return false }
         let needs = job.tasks[Int(task.raw)].needs
@@ -274,7 +281,7 @@ private struct State {
 
     // MARK: The end
 
-    /// When both parts are over.
+    /// The end of the merged run, once both parts have ended.
     private func joinedEnd() -> RunRecord? {
         guard let own = here.end, let other = background.end else { return nil }
         let status = ExitStatus.joined(own.exitStatus, other.exitStatus)
@@ -283,7 +290,7 @@ private struct State {
             duration: began.map { max(here.last, background.last) - $0 } ?? .zero, groups: groups())
     }
 
-    /// Each part tells of all groups that it knows, and has put its own in place.
+    /// The groups of both parts: each part reports all groups that it knows, and has published its own.
     private func groups() -> [RunRecord.Group] {
         let (own, others) = (here.end?.groups ?? [], background.end?.groups ?? [])
         let known = Set(own.map(\.name))
@@ -295,7 +302,8 @@ private struct State {
 }
 
 extension ExitStatus {
-    /// Of two parts of one run: 2, 4, 5, then a signal, then 1, then 75; nothing has changed when nothing has in either.
+    /// Returns the exit status of two parts of one run: 2, 4, 5, then a signal, then 1, then 75; "nothing changed" only
+    /// when both say so.
     static func joined(_ one: Int, _ other: Int) -> Int {
         func weight(_ status: Int) -> Int {
             switch status {

@@ -1,10 +1,10 @@
 import SystemIO
 import TransferModel
 
-/// What the job's text alone does not tell: by a link two of its paths are one place, or one lies in the other.
+/// Finds paths of a job that links make the same file, or nested in each other.
 ///
-/// What is found here the loader says of paths that are alike as they are written. Of links that are made in mid-run, and of
-/// names that servers give, whoever meets them says it.
+/// The loader checks the paths as written. Links that are made during the run, and names that servers give, are checked
+/// where they occur.
 enum LinkedPlaces {
     static func check(_ job: Job) throws(UsageError) {
         try checkGroups(job.groups)
@@ -13,7 +13,7 @@ enum LinkedPlaces {
 
     // MARK: Groups
 
-    /// Each is put in place as a whole, and would take the other away with what stood there.
+    /// Checks that no group's folder contains another's: each is published as a whole, and would remove the other.
     private static func checkGroups(_ groups: [GroupSpecification]) throws(UsageError) {
         guard groups.count > 1 else { return }
         let folders = groups.compactMap { group in
@@ -38,7 +38,8 @@ enum LinkedPlaces {
 
     // MARK: Files that are written
 
-    /// Two tasks whose `to` is one file because one of them is a symlink. In a run the second of them fails.
+    /// Returns a conflict between two tasks whose `to` is one file because one of them is a symlink. In a run the
+    /// second task would fail.
     static func sharedFile(_ job: Job) -> OutputPlaces.Conflict? {
         var linked: [(task: Int, path: String, end: String)] = []
         for (number, task) in job.tasks.enumerated() {
@@ -74,7 +75,8 @@ enum LinkedPlaces {
         return path
     }
 
-    /// What a link leads to; `nil` for what is none, or can be no destination: the run says why.
+    /// The target of a link; `nil` for a path that is no link, or whose target cannot be a destination: the run reports
+    /// that.
     private static func end(_ path: String) -> String? {
         do throws(DestinationLink.Problem) { return try DestinationLink.end(of: path) } catch { return nil }
     }
@@ -90,7 +92,8 @@ enum LinkedPlaces {
 
     // MARK: Files that are sent
 
-    /// Whoever sends what another task writes must need that one: else it is by chance which of the two files goes out.
+    /// Checks that a task that sends another task's file needs that task: otherwise chance decides which version is
+    /// sent.
     private static func checkReads(_ job: Job) throws(UsageError) {
         let senders = job.tasks.indices.filter { job.tasks[$0].options.values.body?.plainFiles.isEmpty == false }
         guard !senders.isEmpty else { return }
@@ -112,12 +115,12 @@ enum LinkedPlaces {
         }
     }
 
-    /// `linked` has what the destinations lead to that are links.
+    /// Checks one file to send. `linked` has the targets of destinations that are links.
     private static func checkRead(
         _ path: String, by sender: Int, _ writers: [ExactText: [Int]], _ linked: [Int: String], _ job: Job
     ) throws(UsageError) {
         let (folder, name) = Folders.split(path)
-        // Nearly always the whole answer, and no way is gone for it.
+        // Nearly always there is no file of that name, and no path needs to be resolved.
         guard let alike = writers[ExactText(name)],
             alike.contains(where: { !job.tasks[$0].destination.isExactly(path) })
         else { return }

@@ -2,16 +2,16 @@ import Glibc
 import Reporting
 import Synchronization
 
-/// The one owner of the terminal while a run draws on it. Any thread may print; nothing tears the live part apart.
+/// Owns the terminal while a run draws on it. Any thread may print without garbling the live part.
 final class LiveTerminal: LiveOutput, Sendable {
     private struct State {
         var screen = LiveScreen()
         var lines: [String] = []
-        /// The process is about to be stopped: its shell has the terminal.
+        /// Whether the process is about to be stopped, so that its shell has the terminal.
         var isPaused = false
     }
 
-    /// Of this process.
+    /// The terminal of this process's standard error.
     static let standardError = LiveTerminal()
 
     private let state = Mutex(State())
@@ -19,12 +19,12 @@ final class LiveTerminal: LiveOutput, Sendable {
 
     init(descriptor: Int32 = 2) { self.descriptor = descriptor }
 
-    /// A terminal that shows more than lines.
+    /// Whether the terminal can redraw lines.
     static func isUsable(_ descriptor: Int32, _ environment: [String: String]) -> Bool {
         Terminal.isTerminal(descriptor) && environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// Whether the locale's characters are Unicode's.
+    /// Whether the locale's encoding is UTF-8.
     static func isUnicode(_ environment: [String: String]) -> Bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
         let name = locale.lowercased()
@@ -32,7 +32,7 @@ final class LiveTerminal: LiveOutput, Sendable {
     }
 
     var size: (columns: Int, rows: Int)? {
-        // In the background it would write into what another job shows.
+        // In a background process group it would overwrite another job's output.
         guard tcgetpgrp(descriptor) == getpgrp(), !state.withLock({ $0.isPaused }),
             let size = Terminal.size(descriptor), size.rows >= 5
         else { return nil }
@@ -47,7 +47,7 @@ final class LiveTerminal: LiveOutput, Sendable {
         }
     }
 
-    /// Above the live part, which stays.
+    /// Prints above the live part, which stays.
     func print(_ text: String) {
         state.withLock { state in
             if state.isPaused || state.lines.isEmpty { return write(Array(text.utf8)) }
@@ -55,7 +55,7 @@ final class LiveTerminal: LiveOutput, Sendable {
         }
     }
 
-    /// While the process is stopped its shell has the terminal: the prompt stands where the live part did.
+    /// Erases the live part while the process is stopped: its shell's prompt then stands in its place.
     func standAside(while stopped: () -> Void) {
         state.withLock { state in
             write(state.screen.erase(columns: columns))
@@ -65,7 +65,7 @@ final class LiveTerminal: LiveOutput, Sendable {
         state.withLock { $0.isPaused = false }
     }
 
-    /// Ends the live part: what is printed next is the last of the command.
+    /// Ends the live part: anything printed afterwards is the command's last output.
     func clear() {
         state.withLock { state in
             write(state.screen.erase(columns: columns))
@@ -75,7 +75,7 @@ final class LiveTerminal: LiveOutput, Sendable {
 
     private var columns: Int { Terminal.size(descriptor)?.columns ?? 80 }
 
-    /// A terminal that has gone away is no failure.
+    /// Writes bytes; a terminal that has closed is no failure.
     private func write(_ bytes: [UInt8]) {
         guard !bytes.isEmpty else { return }
         try? DescriptorSink(descriptor: descriptor, name: "standard error").write(bytes)

@@ -1,6 +1,6 @@
 import JobLoader
 
-/// What is meant for each flag: the command line over the environment.
+/// The effective value of each flag: the command line takes precedence over the environment.
 package struct MeantArguments: Sendable {
     private let typed: TypedArguments
     private let environment: [String: String]
@@ -11,8 +11,8 @@ package struct MeantArguments: Sendable {
         try checkEnvironment()
     }
 
-    /// A variable that speaks of something not built yet is refused like the flag; one for another command is not
-    /// meant for this one.
+    /// Rejects variables for flags that are not built yet, as the flags are; variables for other commands do not
+    /// matter.
     private func checkEnvironment() throws(UsageError) {
         for flag in FlagTable.flags(of: typed.command) {
             guard !typed.has(flag.name), let variable = flag.variable, let value = environment[variable],
@@ -42,7 +42,7 @@ package struct MeantArguments: Sendable {
         return value
     }
 
-    /// Where a value comes from that nobody typed.
+    /// A note for messages that a value comes from the environment; empty for a typed one.
     private func origin(of name: FlagName) -> String {
         guard !typed.has(name), let variable = FlagTable[name].variable else { return "" }
         return Self.origin(variable)
@@ -50,26 +50,29 @@ package struct MeantArguments: Sendable {
 
     private static func origin(_ variable: String) -> String { " (from the environment variable \(variable))" }
 
+    /// Returns a flag's value, or `nil`.
     package func value(_ name: FlagName) -> String? { typed.values[name]?.last ?? variable(name) }
 
-    /// In a variable, one value a line.
+    /// Returns the values of a flag that may be repeated; a variable has one value a line.
     package func list(_ name: FlagName) -> [String] {
         if let values = typed.values[name] { return values }
         return variable(name)?.split(separator: "\n").map { String($0) } ?? []
     }
 
+    /// Whether a switch is on.
     package func isSet(_ name: FlagName) -> Bool {
         if typed.has(name) { return true }
         return variable(name).map { $0 == "1" || $0 == "true" } ?? false
     }
 
-    /// Of flags that contradict each other, the one that is meant: the last typed, else the first in the environment.
+    /// Returns which of contradicting flags counts: the last typed, else the first in the environment.
     package func one(of names: [FlagName]) -> FlagName? {
         let typed = names.filter { self.typed.has($0) }
         if !typed.isEmpty { return typed.max { self.typed.places[$0] ?? 0 < self.typed.places[$1] ?? 0 } }
         return names.first { FlagTable[$0].shape == .toggle ? isSet($0) : variable($0) != nil }
     }
 
+    /// Returns a flag's value in bytes a second, or `nil`; throws when it is no rate.
     package func rate(_ name: FlagName) throws(UsageError) -> Int64? {
         guard let text = value(name) else { return nil }
         guard let rate = ValueText.rate(text), rate > 0 else {
@@ -83,7 +86,7 @@ package struct MeantArguments: Sendable {
         return rate
     }
 
-    /// Within the bounds of the job's own key.
+    /// Returns a flag's value as a number within the bounds of the job's own key, or `nil`.
     package func count(_ name: FlagName, _ range: ClosedRange<Int64>) throws(UsageError) -> Int? {
         guard let text = value(name) else { return nil }
         guard let number = Int(text), range.contains(Int64(number)) else {

@@ -3,11 +3,11 @@ import JobLoader
 import SystemIO
 package import TransferModel
 
-/// The operator's word on this machine's networks: `networks.yaml` in the user's configuration folder.
+/// Loads the operator's statements about this machine's networks: `networks.yaml` in the user's configuration folder.
 package enum NetworkMapFile {
-    /// Where it is looked for; `nil` where nobody knows which folder is the user's.
+    /// Path of the file; `nil` where the user's folder is unknown.
     static func path(_ environment: [String: String]) -> String? {
-        // As the XDG standard demands, a path that is not absolute counts for nothing.
+        // As the XDG standard requires, a path that is not absolute is ignored.
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") {
             return "\(base)/transfer-run/networks.yaml"
         }
@@ -15,8 +15,8 @@ package enum NetworkMapFile {
         return "\(home)/.config/transfer-run/networks.yaml"
     }
 
-    /// An empty map without the file. A wrong one is an error and not the system's word instead: it may be what keeps
-    /// bytes off a network that costs.
+    /// Returns the file's map, an empty one without the file. A faulty file is an error, not ignored: it may be what
+    /// keeps bytes off a network that costs.
     package static func load(_ environment: [String: String], color: Bool) -> Result<NetworkMap, Problem> {
         guard let path = path(environment) else { return .success(NetworkMap()) }
         let bytes: [UInt8]
@@ -31,8 +31,9 @@ package enum NetworkMapFile {
         return .failure(Problem(text: DiagnosticRenderer.text(diagnostics.sorted(), color: color)))
     }
 
-    /// What is to be printed; the process ends with 2.
+    /// Why the file cannot be used; the process ends with 2.
     package struct Problem: Error, Hashable, Sendable {
+        /// The message to print.
         package let text: String
     }
 

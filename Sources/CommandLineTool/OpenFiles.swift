@@ -1,9 +1,10 @@
 import SystemIO
 import TransferModel
 
-/// Not more tasks at once than this process may open files for: they would fail for want of descriptors, in each run anew.
+/// Limits a run to the tasks for which this process may open files: further ones would fail for lack of descriptors, in
+/// each run again.
 enum OpenFiles {
-    /// A line that says so.
+    /// Lowers the job's limit if needed, and returns the warning, else `nil`.
     static func fit(_ job: inout Job) -> String? {
         let wanted = min(job.limits.maximumConcurrentTasks, job.tasks.count)
         let room = DescriptorLimit.makeRoom(for: wanted)

@@ -3,21 +3,22 @@ import Reporting
 import SystemIO
 import TransferModel
 
-/// A file that a run writes beside what its tasks fetch, and how a sentence names it: "the report".
+/// A file that a run writes beside its tasks' files, and its name in a sentence: "the report".
 struct OutputFile: Hashable {
     let path: String
     let what: String
 }
 
-/// Where a run writes beside what its tasks fetch: no two of these may become one file, of which only the last is left.
+/// Checks that no two files of a run are the same, where the last one written would replace the others.
 enum OutputPlaces {
+    /// Two files of a run that are the same.
     struct Conflict: Error {
         let message: String
-        /// Who would write over what is not its own.
+        /// The task that would overwrite another file; `nil` for two files of the run itself.
         var task: TaskIndex?
     }
 
-    /// Before a run begins. `job` has all that is reserved, what the run itself writes too.
+    /// Checks a run's files before it begins. `job.reserved` includes the files that the run itself writes.
     static func check(_ job: Job, _ files: [OutputFile]) throws(OutputProblem) {
         do throws(Conflict) {
             try look(job, files)
@@ -26,7 +27,7 @@ enum OutputPlaces {
         }
     }
 
-    /// What would end a run of this job that is told nothing else.
+    /// Returns the conflict that would end a run of this job without further options, or `nil`.
     static func conflict(of job: Job) -> Conflict? {
         let files = RunOutputs.files(job)
         do throws(Conflict) {
@@ -44,7 +45,7 @@ enum OutputPlaces {
         try checkGroups(job)
     }
 
-    /// Refuses the second of two files that are one place.
+    /// Throws for the second of two paths that are one file.
     static func check(_ files: [OutputFile]) throws(Conflict) {
         var taken: [(place: RawName, what: String)] = []
         for file in files {
@@ -57,7 +58,7 @@ enum OutputPlaces {
         }
     }
 
-    /// Neither what the job is made of nor what the run writes is to be replaced by what a task fetches. By names first: the
+    /// Checks that no task overwrites the job's inputs or the run's own files. Names are compared first, because the
     /// tasks may be many.
     private static func checkInputs(_ job: Job) throws(Conflict) {
         var inputs: [String: [(place: RawName, input: Job.Reserved)]] = [:]
@@ -79,7 +80,8 @@ enum OutputPlaces {
         }
     }
 
-    /// Nor is it to go with what no member of a group names.
+    /// Checks that no group with `extraneous: remove` removes the job's inputs, the run's own files or files that tasks
+    /// send.
     private static func checkGroups(_ job: Job) throws(Conflict) {
         for (number, group) in job.groups.enumerated() where group.extraneous == .remove {
             let index = GroupIndex(raw: UInt16(number))
@@ -94,7 +96,7 @@ enum OutputPlaces {
         }
     }
 
-    /// What tasks send from there and no member writes there.
+    /// The files in a folder that tasks send and no member of the group writes.
     private static func sent(in folder: RawName, _ group: GroupIndex, _ job: Job) -> [Job.Reserved] {
         let members = Members(of: group, job)
         var isThere: [ExactText: Bool] = [:]
@@ -115,7 +117,7 @@ enum OutputPlaces {
     private struct Members {
         private var files: Set<ExactText> = []
         private var folders: [String] = []
-        /// What one writes is not known yet.
+        /// Whether the file of some member is unknown yet.
         private var mayWriteAll = false
 
         init(of group: GroupIndex, _ job: Job) {
@@ -135,7 +137,7 @@ enum OutputPlaces {
         }
     }
 
-    /// `nil` for what is no file of its own, such as a terminal or `/dev/null`.
+    /// The resolved path; `nil` for a path that is no regular file, such as a terminal or `/dev/null`.
     private static func place(_ path: String) -> RawName? {
         if let place = Folders.resolved(path) { return (try? FileFacts.of(path))?.isRegular == true ? place : nil }
         let (folder, name) = Folders.split(path)

@@ -3,10 +3,10 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// What a run does about another of the same job: `onOverlap`.
+/// Applies `onOverlap`: what a run does when another run of its job is under way.
 struct Overlap {
     enum Outcome {
-        /// Go on; the lock, if the job has one, is to be released at the end.
+        /// Continue; the lock, if any, is to be released at the end.
         case clear((any JobLock)?)
         case end(ExitStatus)
     }
@@ -16,10 +16,10 @@ struct Overlap {
     let environment: [String: String]
     let console: Console
 
-    /// How long another run's end can go unnoticed. Signals end the wait at once.
+    /// Milliseconds between checks whether another run has ended. Signals end the wait at once.
     private static let pause = 100
 
-    /// Before any place is opened to which the other run may be writing.
+    /// Takes the job's lock. Call before any file is opened to which the other run may be writing.
     func enter(_ file: JobFile?) -> Outcome {
         do throws(JobLockProblem) {
             let lock = try JobLocks.lock(of: job, file: file) { () throws(StateFolder.Problem) in
@@ -28,7 +28,7 @@ struct Overlap {
             guard let lock else { return .clear(nil) }
             return try enter(lock)
         } catch {
-            // Such a job needs no state: only that two runs of it might meet.
+            // A job with ephemeral sessions only needs no state, except to notice a second run of it.
             if JobLocks.isEphemeral(job) {
                 console.errors("warning: another run of this job would not be noticed: \(error)\n")
                 return .clear(nil)

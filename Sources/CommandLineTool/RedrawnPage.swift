@@ -1,13 +1,13 @@
 import Reporting
 
-/// A page of text that takes the place of the one before it on a terminal.
+/// A page of text that replaces the page before it on a terminal.
 package struct RedrawnPage {
     private var screen = LiveScreen()
 
     package init() {}
 
-    /// What to write so that `text` stands where the page before stood. Lines and pages that are too long are cut: what has
-    /// left the screen could not be written over.
+    /// Returns the bytes that replace the last page by `text`. Long lines and pages are cut: lines that have scrolled
+    /// off the screen could not be overwritten.
     package mutating func replacing(with text: String, columns: Int, rows: Int) -> String {
         var lines = text.split(separator: "\n").map { TextLayout.cut(String($0), to: columns - 1) }
         let most = max(2, rows - 1)

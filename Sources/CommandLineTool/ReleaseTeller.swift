@@ -5,15 +5,16 @@ import Synchronization
 import SystemIO
 import TransferModel
 
-/// Notes the ends for which background tasks wait, apart from the loop: each is to be durable.
+/// Passes the ends that background tasks wait for to the background process, on a thread of its own, because each end
+/// is made durable.
 final class ReleaseTeller: Sendable {
     private let ends: Mailbox<OutsideEnd>
     private let thread = WorkThread()
     private let trouble = Mutex<ServiceTrouble?>(nil)
     private let keepsFailures = Atomic<Bool>(false)
-    /// By what was accepted: the job's file may say something else by now.
+    /// Ids of tasks whose ends the accepted part waits for; the job file may differ by now.
     private let wanted: Set<String>
-    /// Each failure ends what is left there, too.
+    /// Whether each failure here also ends the background part.
     private let failsFast: Bool
 
     init(_ background: HandedPart, failsFast: Bool) throws(SystemError) {
@@ -41,11 +42,11 @@ final class ReleaseTeller: Sendable {
         ends.post(end)
     }
 
-    /// From now on a task ends because this command does. Whoever waits for it there waits for the next run, which begins
-    /// it again.
+    /// Stops passing failures on, because tasks now end with this command: the tasks that wait for them wait for the
+    /// next run, which begins them again.
     func keepFailures() { keepsFailures.store(true, ordering: .releasing) }
 
-    /// Why something could not be told: whoever waits for it would wait for ever.
+    /// Waits until all ends are passed on, and returns why one could not be; its task would wait for ever.
     func finish() -> ServiceTrouble? {
         thread.finish()
         return trouble.withLock { $0 }

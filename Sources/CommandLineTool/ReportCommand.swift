@@ -4,7 +4,7 @@ import SystemIO
 import TransferModel
 
 extension FlagTable {
-    /// The flag that asks for a format.
+    /// The flag that exports a format.
     static func name(of format: ReportFormat) -> FlagName {
         switch format {
         case .junit: .junit
@@ -20,7 +20,7 @@ extension FlagTable {
 }
 
 extension MeantArguments {
-    /// The paths of the formats that are asked for.
+    /// Returns the paths of the formats that are exported.
     func exports() -> [ReportFormat: String] {
         var paths: [ReportFormat: String] = [:]
         for format in ReportFormat.allCases { paths[format] = value(FlagTable.name(of: format)) }
@@ -73,7 +73,7 @@ extension CommandLineTool {
         return problems.isEmpty ? ExitStatus.succeeded.code : ExitStatus.runnerFailed.code
     }
 
-    /// Refuses two formats that would be written to the same file, or one that would replace the report.
+    /// Rejects two formats for one file, and one that would replace the report.
     private static func checkPlaces(_ requests: [ExportRequest], report: String) throws(UsageError) {
         let standard = requests.filter { $0.path == "-" }
         if standard.count > 1 {

@@ -3,7 +3,7 @@ import Reporting
 import SystemIO
 import TransferModel
 
-/// What `transfer-run report` does.
+/// The subcommands of `transfer-run report`.
 enum ReportVerb: String {
     case convert, diff, merge
 
@@ -54,7 +54,7 @@ enum ReportVerb: String {
 }
 
 extension CommandLineTool {
-    /// What changed between two reports.
+    /// Prints what changed between two reports.
     static func diff(_ typed: TypedArguments, _ console: Console) throws(UsageError) -> Int32 {
         let kinds = try failures(typed.values[.failOn] ?? [])
         do throws(ReportProblem) {
@@ -88,7 +88,7 @@ extension CommandLineTool {
         return kinds
     }
 
-    /// The reports of several runs as one.
+    /// Writes the reports of several runs as one.
     static func merge(_ typed: TypedArguments, _ console: Console) throws(UsageError) -> Int32 {
         let path = typed.values[.output]?.last ?? "-"
         try WorkingFolder.check(path == "-" ? nil : path)

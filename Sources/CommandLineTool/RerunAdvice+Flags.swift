@@ -4,11 +4,11 @@ import Reporting
 import TransferModel
 
 extension RerunAdvice {
-    /// Flags about what people see change nothing of what is done.
+    /// Flags that only affect what people see.
     private static let shown: Set<FlagName> = [.progress, .color, .verbose, .quiet, .help, .version]
     private static let selecting: Set<FlagName> = [.only, .except]
 
-    /// Flags with their values; what the environment says, it says again by itself.
+    /// Takes the typed flags with their values; environment variables will apply again by themselves.
     init(typed: [FlagName: [String]]) {
         self.init()
         for flag in FlagTable.flags(of: .run) where !Self.shown.contains(flag.name) {
@@ -22,7 +22,7 @@ extension RerunAdvice {
         }
     }
 
-    /// As the run was handed over by an earlier command, and `here` of this one.
+    /// Takes the options with which an earlier command handed the run over, and `here`, those of this command.
     init(_ recipe: RunRecipe, here: RerunAdvice) {
         var values: [FlagName: [String]] = [:]
         let (load, changes) = (recipe.inputs.options, recipe.changes)
@@ -45,7 +45,7 @@ extension RerunAdvice {
 
     private static func words(_ flag: Flag, _ values: [String]) -> [String] {
         if flag.shape == .toggle { return [flag.long] }
-        // After a space it would be read as the next option.
+        // After a space the value would be read as the next option.
         return values.flatMap { $0.hasPrefix("--") ? ["\(flag.long)=\($0)"] : [flag.long, $0] }
     }
 }

@@ -6,12 +6,13 @@ package import Stores
 import SystemIO
 import TransferModel
 
-/// `reset` as it is meant.
+/// The options of `reset`.
 package struct ResetOptions: Sendable {
     /// The session's name, or `JOB/NAME`.
     package var session: String
+    /// Folder of the runs' state.
     package var folder: StateFolder
-    /// `--state-dir` was given.
+    /// Whether `--state-dir` was given.
     package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
@@ -29,12 +30,12 @@ package struct ResetOptions: Sendable {
     }
 }
 
-/// Why nothing was forgotten, and the status that says so.
+/// Why a session was not reset, and the exit status for it.
 private struct ResetFailure: Error {
     let text: String
     let status: ExitStatus
 
-    /// The command line is wrong.
+    /// A usage error: the named session does not exist or is ambiguous.
     static func unclear(_ what: String, hint: String?) -> ResetFailure {
         ResetFailure(text: UsageError(what, hint: hint).text, status: .invalidInput)
     }
@@ -49,7 +50,8 @@ private struct ResetFailure: Error {
 }
 
 extension CommandLineTool {
-    /// Forgets what is kept of one session. Several jobs may have one of that name: then the job is said, too.
+    /// Deletes everything stored for one session. Where several jobs have a session of that name, the job must be given
+    /// too.
     static func reset(_ options: ResetOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         if let store = Store.privacyProblem(folder: options.folder.state) {
             console.errors("error: \(store)\n")
@@ -60,7 +62,7 @@ extension CommandLineTool {
         do throws(ResetFailure) {
             let memory = try SessionMemory(options.folder, console)
             let session = try memory.find(options.session)
-            // A run under way would write down again what it knows.
+            // A run under way would store its state again.
             let lock = try lock(session.job, options.folder)
             defer { lock.release() }
             try memory.forget(session.job, session.name)
@@ -86,7 +88,7 @@ extension CommandLineTool {
     }
 }
 
-/// All that is kept of sessions: by the store, and of background sessions by the journal.
+/// Everything stored for sessions: in the store, and for background sessions in the journal.
 private struct SessionMemory {
     private let folder: StateFolder
     private let store: Store?
@@ -134,7 +136,7 @@ private struct SessionMemory {
         return try JournalledSession.all(journal)
     }
 
-    /// Under the job's lock, so that nothing is handed over meanwhile.
+    /// Deletes a session's state; call under the job's lock, so that no session is handed over meanwhile.
     func forget(_ job: String, _ name: String) throws(ResetFailure) {
         let known: [JournalledSession]
         do throws(StoreError) { known = try journalled() } catch { throw .broken(error.description) }
@@ -147,7 +149,7 @@ private struct SessionMemory {
             for path in gone.parts { HalfDoneFile.remove(path) }
             KeptPlace.removeAll(of: job, state: folder.state)
             guard !gone.bodies.isEmpty else { return }
-            // Stores of before did not say where.
+            // Older stores did not record the folder.
             for path in Set(gone.folders + [folder.cache]) where Folders.resolved(path) != nil {
                 guard let cache = try? CacheFolder(path) else { continue }
                 for id in gone.bodies { cache.remove(id) }

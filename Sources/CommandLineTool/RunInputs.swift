@@ -4,7 +4,7 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// Everything that speaks to a run from other threads: signals, and people with `suspend`, `resume` and `cancel`.
+/// Connects a run with other threads: signals, and the commands `suspend`, `resume` and `cancel`.
 final class RunInputs {
     private let job: Job
     private let options: RunOptions
@@ -13,7 +13,7 @@ final class RunInputs {
     private let signalled: (@Sendable (Int32) -> Void)?
     private var listener: ControlListener?
 
-    /// `signalled` hears of the first signal, for as long as the process lives: longer than the run does.
+    /// `signalled` is called with the first signal, even after the run has ended.
     init(
         _ job: Job, _ options: RunOptions, _ environment: [String: String], _ console: Console,
         signalled: (@Sendable (Int32) -> Void)? = nil
@@ -25,7 +25,7 @@ final class RunInputs {
         self.signalled = signalled
     }
 
-    /// The run's inbox, with somebody at its other end.
+    /// Returns the run's inbox, connected to signals and the control socket.
     func open(_ wake: @escaping @Sendable () -> Void) -> Mailbox<RunInput> {
         let inbox = Mailbox<RunInput>(wake: wake)
         let listener = listen { inbox.post(.control($0)) }
@@ -34,16 +34,16 @@ final class RunInputs {
         return inbox
     }
 
-    /// After the run: nobody is heard any more.
+    /// Stops accepting commands, once the run has ended.
     func beginToClose() { listener?.beginToClose() }
 
-    /// The same, and it is over. May be called again.
+    /// Stops accepting commands, and waits until that is done. May be called again.
     func close() {
         listener?.close()
         listener = nil
     }
 
-    /// Signals become commands; a second one ends the process at once.
+    /// Turns signals into commands; a second one ends the process at once.
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
         let heard = HeardSignal()
         try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { [signalled] number in
@@ -59,7 +59,7 @@ final class RunInputs {
         }
     }
 
-    /// A run that nobody can reach is a run all the same.
+    /// Opens the control socket; `nil` where that fails, which does not fail the run.
     private func listen(_ deliver: @escaping @Sendable (ControlRequest) -> Void) -> ControlListener? {
         do {
             let folder = try StateFolder(options.stateDirectory, environment).runtime

@@ -2,17 +2,16 @@ import RunControl
 import Stores
 import TransferModel
 
-/// What a run may remember of those before it, and keep for those to come.
+/// Where a run finds the state of earlier runs and stores its own.
 struct RunMemory {
-    /// `nil` when nothing of any session outlives the run.
+    /// The store's place; `nil` when no session's state outlives the run.
     let place: MemoryPlace?
 
-    /// A store that others could write is an error, before anything is transferred.
-    /// The store that is opened `ahead` is used, or abandoned.
+    /// Throws, before any transfer, for a store that others could write. A store opened `ahead` is used, or abandoned.
     init(
         _ job: Job, _ options: RunOptions, _ environment: [String: String], ahead: StoreAhead?
     ) throws(StoreError) {
-        // No place for state at all was an error when the job was locked.
+        // Without any place for state, taking the job's lock has already failed.
         let folder = try? StateFolder(options.stateDirectory, environment)
         var place: MemoryPlace?
         defer { if place?.ahead == nil { ahead?.abandon() } }
@@ -23,7 +22,7 @@ struct RunMemory {
         self.place = place
     }
 
-    /// One line, whatever went wrong with the store; `nil` for nothing.
+    /// One line for all problems of the store; `nil` without any.
     static func warning(_ problems: [String]) -> String? {
         guard !problems.isEmpty else { return nil }
         let what = problems.joined(separator: "; ")

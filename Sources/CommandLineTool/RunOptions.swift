@@ -1,13 +1,17 @@
 package import Reporting
 package import TransferModel
 
-/// Which job, and what it is given from outside: what `run` and `check` have in common.
+/// Which job, and its inputs from the command line: the common options of `run` and `check`.
 package struct JobArguments: Sendable {
-    /// Paths as typed; `-` is standard input.
+    /// Paths of the job files as typed; `-` is standard input.
     package var jobs: [String]
+    /// Variables set on the command line, in order.
     package var variables: [(name: String, value: String)]
+    /// Path of the YAML map of variables, if any.
     package var variablesFile: String?
+    /// Path of the file of secrets, if any.
     package var secretsFile: String?
+    /// Folder that relative paths start from; `nil` for the job file's.
     package var directory: String?
 
     init(_ typed: TypedArguments, _ meant: MeantArguments) throws(UsageError) {
@@ -30,10 +34,11 @@ package struct JobArguments: Sendable {
     }
 }
 
+/// When output is coloured.
 package enum ColorChoice: String, CaseIterable, Sendable {
     case auto, always, never
 
-    /// `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` speak where nothing was typed.
+    /// Whether to colour output; `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` decide for `auto`.
     package func isOn(isTerminal: Bool, environment: [String: String]) -> Bool {
         switch self {
         case .always: true
@@ -51,51 +56,76 @@ extension ColorChoice {
     }
 }
 
-/// A run as it is meant.
+/// The options of a run.
 package struct RunOptions: Sendable {
+    /// Where the JSON report goes.
     package enum Report: Hashable, Sendable {
         /// As the job says, or its default.
         case asJobSays
+        /// Nowhere.
         case none
+        /// To standard output.
         case standardOutput
+        /// To this file.
         case path(String)
     }
+    /// Where the events go.
     package enum Events: Hashable, Sendable {
+        /// As the job says.
         case asJobSays
+        /// To standard output.
         case standardOutput
+        /// To this file.
         case path(String)
     }
+    /// How progress is shown.
     package enum Progress: String, CaseIterable, Sendable { case auto, bar, plain, none }
+    /// How much is printed.
     package enum Amount: Sendable { case quiet, normal, verbose }
 
+    /// The job and its inputs.
     package var arguments: JobArguments
+    /// Where the JSON report goes.
     package var report: Report
+    /// Where the events go.
     package var events: Events
-    /// Formats that the command line or the environment asks for; `-` is standard output.
+    /// Paths of the formats that the command line or the environment exports; `-` is standard output.
     package var exports: [ReportFormat: String]
+    /// Patterns of `--only`: ids of the tasks to run.
     package var only: [String]
+    /// Patterns of `--except`: ids of the tasks to leave out.
     package var except: [String]
+    /// Number of tasks at a time, over the job's limit; `nil` keeps that.
     package var maximumConcurrentTasks: Int?
-    /// Bytes a second.
+    /// Bytes a second, over the job's bandwidth; `nil` keeps that.
     package var bandwidth: Int64?
+    /// Whether the first failure cancels the rest.
     package var failFast: Bool
+    /// Whether tasks that would wait are put off to the next run.
     package var noWait: Bool
-    /// Hand over and return.
+    /// Whether the command hands background sessions over and returns.
     package var detach: Bool
+    /// Whether an earlier run of a background session is not continued.
     package var newRun: Bool
+    /// Whether a run without changes ends with 9.
     package var exitUnchanged: Bool
+    /// The network of `--network`, if any.
     package var network: DictatedNetwork?
-    /// As it was typed.
+    /// The value of `--network` as typed.
     package var networkText: String?
+    /// Folder of `--state-dir`; `nil` for the default.
     package var stateDirectory: String?
+    /// How progress is shown.
     package var progress: Progress
+    /// When output is coloured.
     package var color: ColorChoice
+    /// How much is printed.
     package var amount: Amount
-    /// Failures are to be annotations in a GitHub log.
+    /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
-    /// What the first word may have been meant to be, told when there is no such job file.
+    /// The command that the first word may mean, if any.
     package var resembledCommand: String?
-    /// How a part of this run would be asked for again.
+    /// The options for a command that runs a part of this run again.
     package var advice: RerunAdvice
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
@@ -130,7 +160,7 @@ package struct RunOptions: Sendable {
         try checkStandardOutput()
     }
 
-    /// Standard output takes one thing.
+    /// Rejects two outputs to standard output.
     private func checkStandardOutput() throws(UsageError) {
         let taken =
             [report == .standardOutput ? "report" : nil, events == .standardOutput ? "events" : nil]
@@ -148,15 +178,20 @@ package struct RunOptions: Sendable {
     }
 }
 
-/// A check as it is meant.
+/// The options of a check.
 package struct CheckOptions: Sendable {
+    /// The formats of diagnostics.
     package enum Format: String, CaseIterable, Sendable { case text, json, github }
 
+    /// The jobs and their inputs.
     package var arguments: JobArguments
+    /// Format of the diagnostics.
     package var format: Format
+    /// When output is coloured.
     package var color: ColorChoice
-    /// Tell all that the job may do, and where it says so.
+    /// Whether everything that the job may do is listed with its lines.
     package var explainsAccess: Bool
+    /// The command that the first word may mean, if any.
     package var resembledCommand: String?
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {

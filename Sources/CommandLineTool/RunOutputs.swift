@@ -5,7 +5,8 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// Where a run's story goes: all places are proved before any work is done, so that no run ends without its report.
+/// The consumers and files of a run's events and report. All files are checked before any transfer, so that no run ends
+/// without its report.
 struct RunOutputs {
     private let report: JSONReport
     private let events: EventLines?
@@ -16,10 +17,11 @@ struct RunOutputs {
     private let exports: [ExportRequest]
     private let surroundings: ExportSurroundings
     private let collector: SpanCollector?
-    /// What is promised of the tasks' files holds for what tells of them.
+    /// Whether the report is flushed to disk: then it is as durable as the tasks' files.
     private let isDurable: Bool
 
-    /// `isOneOfSeveral`: whoever else writes this run's events into the same file writes all of them.
+    /// `isOneOfSeveral`: whether another command may write the same events to the same file; that file is then complete
+    /// without this one.
     init(
         _ job: Job, _ options: RunOptions, _ environment: [String: String], isOneOfSeveral: Bool = false
     ) throws(OutputProblem) {
@@ -47,7 +49,7 @@ struct RunOutputs {
         summary = step.isEmpty ? nil : GitHubSummary(job: job, path: step)
     }
 
-    /// `nil` when none is wanted, or none in a file.
+    /// The path of the JSON report; `nil` when it is not wanted, or not in a file.
     static func reportPath(_ job: Job, _ meant: RunOptions.Report = .asJobSays) -> String? {
         switch meant {
         case .none, .standardOutput: return nil
@@ -61,12 +63,12 @@ struct RunOutputs {
         }
     }
 
-    /// The formats that are asked for: the command line over the job.
+    /// The exports of a run: the command line takes precedence over the job.
     static func exports(_ job: Job, _ options: RunOptions?) -> [ExportRequest] {
         ExportRequest.list(job.report.exports.merging(options?.exports ?? [:]) { $1 })
     }
 
-    /// Every file that the run itself writes. Without options those that the job says.
+    /// Every file that the run itself writes; without options those of the job.
     static func files(_ job: Job, _ options: RunOptions? = nil) -> [OutputFile] {
         let events = eventsPath(job, options?.events ?? .asJobSays).map { OutputFile(path: $0, what: "the events") }
         let report = reportPath(job, options?.report ?? .asJobSays).map { OutputFile(path: $0, what: "the report") }
@@ -74,7 +76,7 @@ struct RunOutputs {
         return [events, report].compactMap(\.self) + others.map { OutputFile(path: $0.path, what: $0.format.words) }
     }
 
-    /// What the run itself writes is no task's file.
+    /// The job with the run's own files reserved, so that no task may write them.
     static func reserving(_ job: Job, _ files: [OutputFile]) -> Job {
         var job = job
         for file in files { job.reserved.append(Job.Reserved(path: file.path, what: file.what)) }
@@ -84,7 +86,7 @@ struct RunOutputs {
     static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
         var job = reserving(job, files(job, options))
         if let folder = try? StateFolder(options.stateDirectory, environment).state {
-            // Of what lies there the databases alone: somebody's state folder may be the folder that he works in.
+            // Only the databases are reserved: a state folder may also be the user's working folder.
             job.reserved += ["store.sqlite", "journal.sqlite"].flatMap { name in
                 ["", "-wal", "-shm"].map {
                     Job.Reserved(path: "\(folder)/\(name)\($0)", what: "where runs keep what they remember")
@@ -108,7 +110,7 @@ struct RunOutputs {
         return try DescriptorSink(creating: path)
     }
 
-    /// `nil` when none are wanted, or none in a file.
+    /// The path of the events; `nil` when they are not wanted, or not in a file.
     static func eventsPath(_ job: Job, _ meant: RunOptions.Events = .asJobSays) -> String? {
         switch meant {
         case .standardOutput: nil
@@ -127,7 +129,7 @@ struct RunOutputs {
         }
     }
 
-    /// Of so many tasks each has its line, though the live part shows how far they are.
+    /// Number of tasks up to which each gets a line of its own, beside the live part.
     private static let fewTasks = 50
 
     private static func progress(
@@ -153,10 +155,10 @@ struct RunOutputs {
             isUnicode: LiveTerminal.isUnicode(environment))
     }
 
-    /// Somebody listens to every event, not only to the end of a task.
+    /// Whether a consumer needs every event, not only the ends of tasks.
     var tellEverything: Bool { events != nil }
 
-    /// Whether events that tell how far bodies are have a reader.
+    /// Whether a consumer needs events about the progress of bodies.
     var wantsProgress: Bool { tellEverything || progress is TerminalProgress }
 
     var consumers: [any EventConsumer] {
@@ -167,20 +169,20 @@ struct RunOutputs {
         return all
     }
 
-    /// Sessions that an earlier command had begun.
+    /// Notes the sessions that an earlier command had begun.
     func cameBack(to sessions: Set<SessionIndex>) { report.reassociated = sessions }
 
     func heard(_ hooks: [HookResult]) { report.hooks = hooks }
 
-    /// What the run came to after its last event: commands that heard of its end may have failed.
+    /// Notes the run's end after its last event: hooks that ran at the end may have failed.
     func correct(_ end: (outcome: RunOutcome, exitStatus: Int)) { report.correction = end }
 
-    /// After the last event. What keeps one of them from its place keeps no other from its own.
+    /// Writes all files after the last event. A failure of one does not affect the others.
     func write() throws(OutputProblem) {
         events?.finish()
         var problem = events?.problem
         if problem != nil { report.runnerFailed() }
-        // Nobody asked for it by name: that it cannot be written fails no run.
+        // The step's summary was not requested by name, so it cannot fail a run.
         do throws(OutputProblem) { try summary?.write() } catch {
             try? DescriptorSink.standardError.write(Array("warning: the step's summary: \(error)\n".utf8))
         }
@@ -208,7 +210,7 @@ struct RunOutputs {
 }
 
 extension RunnerFacts {
-    /// Of this process.
+    /// The facts about this process.
     static var here: RunnerFacts {
         RunnerFacts(
             version: CommandLineTool.version, libcurl: LateText { CurlLibrary.version }, pid: Surroundings.processID(),

@@ -9,12 +9,12 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// `transfer-run JOB`: from the file to the exit status.
+/// Performs `transfer-run JOB`, from reading the file to the exit status.
 struct RunningJob {
     let options: RunOptions
     let environment: [String: String]
     let console: Console
-    /// Of a job with templates: what it is read from once more when those become tasks.
+    /// The inputs of a job with templates, from which it is loaded once more when they become tasks; else `nil`.
     private var inputs: RecordedInputs?
 
     init(options: RunOptions, environment: [String: String], console: Console) {
@@ -34,7 +34,7 @@ struct RunningJob {
         defer { ahead?.abandon() }
         do throws(UsageError) {
             guard let (job, loaded) = try load(path) else { return 2 }
-            // From here signals are values, before the first thread is made that stays.
+            // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
@@ -49,7 +49,7 @@ struct RunningJob {
                     "there is nothing to detach from: no task of this job is in a background session",
                     hint: "write `configuration: background` and an `identifier` for a session")
             }
-            // What was left unfinished goes on with any command.
+            // Any command continues background runs that were left unfinished.
             if let folder = try? StateFolder(options.stateDirectory, environment) {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
@@ -63,12 +63,12 @@ struct RunningJob {
 
     // MARK: The job
 
-    /// `nil` when its diagnostics said why not.
+    /// Loads the job; `nil` after its diagnostics were printed.
     private func load(_ path: String) throws(UsageError) -> (Job, JobSource.Loaded)? {
         let source = JobSource(arguments: options.arguments, environment: environment, isForRun: true)
         let loaded = try source.load(path).get()
         let result = loaded.result
-        // What is not built yet refuses the run, beside the mistakes of the file: never a silent ignore.
+        // Keys that are not built yet refuse the run, beside errors of the file: they are never silently ignored.
         let found = (result.diagnostics.sorted() + result.notBuilt)
         if !found.isEmpty {
             let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
@@ -89,7 +89,7 @@ struct RunningJob {
         return (job, loaded)
     }
 
-    /// Whoever looks at a run must see that it believed anybody.
+    /// Warns that a session checks no certificates.
     private func warnOfInsecurity(_ job: Job) {
         for session in job.sessions where session.tls.policy == .insecure {
             console.errors(
@@ -98,7 +98,7 @@ struct RunningJob {
         }
     }
 
-    /// `nil` when it was said why not.
+    /// Returns the run's network settings; `nil` after an error was printed.
     private func networks() -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
@@ -123,7 +123,7 @@ struct RunningJob {
         }
     }
 
-    /// `nil` when it was said why not.
+    /// Returns the place of the run's state; `nil` after an error was printed.
     func memory(_ job: Job, _ ahead: StoreAhead? = nil) -> RunMemory? {
         do throws(StoreError) {
             return try RunMemory(job, options, environment, ahead: ahead)
@@ -148,7 +148,7 @@ struct RunningJob {
     private func run(
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
-        // The process ends with the run, and they with it: in one piece, and not task by task while somebody waits.
+        // Both live until the process ends, so that the exit does not free them task by task.
         Everlasting.keep((job, outputs))
         let done: Transferred
         do {
@@ -159,23 +159,25 @@ struct RunningJob {
             console.errors("error: the run could not be carried out: \(Self.words(error))\n")
             return ExitStatus.runnerFailed.code
         }
-        // Its report is written while the store is closed.
+        // The report is written while the store closes.
         defer { settle(done) }
         return finish(done.status, outputs)
     }
 
-    /// The rest of a job of which this process carries a part, as that part sees it.
+    /// The connection to the background part of a job, as the part of this process needs it.
     struct OtherPart {
+        /// The tasks of the other part that tasks here need.
         var outside: OutsideNeeds
-        /// Called on the loop, when a task here has ended.
+        /// Called on the loop when a task here has ended.
         var heard: @Sendable (OutsideEnd) -> Void
-        /// Ends of tasks there go into this box.
+        /// Called with the mailbox for ends of tasks of the other part.
         var opened: (Mailbox<RunInput>) -> Void
-        /// The command is to end. Called before what is carried here hears of it, and also when that is over already.
+        /// Called with the signal that ends the command, before the part here gets it, and also when that has ended
+        /// already.
         var signalled: @Sendable (Int32) -> Void
     }
 
-    /// All transfers have ended.
+    /// The result of a run whose transfers have all ended.
     struct Transferred {
         let status: ExitStatus
         fileprivate let run: JobRun
@@ -217,7 +219,7 @@ struct RunningJob {
             _ = log.finish()
             throw error
         }
-        // Nobody asks a run of the foreground to leave.
+        // Only a background run can be asked to leave.
         let status = run.run() ?? .runnerFailed
         log.beginToFinish()
         inputs.beginToClose()
@@ -229,7 +231,7 @@ struct RunningJob {
         return Transferred(status: status, run: run)
     }
 
-    /// Waits until what the run learned is kept for the next.
+    /// Waits until the run's state is stored.
     func settle(_ done: Transferred) {
         if let warning = RunMemory.warning(done.run.storeProblems()) { console.errors(warning) }
     }

@@ -3,9 +3,9 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// Background sessions that somebody named, and why none was found of that name.
+/// Finds background sessions by identifier, and explains why one cannot be found.
 enum SessionAbsence {
-    /// A run whose end nobody knows of yet.
+    /// Returns the session's run whose end is not confirmed yet; throws the explanation without one.
     static func run(_ identifier: String, _ folder: StateFolder) throws(CommandTrouble) -> JournalRun {
         let named: NamedSession
         do throws(StoreError) {
@@ -16,7 +16,7 @@ enum SessionAbsence {
         switch named {
         case .run(let run): return run
         case .over(let run):
-            // Then the report is missing, or what it tells is not how the run ended.
+            // Then the report is missing, or does not say how the run ended.
             let isRunners = run.end?.exitStatus == Int(ExitStatus.runnerFailed.code)
             let report = run.accepted.report.flatMap { Folders.resolved($0) == nil ? nil : "its report is \($0)" }
             throw .wrong(
@@ -26,7 +26,7 @@ enum SessionAbsence {
                         ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report))
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
-            // Whoever met the damage told it, which may have been the background process, in its log.
+            // The process that found the damage reported it, which may have been the background process, in its log.
             let aside = Journal.putAside(folder: folder.state).map { "a damaged journal was put aside as \($0)" }
             let hints = [known.isEmpty ? nil : "there are " + names.joined(separator: ", "), aside].compactMap { $0 }
             throw .wrong(
@@ -36,7 +36,7 @@ enum SessionAbsence {
         }
     }
 
-    /// What can be said of one of which something is wanted that only a run under way can do.
+    /// The error for a session that has ended, for commands that need a run under way.
     static func ended(_ identifier: String, _ run: JournalRun) -> UsageError {
         UsageError(
             "the session `\(identifier)` has ended (\(outcome(run)))",

@@ -3,13 +3,13 @@ import Exports
 import Reporting
 import TransferModel
 
-/// Where OpenTelemetry's variables want a run's spans sent when it has ended. That they do not get there fails no run.
+/// Sends a finished run's spans to the collector that OpenTelemetry's variables name. A failure does not fail the run.
 struct SpanCollector: Hashable {
     let url: String
-    /// Name and value of each.
+    /// Header lines, `Name: value`.
     let headers: [String]
 
-    /// So long a run's end waits for it at most.
+    /// How long a run's end waits for the collector, at most.
     private static let patience = TimeSpan.seconds(5)
 
     /// `nil` where the environment names no collector, or switches it off.
@@ -19,7 +19,7 @@ struct SpanCollector: Hashable {
             return text.isEmpty ? nil : text
         }
         if value("SDK_DISABLED")?.lowercased() == "true" || value("TRACES_EXPORTER") == "none" { return nil }
-        // What listens there speaks another language.
+        // A gRPC collector speaks another protocol.
         if (value("EXPORTER_OTLP_TRACES_PROTOCOL") ?? value("EXPORTER_OTLP_PROTOCOL")) == "grpc" { return nil }
         if let own = value("EXPORTER_OTLP_TRACES_ENDPOINT") {
             url = own
@@ -32,13 +32,13 @@ struct SpanCollector: Hashable {
         headers = listed.split(separator: ",").compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1).map { Self.decoded(Self.trimmed($0)) }
             guard parts.count == 2, let name = parts.first, !name.isEmpty else { return nil }
-            // What would begin another line is no header.
+            // A value that would begin another line is no header.
             let line = "\(name): \(parts[1])"
             return line.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? nil : line
         }
     }
 
-    /// Returns a warning where they did not get there.
+    /// Sends the spans; returns a warning when that fails.
     func send(_ report: JSONReport, at path: String?, _ surroundings: ExportSurroundings) -> String? {
         guard let spans = ReportExports.packedSpans(of: report, at: path, surroundings) else {
             return "warning: the spans for \(place) could not be made\n"
@@ -50,7 +50,7 @@ struct SpanCollector: Hashable {
         return problem.map { "warning: the spans did not get to \(place): \(SafeText.line($0))\n" }
     }
 
-    /// Scheme, host and port, without user and password.
+    /// Scheme, host and port of the collector, without user and password.
     private var place: String {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[1].isEmpty else { return "the collector" }
@@ -64,7 +64,7 @@ struct SpanCollector: Hashable {
         return text
     }
 
-    /// Values are written as in a URL.
+    /// Decodes a value, which is percent-encoded as in a URL.
     private static func decoded(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

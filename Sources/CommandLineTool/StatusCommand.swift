@@ -7,21 +7,25 @@ package import Stores
 import SystemIO
 import TransferModel
 
-/// `status` as it is meant.
+/// The options of `status`.
 package struct StatusOptions: Sendable {
-    /// Only this run, or only this background session.
+    /// The only run or background session to show; `nil` for all.
     package var target: ControlOptions.Target?
+    /// Whether to print JSON.
     package var asJSON: Bool
+    /// Whether to print again whenever something changes.
     package var isWatching: Bool
+    /// Whether to show networks and power.
     package var isVerbose: Bool
-    /// What is written to standard output can be written over.
+    /// Whether standard output is a terminal on which a page can replace the one before.
     package var redraws: Bool
     /// Whether the terminal shows more than ASCII.
     package var isUnicode: Bool
+    /// The network of `--network`, if any.
     package var network: DictatedNetwork?
-    /// `nil` without a place for state.
+    /// Folder of the runs' state; `nil` without a place for state.
     package var folder: StateFolder?
-    /// `--state-dir` was given.
+    /// Whether `--state-dir` was given.
     package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
@@ -41,14 +45,14 @@ package struct StatusOptions: Sendable {
     var identifier: String? { if case .session(let identifier) = target { identifier } else { nil } }
 }
 
-/// All that `status` shows, at one moment.
+/// Everything that `status` shows, at one moment.
 struct StatusView: Hashable {
     struct Run: Hashable {
         let process: Int32
-        /// `nil` for one that does not answer.
+        /// The run's answer; `nil` for one that does not answer.
         let status: RunStatus?
     }
-    /// Background sessions whose end nobody knows of yet.
+    /// Background sessions whose end is not confirmed yet.
     var sessions: [BackgroundSession] = []
     var runs: [Run]
     var conditions: Conditions
@@ -74,7 +78,7 @@ extension CommandLineTool {
     }
 }
 
-/// Shows it once, or again and again.
+/// Shows the status once, or again and again.
 private struct StatusShow {
     let options: StatusOptions
     let console: Console
@@ -114,8 +118,8 @@ private struct StatusShow {
         return try goOn()
     }
 
-    /// Ends by a signal, or when nobody reads it any more. Networks, power and sessions are told when they change; runs
-    /// are asked once a second.
+    /// Shows the status until a signal comes, or standard output is closed. Changes of networks, power and sessions are
+    /// shown at once; runs are queried once a second.
     private func goOn() throws -> Int32 {
         let changed = try PollWake()
         let newest = Mailbox<Conditions> { changed.signal() }
@@ -131,7 +135,7 @@ private struct StatusShow {
                 told = quarantined
                 page = RedrawnPage()
             }
-            // Where each page stays, one a second for a rate alone would be too many.
+            // Where each page stays on the screen, a page a second for a changed rate alone would be too many.
             let measured = options.redraws ? rates.take(found.progress, at: Clocks.instant()) : [:]
             let text = text(of: found, measured)
             if text != shown {
@@ -144,7 +148,7 @@ private struct StatusShow {
         return ExitStatus.succeeded.code
     }
 
-    /// News of sessions may come far more often than anybody can read.
+    /// Least time between pages in milliseconds: sessions may change far more often than a person can read.
     private static let shortest: Int64 = 200
 
     private func rest(_ changed: PollWake) {
@@ -158,7 +162,7 @@ private struct StatusShow {
         source?.drain()
     }
 
-    /// Whether anybody still reads standard output.
+    /// Whether standard output still has a reader.
     private var isHeard: Bool {
         var entries = [PollEntry(1, .leaving)]
         Polling.wait(&entries, milliseconds: 0)
@@ -176,7 +180,7 @@ private struct StatusShow {
         options.asJSON ? view.json : view.text(showsNetworks: options.isVerbose, rates: rates, bars: bars)
     }
 
-    /// Where pages replace one another.
+    /// The style of progress bars; `nil` where pages do not replace one another.
     private var bars: LiveFrame.Style? {
         guard options.redraws, let size = Terminal.size(1) else { return nil }
         return LiveFrame.Style(
@@ -198,7 +202,7 @@ private struct StatusShow {
         return processes.compactMap { process in
             do throws(ControlFailure) {
                 guard case .status(let status) = try client.ask(ControlMessage(.status), of: process) else {
-                    // One of a version that does not know the question.
+                    // A run of a version that does not know the request.
                     return StatusView.Run(process: process, status: nil)
                 }
                 return StatusView.Run(process: process, status: status)
@@ -209,7 +213,7 @@ private struct StatusShow {
         }
     }
 
-    /// Why the run that was named cannot be shown.
+    /// Why the named run cannot be shown, or `nil`.
     private func absence(of process: Int32) -> String? {
         guard let client else { return "there is no place for state: set HOME or --state-dir" }
         do throws(ControlFailure) {
@@ -220,7 +224,7 @@ private struct StatusShow {
         }
     }
 
-    /// Why the session that was named cannot be shown.
+    /// Why the named session cannot be shown, or `nil`.
     private func absence(of identifier: String) -> (text: String, status: ExitStatus)? {
         guard let folder = options.folder else {
             return ("error: there is no place for state: set HOME or --state-dir\n", .runnerFailed)

@@ -6,7 +6,7 @@ import TextFormats
 import TransferModel
 
 extension StatusView {
-    /// One line. `runs` are those of commands that go on.
+    /// The view as one line of JSON. `runs` are those of foreground commands.
     var json: String {
         var writer = JSONWriter()
         writer.beginObject()
@@ -33,7 +33,7 @@ extension StatusView {
 
     private func write(_ network: NetworkInterface, to writer: inout JSONWriter) {
         writer.beginObject()
-        // What `--network` says is of no interface.
+        // The network of `--network` has no interface.
         writer.member("interface", conditions.isDictated ? nil : network.name)
         writer.member("class", network.networkClass.rawValue)
         writer.member("metered", network.isMetered)

@@ -5,13 +5,13 @@ import Reporting
 import TransferModel
 
 extension StatusView {
-    /// What can be used now first, then by the kernel's numbers.
+    /// Networks that can be used now first, then the others, each by the kernel's numbers.
     var networks: [NetworkInterface] {
         conditions.networks.filter { $0.isThere } + conditions.networks.filter { !$0.isThere }
     }
 
-    /// Sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` asks for them.
-    /// `bars`: how far running tasks are is drawn, too.
+    /// Returns sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` is
+    /// set. `bars`: style in which the progress of running tasks is drawn, `nil` for none.
     func text(
         showsNetworks: Bool, rates: [WatchedRates.Key: Int64] = [:], bars: LiveFrame.Style? = nil
     ) -> String {
@@ -50,7 +50,7 @@ extension StatusView.Run {
     fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?) -> [String] {
         guard let status else { return ["  \(process)  does not answer"] }
         let tasks = status.tasks.map { TaskLine($0) }
-        // What has finished is not among them: how much it is all together is not known here.
+        // Finished tasks are not included, so the total is unknown.
         let amounts = amounts(tasks, isWhole: false, rate)
         return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))\(amounts)"]
             + taskLines(tasks, status.counts, bars)
@@ -81,7 +81,7 @@ private func words(for counts: [RunStatus.State: Int]) -> String {
     return words.isEmpty ? "no tasks" : words.joined(separator: ", ")
 }
 
-/// ` · 1.2 GiB of 3.4 GiB · 5.0 MiB/s`. `isWhole`: these are all tasks, and what they expect is what there will be.
+/// ` · 1.2 GiB of 3.4 GiB · 5.0 MiB/s`. `isWhole`: `tasks` are all tasks of the run, so that the total is known.
 private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> String {
     let moved = tasks.reduce(0) { $0 &+ $1.moved }
     let isKnown = isWhole && tasks.allSatisfy { $0.expected != nil || $0.isFinished }
@@ -94,7 +94,7 @@ private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> Stri
     return parts.compactMap { $0 }.map { " · \($0)" }.joined()
 }
 
-/// Those that run first, then why the others do not; of many the first.
+/// Lines for running tasks first, then for waiting ones with the reason; of many the first.
 private func taskLines(
     _ tasks: [TaskLine], _ counts: [RunStatus.State: Int], _ bars: LiveFrame.Style?
 ) -> [String] {
@@ -116,13 +116,13 @@ private func taskLines(
     return lines
 }
 
-/// What there is to say of a task.
+/// One task in the form that lines are made from.
 private struct TaskLine {
     let id: String
     let isRunning: Bool
     let isFinished: Bool
     let waitsFor: String?
-    /// Of the body, either way; of one that waits what it has received, from which it goes on.
+    /// Bytes of the body in either direction; for a waiting task the bytes received, from which it resumes.
     let moved: Int64
     let expected: Int64?
 

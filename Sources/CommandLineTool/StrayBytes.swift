@@ -1,10 +1,10 @@
 import SystemIO
 import TransferModel
 
-/// What the process was given and is no UTF-8: refused before anything is done, for the nearest text would be another
-/// file, another folder or another value.
+/// Rejects arguments, variables and folders that are no UTF-8, before anything is done: the nearest text would be
+/// another file, folder or value.
 enum StrayBytes {
-    /// Beside those that flags have: `HOME` and what else says where files lie.
+    /// Variables that name folders and files, beside those of flags.
     private static let variables = [
         "HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "NETRC",
         "GITHUB_STEP_SUMMARY",
@@ -23,7 +23,7 @@ enum StrayBytes {
         return texts
     }
 
-    /// The folder and the variables that every command may need.
+    /// Checks the working folder and the variables that every command may need.
     static func check() throws(UsageError) {
         _ = try workingFolder()
         let strays = Surroundings.strayVariables()
@@ -37,7 +37,7 @@ enum StrayBytes {
         }
     }
 
-    /// `nil` when it was removed.
+    /// Returns the working folder; `nil` when it was removed.
     static func workingFolder() throws(UsageError) -> String? {
         do throws(NotText) {
             return try Folders.working()
@@ -52,7 +52,7 @@ enum StrayBytes {
             hint: "its stray bytes are shown as `\\x` and two digits; rename that folder, or run from another")
     }
 
-    /// What `--set` gives may be a secret.
+    /// The word for a message, without the value of `--set`, which may be a secret.
     private static func shown(_ word: RawName, after last: String?) -> String {
         let (bytes, equals) = (Array(word.bytes), UInt8(ascii: "="))
         let prefix = bytes.starts(with: Array("--set=".utf8)) ? 6 : last == "--set" ? 0 : nil

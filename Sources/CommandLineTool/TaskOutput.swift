@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Standard output belongs to the tasks with `to: "-"` where a job has some: whoever reads it wants those bytes alone.
+/// Reserves standard output for the tasks with `to: "-"` where a job has some: its reader wants those bytes alone.
 enum TaskOutput {
     static func check(_ job: Job, _ options: RunOptions) throws(UsageError) {
         guard let task = job.tasks.first(where: \.toStandardOutput) else { return }

@@ -1,7 +1,7 @@
 import Diagnostics
 import YAMLTree
 
-/// Where tasks stand in a job's file. A job that was loaded knows no more of that than each task's line.
+/// Finds tasks in a job's file by their line, which is all that a loaded job knows of their position.
 struct TaskPlaces {
     private let tree: YAMLTree?
     private var nodes: [Int32: YAMLTree.NodeID] = [:]
@@ -15,7 +15,7 @@ struct TaskPlaces {
         }
     }
 
-    /// What the task of that line says under the key, or the task's beginning; `nil` where no task begins.
+    /// Returns the span of a key's value in the task of that line, or the task's beginning; `nil` where no task begins.
     func span(ofTask line: Int32, _ key: StaticString?) -> SourceSpan? {
         guard let tree, let node = nodes[line] else { return nil }
         let said = key.flatMap { key in tree.entries(node).first { tree.text($0.key, is: key) }?.value }

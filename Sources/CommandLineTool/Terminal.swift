@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the process knows of where it runs.
+/// The terminal and host of this process.
 enum Terminal {
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
@@ -20,7 +20,7 @@ enum Terminal {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Ends the process here and now: a second signal.
+    /// Ends the process at once, after a second signal.
     static func endAtOnce(_ signal: Int32) -> Never {
         LiveTerminal.standardError.clear()
         _exit(128 + signal)

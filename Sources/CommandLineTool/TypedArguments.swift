@@ -1,21 +1,24 @@
 internal import Diagnostics
 
-/// What was typed and nothing else: no environment, no defaults, no file looked at.
+/// The parsed command line alone: without environment, defaults or files.
 package struct TypedArguments: Hashable, Sendable {
+    /// The command; `run` when its name was left out.
     package var command: CommandName
     /// Whether the command's name was left out.
     package var isImplicit: Bool
+    /// Words that are no flags, without the command's name.
     package var operands: [String]
-    /// Values in the order given; a switch has none.
+    /// Values in the order given; empty for a switch.
     package var values: [FlagName: [String]]
-    /// Where each flag stood last: of two that contradict each other the later is meant.
+    /// Position of each flag's last occurrence: of two that contradict each other the later counts.
     package var places: [FlagName: Int]
-    /// For an implicit command: the command that the first word may have been meant to be.
+    /// For an implicit command: the command that the first word may mean.
     package var resembledCommand: String?
 
+    /// Whether a flag was typed.
     package func has(_ name: FlagName) -> Bool { values[name] != nil }
 
-    /// Reads the words after the program's name.
+    /// Parses the words after the program's name.
     package static func parse(_ words: [String]) throws(UsageError) -> TypedArguments {
         var parser = Parser(words: words)
         try parser.read()
@@ -58,7 +61,7 @@ private struct Parser {
         try take(FlagTable[name], value: equals.map { String(word[word.index(after: $0)...]) })
     }
 
-    /// `-vq` is `-v -q`: short flags are switches.
+    /// Parses short flags, which are switches: `-vq` is `-v -q`.
     private mutating func readShort(_ word: String) throws(UsageError) {
         for letter in word.dropFirst() {
             guard let flag = FlagTable.all.first(where: { $0.short == letter }) else { throw unknown("-\(letter)") }
@@ -75,7 +78,7 @@ private struct Parser {
             return
         }
         let given = if let value { value } else { try nextWord(flag, placeholder) }
-        // Most likely a variable of a shell that is not set: what it was to say is not known.
+        // Most likely an unset shell variable, whose intended value is unknown.
         if given.isEmpty {
             throw UsageError("`\(flag.long)` has an empty value", hint: "write `\(flag.long) \(placeholder)`")
         }
@@ -148,7 +151,7 @@ private struct Parser {
 }
 
 extension Flag {
-    /// Whether it can be given to this command with these values. The environment's values are checked alike.
+    /// Checks that the command accepts this flag with these values. Values of the environment are checked alike.
     func check(_ values: [String], of command: CommandName) throws(UsageError) {
         guard commands.contains(command) else {
             let others = commands.map { "`\($0.rawValue)`" }.joined(separator: ", ")

@@ -1,11 +1,13 @@
 internal import Diagnostics
 import TransferModel
 
-/// A command line that cannot be meant: told on standard error, and the process ends with 2.
+/// A wrong command line: the message goes to standard error, and the process ends with 2.
 package struct UsageError: Error, Hashable, Sendable {
+    /// What is wrong, in one line.
     package let message: String
+    /// What to do instead; `nil` without a suggestion.
     package let hint: String?
-    /// What is printed below it.
+    /// Text to print below the message, if any.
     package let page: String?
 
     package init(_ message: String, hint: String? = nil, page: String? = nil) {
@@ -14,7 +16,7 @@ package struct UsageError: Error, Hashable, Sendable {
         self.page = page
     }
 
-    /// What is printed.
+    /// The printed text.
     package var text: String {
         "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "") + (page.map { "\n\($0)" } ?? "")
     }
@@ -24,12 +26,12 @@ package struct UsageError: Error, Hashable, Sendable {
     }
 }
 
-/// Why a command that wants something of a run ends without it.
+/// Why a command that controls or follows a run fails.
 enum CommandTrouble: Error {
     case wrong(UsageError)
     case broken(String)
 
-    /// What is printed.
+    /// The printed text.
     var text: String {
         switch self {
         case .wrong(let error): error.text

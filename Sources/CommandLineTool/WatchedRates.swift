@@ -2,17 +2,23 @@ import BackgroundService
 import JobRunner
 package import TransferModel
 
-/// Measures how fast what `status --watch` shows moves: bytes a second over the last seconds.
+/// Measures the rates that `status --watch` shows: bytes a second over the last seconds.
 package struct WatchedRates {
+    /// A session or run, by identifier or process id.
     package enum Key: Hashable, Sendable {
+        /// A background session's identifier.
         case session(String)
+        /// A run's process id.
         case run(Int32)
     }
 
-    /// How far a task is.
+    /// The progress of one task.
     package struct Progress: Sendable {
+        /// Id of the task.
         package var id: String
+        /// Number of attempts that have begun.
         package var attempts: Int
+        /// Bytes of the present attempt's body, in either direction.
         package var bytes: Int64
 
         package init(id: String, attempts: Int, bytes: Int64) {
@@ -38,7 +44,8 @@ package struct WatchedRates {
 
     package init() {}
 
-    /// The rates at `now`. A session or a run that was not seen before has none yet.
+    /// Adds the progress at `now` and returns the rates in bytes a second. A session or run seen for the first time has
+    /// none yet.
     package mutating func take(_ seen: [Key: [Progress]], at now: Instant) -> [Key: Int64] {
         var meters: [Key: Meter] = [:]
         for (key, tasks) in seen { meters[key] = Self.advanced(self.meters[key] ?? Meter(), tasks, now) }
@@ -50,7 +57,7 @@ package struct WatchedRates {
         var meter = meter
         var latest: [String: Progress] = [:]
         for task in tasks {
-            // Where an attempt begins at an offset, that much has not moved.
+            // The offset at which an attempt begins was not moved by it.
             if let before = meter.tasks[task.id], before.attempts == task.attempts {
                 meter.moved += max(0, task.bytes - before.bytes)
             }
@@ -64,7 +71,7 @@ package struct WatchedRates {
 }
 
 extension StatusView {
-    /// How far the tasks are that it shows.
+    /// The progress of the tasks in the view.
     var progress: [WatchedRates.Key: [WatchedRates.Progress]] {
         var progress: [WatchedRates.Key: [WatchedRates.Progress]] = [:]
         for session in sessions {

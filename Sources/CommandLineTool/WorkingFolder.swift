@@ -1,15 +1,15 @@
 import SystemIO
 
-/// The folder in which relative paths begin. It may have been removed under a shell that stands in it.
+/// Checks the folder in which relative paths begin, which may have been removed under a shell.
 enum WorkingFolder {
-    /// One that is no text is there, and refused elsewhere.
+    /// Whether the folder was removed. A folder whose path is no text exists, and is rejected elsewhere.
     private static var isGone: Bool {
         do { return try Folders.working() == nil } catch { return false }
     }
 
     private static let hint = "go to a folder that is there, or give absolute paths"
 
-    /// Before anything is read from or written to these paths.
+    /// Throws when a path is relative and the working folder was removed. Call before these paths are read or written.
     static func check(_ paths: String?...) throws(UsageError) {
         guard isGone, let path = paths.compactMap({ $0 }).first(where: { !$0.hasPrefix("/") }) else {
             return
@@ -17,7 +17,7 @@ enum WorkingFolder {
         throw UsageError("`\(path)` leads nowhere: the working folder is not there any more", hint: hint)
     }
 
-    /// Those of a job that has no file begin there too.
+    /// Checks the paths of a job's inputs; a job from standard input begins in the working folder, too.
     static func check(_ arguments: JobArguments, job: String) throws(UsageError) {
         try check(job == "-" ? nil : job, arguments.directory, arguments.variablesFile, arguments.secretsFile)
         guard job == "-", arguments.directory == nil, isGone else { return }

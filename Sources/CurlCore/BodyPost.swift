@@ -1,11 +1,12 @@
 internal import CLibcurl
 package import TransferModel
 
-/// One POST outside any run, with nothing of a session: what a run tells a collector when it has ended.
+/// Sends one POST outside any run and any session: the spans that a finished run exports to a collector.
 package enum BodyPost {
-    /// Sends a body and waits for the answer, all within `time`. Returns why it was not taken; `nil` where it was.
+    /// Sends a body and waits for the answer, all within `time`. Returns why the server did not accept it, `nil` on
+    /// success.
     ///
-    /// `body` returns up to so many bytes from an offset.
+    /// `body` returns up to `count` bytes from an offset.
     package static func send(
         to url: String, headers: [String], size: Int64, within time: TimeSpan,
         body: @escaping (_ count: Int, _ offset: Int64) -> [UInt8]
@@ -57,7 +58,7 @@ private func read(
     return piece.count
 }
 
-/// Drops the answer's body: its status says enough.
+/// Drops the answer's body: the status alone decides.
 private func drop(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ user: UnsafeMutableRawPointer?
 ) -> Int { size * count }

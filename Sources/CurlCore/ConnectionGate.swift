@@ -3,7 +3,8 @@ import Glibc
 import SystemIO
 package import TransferModel
 
-/// Asked by a pool before a socket is opened, whatever led to the address, and about open ones when networks change.
+/// Decides whether connections are allowed. A pool asks it before it opens a socket, whatever led to the address, and
+/// about open connections when networks change.
 package protocol ConnectionGate: AnyObject {
     func judge(_ address: NetworkAddress) -> ConnectionRule.Answer
     /// Whether a connection over the interface, from this address of the machine's, may go on.
@@ -11,7 +12,7 @@ package protocol ConnectionGate: AnyObject {
 }
 
 extension TransferSlot {
-    /// A socket for the address, if the pool's gate lets it through; -1 for none.
+    /// Opens a socket for the address, if the pool's gate allows it; -1 for none.
     func makeSocket(_ family: Int32, _ kind: Int32, _ number: Int32, to address: NetworkAddress?) -> Int32 {
         var over: UInt32?
         var device: UInt32?
@@ -41,7 +42,8 @@ extension TransferSlot {
         return made
     }
 
-    /// The network of its connection is one that it lost; while it connects, of every socket it opened.
+    /// The interface of the transfer's connection, where it was cut because its network was lost; while connecting,
+    /// only if that holds for every socket it opened. Else `nil`.
     var lostNetwork: UInt32? {
         guard let sockets = pool?.sockets, sockets.hasLost else { return nil }
         if let socket = state.sockets.used, ftp == nil { return sockets.lost(socket) }
@@ -51,26 +53,25 @@ extension TransferSlot {
 }
 
 extension CurlCompletion {
-    /// libcurl's code as reports tell it.
+    /// libcurl's code as reports show it.
     package var number: Int32 { Int32(code.rawValue) }
 
-    /// The system knows no way to any address of the host.
+    /// Whether the system has no route to any address of the host.
     package var isUnroutable: Bool {
         code == CurlCode(CURLE_COULDNT_CONNECT) && (systemError == ENETUNREACH || systemError == ENETDOWN)
     }
 }
 
-/// What a socket goes through.
+/// Acts on the kernel's connection of a socket.
 enum SocketPath {
-    /// At once and for good: what waits to be sent is thrown away with it, and so is whatever libcurl or TLS would
-    /// still say for a farewell.
+    /// Cuts the connection at once: bytes that wait to be sent are discarded, and so is any farewell of libcurl or TLS.
     static func cut(_ socket: Int32) {
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
         unsafe connect(socket, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// The end of the socket on this machine.
+    /// The address of the socket on this machine.
     static func localAddress(of socket: Int32) -> NetworkAddress? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -85,7 +86,7 @@ enum SocketPath {
 }
 
 extension NetworkAddress {
-    /// From a `sockaddr` of either family.
+    /// Reads a `sockaddr` of either family.
     init?(_ address: UnsafeRawBufferPointer) {
         guard address.count >= MemoryLayout<sockaddr_in>.size else { return nil }
         switch Int32(unsafe address.loadUnaligned(as: sa_family_t.self)) {

@@ -1,25 +1,28 @@
 internal import CLibcurl
 import TransferModel
 
-/// Connections (and TLS sessions) that may be used for one another: one pool per session, the certificate it shows and
-/// the proxy it goes through. What they have in common does not change. Only its loop's thread may touch it.
+/// Connections (and TLS sessions) that may be reused for one another: one pool for each session, client certificate and
+/// proxy. These do not change. Used only on the loop's thread.
 @safe package final class ConnectionPool {
+    /// How the pool's connections are secured.
     package let tls: TLSSettings
-    /// The client certificate that is shown when a server asks for one; never to a proxy.
+    /// The client certificate for servers that ask for one; never sent to a proxy.
     package let identity: TLSIdentity?
-    /// Whoever asks for a certificate is not spoken with.
+    /// Whether a handshake ends when the server asks for a certificate.
     let refusesToShow: Bool
+    /// The proxy of the pool's connections; `nil` for direct ones.
     package let proxy: ProxySettings?
-    /// Whether the pool may be let go while handles live on that used it.
+    /// Whether the pool may be released while handles live on that used it.
     let isPassing: Bool
-    /// Asked before a connection is made; without one all are.
+    /// Asked before each connection; `nil` allows all.
     package let gate: (any ConnectionGate)?
-    /// There from the first transfer on: before that libcurl may still be loading.
+    /// libcurl's share object; made for the first transfer, because libcurl may still be loading before.
     private(set) var share: UnsafeMutableRawPointer?
-    /// Whoever closes a connection asks it, `deinit` too: it must live as long as they do.
+    /// Used by every callback that closes a connection, also during `deinit`, so it must live as long as the
+    /// connections.
     let secureEnds = SecureEnds()
     let sockets = PoolSockets()
-    /// Which its connections share with those of other pools.
+    /// Limits of connections per host, shared with other pools of the session.
     private let limits: HostLimits?
 
     package init(
@@ -36,7 +39,8 @@ import TransferModel
         limits?.add(self)
     }
 
-    /// Before each transfer: one without a share would take the connections that all others without one have in common.
+    /// Makes the share; call before each transfer. A transfer without a share would use the connections that all
+    /// transfers without one have in common.
     func open() throws(TransferError) {
         if unsafe share != nil { return }
         guard let made = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
@@ -45,27 +49,28 @@ import TransferModel
         unsafe share = made
     }
 
-    /// A connection is made; one that lies idle beside it ends where it is one too many.
+    /// Notes a new connection; an idle one of the session ends if the host's limit is exceeded.
     func opened(_ socket: Int32, to host: Substring) {
         guard let limits else { return }
         sockets.opened(socket, to: host)
         limits.makeRoom(at: host)
     }
 
-    /// Another for connections like these, apart from them.
+    /// Returns another pool with the same properties, for connections apart from these.
     package func twin() -> ConnectionPool {
         ConnectionPool(
             tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate,
             limits: limits)
     }
 
-    /// Cuts the connections that the gate does not let go on, idle ones too; with `all`, whatever leaves the machine.
+    /// Cuts the connections that the gate no longer allows, idle ones too; with `all`, every connection that leaves the
+    /// machine.
     package func cut(all: Bool = false) {
         guard let gate else { return }
         sockets.cut { all ? false : gate.allows($0, from: $1) }
     }
 
-    /// After every handle that used it: the loop keeps its handles' pools alive as long as needed.
+    /// Runs after every handle that used the pool is gone: the loop keeps its handles' pools alive as long as needed.
     deinit {
         sockets.stopListening()
         if let share = unsafe share { unsafe curl_share_cleanup(share) }
@@ -75,14 +80,14 @@ import TransferModel
 @available(*, unavailable)
 extension ConnectionPool: Sendable {}
 
-/// What is to be known of the TLS connections of a pool, by their address. libcurl reports a stream that was cut as whole,
-/// and says of a refused client certificate only that something failed.
+/// Facts about the TLS connections of a pool, by their address. libcurl reports a stream that was cut as whole, and
+/// says of a refused client certificate only that something failed.
 final class SecureEnds {
     private var closedInOrder: Set<UInt> = []
     private var certificates: [UInt: PeerCertificate] = [:]
-    /// Transfers whose server asked for a certificate of ours.
+    /// Transfers whose server asked for a client certificate.
     private var asked: [UInt: TransferSlot] = [:]
-    /// Whether any TLS connection was made: without one, no time is spent asking.
+    /// Whether any TLS connection was made; without one the lookups are skipped.
     var isUsed = false
 
     func began(_ connection: UnsafeRawPointer) {
@@ -90,13 +95,13 @@ final class SecureEnds {
         if !closedInOrder.isEmpty { closedInOrder.remove(key) }
         if !certificates.isEmpty { certificates[key] = nil }
     }
-    /// The peer said close_notify.
+    /// Notes the peer's close_notify.
     func closed(_ connection: UnsafeRawPointer) { closedInOrder.insert(UInt(bitPattern: connection)) }
     func wasClosedInOrder(_ connection: UnsafeRawPointer) -> Bool {
         !closedInOrder.isEmpty && closedInOrder.contains(UInt(bitPattern: connection))
     }
 
-    /// The same for all requests on a connection: worked out once.
+    /// Returns the certificate of a connection, which is the same for all its requests and read once.
     func certificate(of connection: UnsafeRawPointer, _ make: () -> PeerCertificate?) -> PeerCertificate? {
         let key = UInt(bitPattern: connection)
         if let known = certificates[key] { return known }
@@ -106,7 +111,7 @@ final class SecureEnds {
     }
 
     func asks(_ connection: UnsafeRawPointer, of slot: TransferSlot) { asked[UInt(bitPattern: connection)] = slot }
-    /// The peer ended the connection with a complaint.
+    /// Notes the alert with which the peer ended the connection.
     func complained(_ connection: UnsafeRawPointer, alert: Int32) {
         if !asked.isEmpty { asked[UInt(bitPattern: connection)]?.state.tls.alert = alert }
     }
@@ -117,13 +122,13 @@ final class SecureEnds {
 
     // MARK: Behind an HTTPS proxy
 
-    /// By the context that was made for the proxy, or for the server behind it.
+    /// Transfers by the context that was made for the proxy, or for the server behind it.
     private var watched: [UInt: (slot: TransferSlot, isProxy: Bool)] = [:]
 
     func watch(_ context: UnsafeRawPointer, of slot: TransferSlot, isProxy: Bool) {
         watched[UInt(bitPattern: context)] = (slot, isProxy)
     }
-    /// We ended the handshake over the certificates that were shown.
+    /// Notes that the handshake ended here because of the peer's certificates.
     func refused(_ context: UnsafeRawPointer, _ verifyResult: Int) {
         guard let (slot, isProxy) = watched[UInt(bitPattern: context)], !isProxy else { return }
         slot.state.tls.refusedCertificate = verifyResult

@@ -2,18 +2,20 @@ internal import CLibSSL
 internal import CLibcurl
 import TransferModel
 
-/// libcurl's result of a transfer: open-ended, because another libcurl may know more codes.
+/// libcurl's result of a transfer; not an enumeration, because another libcurl may know more codes.
 package struct CurlCode: RawRepresentable, Hashable, Sendable {
+    /// libcurl's number.
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
     init(_ code: CURLcode) { rawValue = code.rawValue }
 
+    /// The transfer succeeded.
     package static let ok = CurlCode(CURLE_OK)
 
-    /// The error of the catalogue that a user knows this one by. `verifyResult` is OpenSSL's word on the chain.
+    /// Returns the catalogue's error for this code. `verifyResult` is OpenSSL's verdict on the certificate chain.
     func errorName(verifyResult: Int) -> ErrorName {
         switch CURLcode(rawValue) {
-        // libcurl is given http and https only: what it does not support is an answer that is no HTTP/1 or HTTP/2.
+        // libcurl is limited to http and https, so this code means an answer that is neither HTTP/1 nor HTTP/2.
         case CURLE_UNSUPPORTED_PROTOCOL: .badServerResponse
         case CURLE_URL_MALFORMAT: .badURL
         case CURLE_COULDNT_RESOLVE_HOST: .cannotFindHost
@@ -24,9 +26,10 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         case CURLE_PARTIAL_FILE, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2_STREAM, CURLE_HTTP2:
             .networkConnectionLost
         case CURLE_GOT_NOTHING: .networkConnectionLost
-        // Older versions say the second of a header line that is none, newer ones the first.
+        // Older versions report a malformed header line with the second code, newer ones with the first.
         case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_FUNCTION_ARGUMENT: .cannotParseResponse
-        // Newer versions refuse a `Transfer-Encoding` that we would refuse; of `Content-Encoding` libcurl undoes none.
+        // Newer versions reject a `Transfer-Encoding` that this program rejects too; libcurl decodes no
+        // `Content-Encoding`.
         case CURLE_BAD_CONTENT_ENCODING: .badServerResponse
         case CURLE_SEND_FAIL_REWIND: .requestBodyStreamExhausted
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .secureConnectionFailed
@@ -46,9 +49,9 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// What is wrong with the form of an answer, where libcurl gives that the code of something else: it calls broken
-    /// chunks a failed `recv`, too many headers too, and one header line beyond its bound (100 KiB) a want of memory.
-    /// Only its words tell them apart; where it has others, the code's name stays.
+    /// Describes what is malformed in an answer, where libcurl uses another error's code: it calls broken chunks a
+    /// failed `recv`, too many headers too, and one header line beyond its bound (100 KiB) a lack of memory. Only the
+    /// message tells them apart; `nil` for other messages, whose code's name stays.
     func misshapenAnswer(_ message: String) -> String? {
         switch CURLcode(rawValue) {
         case CURLE_OUT_OF_MEMORY where message.isEmpty, Self.tooLarge:
@@ -62,24 +65,24 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// The first words are those of older versions.
+    /// The prefixes are those of older versions.
     private static func speaksOfChunks(_ message: String) -> Bool {
         message.hasSuffix("in chunked-encoding")
             || ["chunk hex-length", "invalid chunk size"].contains { message.hasPrefix($0) }
     }
 
-    /// Whether libcurl found the announced length of a body wrong, which it says of each version's own choice of lengths; all
-    /// others we find ourselves.
+    /// Whether libcurl found the announced length of a body wrong. Its versions differ in the lengths that they check;
+    /// this program finds all others itself.
     func findsWrongLength(_ message: String) -> Bool {
         CURLcode(rawValue) == CURLE_WEIRD_SERVER_REPLY && message.hasPrefix("Invalid Content-Length")
     }
 
-    /// `CURLE_TOO_LARGE`, which older headers do not know.
+    /// `CURLE_TOO_LARGE`, which older headers do not define.
     private static let tooLarge = CURLcode(100)
 
     static func certificateError(_ verifyResult: Int) -> ErrorName {
         switch Int32(truncatingIfNeeded: verifyResult) {
-        // libcurl looks at the name itself, after a chain that OpenSSL found right.
+        // libcurl checks the name itself, after OpenSSL accepted the chain.
         case X509_V_OK, X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .serverCertificateWrongHost
         case X509_V_ERR_CERT_HAS_EXPIRED: .serverCertificateHasBadDate
         case X509_V_ERR_CERT_NOT_YET_VALID: .serverCertificateNotYetValid
@@ -87,11 +90,11 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             .serverCertificateHasUnknownRoot
         case TLSSettings.pinMismatch: .serverKeyNotPinned
-        // Signed by itself, by too weak a key, for another purpose, revoked.
+        // Self-signed, by too weak a key, for another purpose, revoked.
         default: .serverCertificateUntrusted
         }
     }
 
-    /// libcurl's own words for the code.
+    /// libcurl's own text for the code.
     package var text: String { unsafe String(cString: curl_easy_strerror(CURLcode(rawValue))) }
 }

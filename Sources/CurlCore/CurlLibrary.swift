@@ -4,11 +4,11 @@ internal import Synchronization
 internal import SystemIO
 package import TransferModel
 
-/// The library as a whole: set up once, before the first thread that uses it.
+/// The libcurl library: loaded and set up once, before the first thread that uses it.
 package enum CurlLibrary {
-    /// Why it is not; `nil` when it is.
+    /// Why libcurl cannot be used; `nil` when it can. The first access loads it.
     package static let problem: String? = {
-        // libcurl takes and gives back a receive buffer with each transfer. Fetching its pages from the system each time
+        // libcurl allocates and frees a receive buffer with each transfer. Getting its pages from the system each time
         // costs as much as copying the bytes.
         Memory.keep(8 << 20)
         if let lack = unsafe tr_curl_lacks(tr_curl_itself) {
@@ -17,13 +17,15 @@ package enum CurlLibrary {
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK ? nil : "could not be initialised"
     }()
 
+    /// Loads libcurl; throws when it cannot be used.
     package static func prepare() throws(TransferError) {
         if let problem { throw TransferError(.unknown, "libcurl \(problem)") }
     }
 
-    /// What of other libraries is needed for some of what libcurl does. Asked before that begins: a lack in the middle of it
-    /// ends the process.
+    /// Functions of libcurl for which it loads other libraries. Checked before they are used: a missing library in the
+    /// middle of them ends the process.
     package enum Need: Sendable {
+        /// A TLS handshake, a login by NTLM or Negotiate, and all functions.
         case handshake, signIn, everything
 
         fileprivate var code: tr_curl_need {
@@ -35,9 +37,10 @@ package enum CurlLibrary {
         }
     }
 
-    /// Once they are there they stay.
+    /// The highest need whose libraries are loaded; they stay loaded.
     private static let loaded = Atomic<UInt32>(0)
 
+    /// Returns which library for `need` is missing, or `nil`.
     package static func lack(for need: Need) -> String? {
         guard loaded.load(ordering: .acquiring) < need.code.rawValue else { return nil }
         if let lack = unsafe tr_curl_lacks(need.code) { return unsafe String(cString: lack) }
@@ -45,23 +48,24 @@ package enum CurlLibrary {
         return nil
     }
 
+    /// Loads the libraries for `need`; throws when one is missing.
     package static func prepare(for need: Need) throws(TransferError) {
         if let lack = lack(for: need) { throw TransferError(.unknown, "a library cannot be loaded: \(lack)") }
     }
 
-    /// `7.88.1`; `none` where it cannot be loaded.
+    /// libcurl's version, `7.88.1`; `none` where it cannot be loaded.
     package static var version: String {
         guard problem == nil, let text = unsafe tr_curl_version_text() else { return "none" }
         return unsafe String(cString: text)
     }
 
-    /// `OpenSSL/3.0.19`; `nil` where there is none.
+    /// OpenSSL's version, `OpenSSL/3.0.19`; `nil` where it cannot be loaded.
     package static var tlsVersion: String? {
         guard lack(for: .handshake) == nil, let text = unsafe OpenSSL_version(OPENSSL_VERSION) else { return nil }
         return unsafe String(cString: text).split(separator: " ").prefix(2).joined(separator: "/")
     }
 
-    /// The features that matter here, by the names `curl --version` gives them; it asks all libraries for them.
+    /// The relevant features, by their names in `curl --version`; reading them loads all libraries.
     package static var features: [String] {
         let known: [(Int32, String)] = [
             (CURL_VERSION_ASYNCHDNS, "AsynchDNS"), (CURL_VERSION_BROTLI, "brotli"), (CURL_VERSION_GSSAPI, "GSS-API"),

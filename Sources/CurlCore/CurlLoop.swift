@@ -4,11 +4,11 @@ import Glibc
 package import SystemIO
 package import TransferModel
 
-/// One curl multi and its handles: as many as transfers in flight, reused. The queue above it is ours.
+/// One curl multi and its easy handles, one for each transfer in flight, reused. Scheduling happens elsewhere.
 ///
 /// Everything here belongs to one thread, except `waker`.
 @safe package final class CurlLoop: TransferLoop {
-    /// There once it is open.
+    /// libcurl's multi handle; `nil` until `open`.
     private var multi: UnsafeMutableRawPointer?
     private let maximumConnections: Int
     private let connectionsPerHost: Int
@@ -16,29 +16,31 @@ package import TransferModel
     private var slots: [TransferSlot] = []
     private var free: [Int] = []
     private var completions: [CurlCompletion] = []
-    /// For connections on their way that others make; until one is there, or its transfer is over.
+    /// Transfers that wait for another transfer's connection to be ready, until one is, or that transfer ends.
     private var waiting: [TransferSlot] = []
+    /// Whether the waiting transfers start again at the end of the turn.
     private var admitsWaiting = false
-    /// Files whose end is held back from libcurl.
+    /// FTP transfers whose end is held back from libcurl.
     private var held: [TransferSlot] = []
-    /// Until then nobody was listened to.
+    /// Until this time a call of libcurl blocked the loop, so no silence counts against a server.
     private var standstillEnd = Instant(nanoseconds: 0)
-    /// Read once per turn, so that a byte costs no system call.
+    /// Time at the beginning of the turn: a byte costs no system call.
     private var turnTime = Clocks.instant()
 
+    /// Ends the wait of a turn from any thread.
     package let waker = LoopWaker()
 
     static let secureContextIndex = tr_ssl_context_index()
 
-    /// `maximumConnections`: kept open when idle; at least what may be in flight at once.
-    /// `connectionsPerHost` counts idle ones too: libcurl closes one of those before it opens another in its place.
+    /// `maximumConnections`: idle connections that are kept open, at least the number of transfers in flight.
+    /// `connectionsPerHost` includes idle ones: libcurl closes one of those before it opens another in its place.
     package init(maximumConnections: Int, connectionsPerHost: Int = 0, streamsPerConnection: Int) {
         self.maximumConnections = maximumConnections
         self.connectionsPerHost = connectionsPerHost
         self.streamsPerConnection = streamsPerConnection
     }
 
-    /// Once, before the first transfer.
+    /// Loads libcurl and makes the multi; call once, before the first transfer.
     package func open() throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
@@ -59,12 +61,13 @@ package import TransferModel
     }
 
     func clock() -> Instant { turnTime }
-    /// As read at the beginning of the turn.
+    /// Time at the beginning of the turn.
     package var now: Instant { turnTime }
 
+    /// Number of transfers in flight.
     package var activeCount: Int { slots.count - free.count }
 
-    /// Starts at once: whoever calls has a slot for it. Bytes move at the next `turn`.
+    /// Starts a transfer at once: the caller has checked its limits. Bytes move at the next `turn`.
     package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
         try request.pool.open()
         if request.login != nil || request.proxyLogin != nil {
@@ -107,7 +110,8 @@ package import TransferModel
         free.append(slot.index)
     }
 
-    /// Ends a transfer without a completion; its connection is closed. Says what was measured up to here.
+    /// Ends a transfer without a completion and closes its connection. Returns what was measured so far; `nil` when the
+    /// transfer is over.
     @discardableResult
     package func stop(_ id: TransferID) -> CurlMetrics? {
         guard let slot = slot(of: id) else { return nil }
@@ -125,12 +129,12 @@ package import TransferModel
         return slot.generation == id.generation && slot.receiver != nil ? slot : nil
     }
 
-    /// Lets a transfer go on whose receiver said `pause`. The receiver may be called before this returns.
+    /// Continues a transfer whose receiver said `pause`. The receiver may be called before this returns.
     package func resume(_ id: TransferID) {
         guard let slot = slot(of: id), !slot.isHeld else { return }
-        // Time in which it was to stand still is none in which the other side was silent.
+        // The time of the pause does not count as silence of the other side.
         slot.lastActivity = Clocks.instant()
-        // What goes wrong here comes back as the transfer's end.
+        // An error here is reported as the transfer's end.
         unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT)
     }
 
@@ -139,21 +143,21 @@ package import TransferModel
         slot(of: id).map { max($0.lastActivity, standstillEnd) }
     }
 
-    /// Everything was sent, and only the server's word on it is missing.
+    /// Whether everything was sent, and only the server's final reply is missing.
     package func awaitsWord(_ id: TransferID) -> Bool { slot(of: id)?.isHeld ?? false }
 
-    /// When a byte last came on its own connection, as the system knows it; asked for where ``lastActivity(of:)`` is too
-    /// long ago.
+    /// When a byte last arrived on the transfer's own connection by the system's knowledge; called where
+    /// ``lastActivity(of:)`` is too long ago.
     package func lastArrival(of id: TransferID) -> Instant? { slot(of: id)?.lastArrival(at: Clocks.instant()) }
 
-    /// The interface that it went through, when its connections there were cut.
+    /// The interface of the transfer's connection, where its connections were cut there; else `nil`.
     package func lostNetwork(of id: TransferID) -> UInt32? { slot(of: id)?.lostNetwork }
 
-    /// How much of a body was sent, with what goes around its chunks; `nil` when the transfer is over.
+    /// Bytes of a body that were sent, including the framing of chunks; `nil` when the transfer is over.
     package func uploadedBytes(of id: TransferID) -> Int64? { slot(of: id)?.easy.offset(CURLINFO_SIZE_UPLOAD_T) }
 
-    /// Waits until something can be done, at most for `wait`, does it, and returns what ended. `others` end the wait too;
-    /// which of them is ready is for their owner to look at.
+    /// Waits until something can be done, at most for `wait`, does it, and returns the transfers that ended. `others`
+    /// end the wait too; their owner checks which of them are ready.
     package func turn(wait: TimeSpan, others: [PollEntry]) -> [CurlCompletion] {
         if wait.nanoseconds > 0 { poll(wait, others) }
         turnTime = Clocks.instant()
@@ -200,7 +204,8 @@ package import TransferModel
         for slot in released { unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT) }
     }
 
-    /// libcurl waited within the turn. What nobody read meanwhile was not for want of the other side's saying something.
+    /// Notes that a call of libcurl blocked within the turn: bytes that were not read meanwhile are no silence of the
+    /// other side.
     func stoodStill(until end: Instant) { standstillEnd = end }
 
     private func collect() {
@@ -246,7 +251,7 @@ package import TransferModel
         recycle(slot)
     }
 
-    /// Nothing came back, and nobody was told anything.
+    /// Sends the request once more, after no byte came back and the receiver was not called.
     private func beginAgain(_ slot: TransferSlot) -> Bool {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
         return unsafe slot.beginAgain() && slot.begin(in: multi) == CURLM_OK
@@ -258,7 +263,7 @@ package import TransferModel
         waiting.append(slot)
     }
 
-    /// A connection is there, or one may be missing that was waited for: whoever waits looks again.
+    /// Lets the waiting transfers check again: a connection is ready, or one that they waited for may be gone.
     func admitWaiting() { admitsWaiting = true }
 
     private func readmit() {
@@ -286,12 +291,12 @@ package import TransferModel
         metrics.startTransfer = easy.offset(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = easy.offset(CURLINFO_TOTAL_TIME_T)
         metrics.openedConnections = easy.long(CURLINFO_NUM_CONNECTS)
-        // The one that carries an ftp server's file goes with it.
+        // The connection that carries an FTP file counts as part of the control connection.
         if slot.ftp != nil, slot.state.head.isComplete {
             metrics.openedConnections = max(0, metrics.openedConnections - 1)
         }
         metrics.isReused = metrics.openedConnections == 0 && metrics.preTransfer > 0
-        // What a proxy was told is no request of ours.
+        // Bytes sent to a proxy are no request of the transfer.
         metrics.requestBytes = slot.state.tunnel.isHeldByProxy ? 0 : Int64(easy.long(CURLINFO_REQUEST_SIZE))
         metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         metrics.uploadedBytes = easy.offset(CURLINFO_SIZE_UPLOAD_T)
@@ -322,7 +327,7 @@ extension CurlLoop: Sendable {}
 @safe package final class LoopWaker: @unchecked Sendable {
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var multi: UnsafeMutableRawPointer?
-    /// It was called while there was no wait to be ended: the first one ends at once.
+    /// Whether `wake` was called before there was a multi; the first wait then ends at once.
     private var isOwed = false
 
     package init() {
@@ -335,6 +340,7 @@ extension CurlLoop: Sendable {}
         unsafe lock.deallocate()
     }
 
+    /// Ends the present wait of the loop, or the next one.
     package func wake() {
         unsafe pthread_mutex_lock(lock)
         if let multi = unsafe multi { unsafe curl_multi_wakeup(multi) } else { isOwed = true }

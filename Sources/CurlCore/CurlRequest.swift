@@ -1,10 +1,15 @@
 package import TransferModel
 
-/// As whom libcurl proves a connection by itself, in as many requests as that takes. Their answers are nobody's but its own.
+/// Credentials with which libcurl itself authenticates a connection, in as many requests as that takes. The answers to
+/// these requests are only for libcurl.
 package struct CurlLogin: Hashable, Sendable {
+    /// The authentication method.
     package enum Method: Sendable { case ntlm, negotiate }
+    /// The authentication method.
     package let method: Method
+    /// User name.
     package let user: String
+    /// Password, unencrypted.
     package let password: String
     package init(method: Method, user: String, password: String) {
         self.method = method
@@ -12,43 +17,52 @@ package struct CurlLogin: Hashable, Sendable {
         self.password = password
     }
 
-    /// By bytes: a connection is proven as whom the server took them for.
+    /// Compares byte by byte: a connection belongs to the user that the server took the bytes for.
     package static func == (left: CurlLogin, right: CurlLogin) -> Bool {
         left.method == right.method && left.user.isExactly(right.user) && left.password.isExactly(right.password)
     }
 }
 
-/// Everything libcurl is told about one request. It decides nothing: no redirect, cookie or proxy of its own, and whose
-/// credentials it shows, and how.
+/// The complete options of one request. libcurl decides nothing itself: no redirect, cookie or proxy, nor which
+/// credentials it sends, and how.
 package struct CurlRequest {
+    /// The HTTP version to ask for.
     package enum Version: Sendable { case http1, http2OverTLS }
 
+    /// URL of the request, percent-encoded.
     package var url: String
+    /// Method of the request.
     package var method: String
-    /// Complete lines, `Name: value`.
+    /// Complete header lines, `Name: value`.
     package var headers: [String] = []
-    /// `nil` sends no body; -1 is a body of unknown length.
+    /// Length of the body in bytes; `nil` for no body, -1 for unknown length.
     package var bodyLength: Int64?
-    /// Whether the server is asked by `Expect: 100-continue`, over HTTP/1.1, before a body is sent.
+    /// Whether the request asks the server by `Expect: 100-continue`, over HTTP/1.1, before its body is sent.
     package var expectsContinue = false
+    /// The HTTP version to ask for.
     package var version = Version.http1
-    /// Whether a handshake with the server comes before it, or one with a proxy.
+    /// Whether the request needs a TLS handshake with the server.
     var isSecure: Bool { url.hasPrefix("https:") }
+    /// Whether the request needs a TLS handshake with a proxy.
     var isProxySecure: Bool { pool.proxy?.isSecure == true }
+    /// Bound of the time to connect, handshakes included.
     package var connectTimeout = TimeSpan.seconds(30)
+    /// The pool whose connections the request may use, which also gives its TLS settings and proxy.
     package var pool: ConnectionPool
-    /// A request that must not be sent twice never rides on a connection that may be dead already: libcurl would
-    /// silently send it again.
+    /// Whether the request opens a connection of its own. A request that must not be sent twice must not use a
+    /// connection that may be dead already: libcurl would silently send it again.
     package var needsFreshConnection = false
-    /// Whether others may use its connection afterwards.
+    /// Whether other requests may use its connection afterwards.
     package var keepsConnection = true
+    /// Size of libcurl's receive buffer in bytes.
     package var receiveBuffer = 64 << 10
-    /// Of a file on an ftp server; `nil` for http.
+    /// Options for a file on an ftp server; `nil` for http.
     package var ftp: FTPAccess?
+    /// Credentials for the server that libcurl uses itself; `nil` without any.
     package var login: CurlLogin?
-    /// To the proxy, and to nobody else: what stands after `Proxy-Authorization:` in the place of the proxy's own, or who
-    /// libcurl proves the connection to it as.
+    /// Value of `Proxy-Authorization` for the proxy alone, in place of the one in `ProxySettings`; `nil` without.
     package var proxyAuthorization: String?
+    /// Credentials for the proxy alone that libcurl uses itself; `nil` without any.
     package var proxyLogin: CurlLogin?
 
     package init(url: String, method: String, pool: ConnectionPool) {
@@ -58,72 +72,89 @@ package struct CurlRequest {
     }
 }
 
-/// What is said to an ftp server beside the path.
+/// The options of an FTP transfer beside its path.
 package struct FTPAccess: Sendable {
-    /// `nil` is `anonymous`.
+    /// User name; `nil` for `anonymous`.
     package var user: String?
+    /// Password, unencrypted.
     package var password: String?
-    /// The byte to begin at (`REST`).
+    /// Offset in bytes of the first byte to send (`REST`).
     package var offset: Int64 = 0
     package init() {}
 }
 
-/// What an ftp server tells of a file before it sends it.
+/// The facts that an FTP server states about a file before it sends it.
 package struct FTPFacts: Hashable, Sendable {
-    /// From the offset on; `nil` when it does not say (`SIZE`).
+    /// Bytes from the offset on; `nil` when the server does not say (`SIZE`).
     package var length: Int64?
-    /// `MDTM`
+    /// Time of the last change (`MDTM`); `nil` when the server does not say.
     package var modified: WallTime?
+    /// Offset in bytes at which the file begins.
     package var offset: Int64 = 0
-    /// It does not begin where it was asked to.
+    /// Whether the server does not begin at the requested offset.
     package var refusesOffset = false
     package init() {}
 }
 
-/// What a transfer hands over while it runs. Every call comes from inside libcurl on the loop's thread: an
+/// Receives what a transfer delivers while it runs. Every call comes from inside libcurl on the loop's thread: an
 /// implementation may change itself and nothing else, and must not call the loop.
 package protocol TransferReceiver: AnyObject {
-    /// The headers of the final answer: never of a 1xx, but for the 101 that no answer follows. `false` ends the transfer.
+    /// Receives the headers of the final answer: never of a 1xx, except a 101, which no answer follows. `false` ends
+    /// the transfer.
     func received(head: ResponseHead) -> Bool
-    /// The headers of a 104: so far the server could go on from where a cut leaves the body. `false` ends the transfer.
+    /// Receives the headers of a 104: the server could continue from the bytes it has so far. `false` ends the
+    /// transfer.
     func received(interim headers: HeaderBlock) -> Bool
-    /// In the place of a head, before the first byte of a file or at its end. `false` ends the transfer.
+    /// Receives the facts about an FTP file in place of a head, before its first byte or at its end. `false` ends the
+    /// transfer.
     func received(file: FTPFacts) -> Bool
+    /// Receives the next bytes of the body, valid during the call.
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
+    /// Writes the next bytes of the request's body into `buffer`.
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
-    /// Whether the body can be sent again from `offset`. `isUnanswered`: nobody knows what became of it; else an answer came,
-    /// or the server said in HTTP/2 that it did not look at the request.
+    /// Whether the body can be sent again from `offset`. `isUnanswered`: the fate of the first request is unknown; else
+    /// an answer came, or the server said in HTTP/2 that it did not process the request.
     func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool
 }
 
+/// The receiver's reply to bytes of a body.
 package enum BodyReply: Sendable {
+    /// The bytes were accepted.
     case taken
-    /// Not taken: they come again after `CurlLoop.resume`.
+    /// The bytes were not accepted: they come again after `CurlLoop.resume`.
     case pause
+    /// End the transfer.
     case stop
 }
 
+/// The receiver's reply to the request for bytes of a body.
 package enum BodyFill: Sendable {
-    /// So many were put into the buffer; 0 at the end.
+    /// Number of bytes that were put into the buffer; 0 at the end.
     case bytes(Int)
-    /// Ask again after `CurlLoop.resume`.
+    /// No bytes yet: ask again after `CurlLoop.resume`.
     case pause
+    /// End the transfer.
     case stop
 }
 
 extension TransferReceiver {
+    /// Ends the transfer: receivers for http have no FTP files.
     package func received(file: FTPFacts) -> Bool { false }
+    /// Ignores a 104.
     package func received(interim headers: HeaderBlock) -> Bool { true }
 }
 
 /// A final answer's status line and headers.
 package struct ResponseHead: Sendable {
+    /// Status of the answer.
     package var status: Int
+    /// Protocol version of the answer.
     package var version: HTTPProtocol
+    /// Headers of the answer.
     package var headers: HeaderBlock
-    /// The connection was made for this request, and the server asked for a certificate then.
+    /// Whether the connection was made for this request and the server asked for a client certificate then.
     package var wasAskedForCertificate = false
-    /// Whether a server really said it: what answers otherwise is put into HTTP's words.
+    /// Whether the head came from an HTTP server; other schemes' answers are translated into HTTP's terms.
     package var isHTTP = true
     package init(status: Int, version: HTTPProtocol, headers: HeaderBlock) {
         self.status = status
@@ -132,32 +163,38 @@ package struct ResponseHead: Sendable {
     }
 }
 
-/// How a transfer ended, in libcurl's view, with what it measured.
+/// How a transfer ended by libcurl's result, with its measurements.
 package struct CurlCompletion {
+    /// The transfer's receiver.
     package let receiver: any TransferReceiver
+    /// libcurl's result.
     package let code: CurlCode
+    /// Text of the error; empty on success.
     package let message: String
+    /// `errno` of the failed system call; 0 without one.
     package let systemError: Int32
-    /// OpenSSL's word on the certificates of whoever failed: the proxy before the server.
+    /// OpenSSL's verdict on the certificates of the side that failed: the proxy comes before the server.
     package let verifyResult: Int
-    /// What became of the client certificate, when the server had asked for one and then complained.
+    /// What became of the client certificate, when the server had asked for one and then sent an alert.
     package let certificateAlert: CertificateAlert?
-    /// The server asked for a certificate of ours when the connection was made.
+    /// Whether the server asked for a client certificate when the connection was made.
     package let wasAskedForCertificate: Bool
-    /// What a proxy answered to CONNECT; never the server's answer.
+    /// A proxy's answer to CONNECT; never the server's answer.
     package let proxyHead: ResponseHead?
-    /// The proxy that the transfer went through, when it failed.
+    /// How the proxy failed, when the transfer failed because of it.
     package let proxyFailure: ProxyFailure?
-    /// Only of a body that was ended by closing the connection: whether TLS was closed in order.
+    /// Whether TLS was closed in order; set only for a body that ended with its connection.
     package let sawCloseNotify: Bool
-    /// An ftp server said that it does not do what it was asked.
+    /// Whether an FTP server refused the command.
     package let isRefused: Bool
-    /// It said that it may do so later.
+    /// Whether an FTP server refused the command for now (4xx).
     package let isPutOff: Bool
-    /// An ftp server sent more than it had said: what came is of another version, or not from where it was to begin.
+    /// Whether an FTP server sent more bytes than it had announced: they are of another version, or do not begin at the
+    /// requested offset.
     package let isLonger: Bool
-    /// Why no connection was let through to any address that the host has.
+    /// Why the pool's gate allowed no connection to any address of the host.
     package let refusal: Shortage?
+    /// The transfer's measurements.
     package let metrics: CurlMetrics
 
     package init(
@@ -185,38 +222,59 @@ package struct CurlCompletion {
     }
 }
 
-/// What libcurl measured: microseconds since the request was handed over; `nil` for a phase that was not.
+/// libcurl's measurements. Times are in microseconds since the request was handed over; 0 or `nil` for a phase that did
+/// not occur.
 package struct CurlMetrics: Sendable {
+    /// End of the name lookup.
     package var nameLookup: Int64 = 0
+    /// End of the TCP connect to the server or proxy.
     package var connect: Int64 = 0
+    /// End of the TLS handshake.
     package var secureConnect: Int64 = 0
+    /// When the request was about to be sent.
     package var preTransfer: Int64 = 0
-    /// Of a request without a body; of one with a body libcurl means by it the first byte in either direction.
+    /// Arrival of the answer's first byte for a request without a body; for one with a body libcurl reports the first
+    /// byte in either direction.
     package var startTransfer: Int64 = 0
-    /// Of a request with a body: when its last byte went out, and when its answer began, as the loop's turns saw it.
+    /// When the last byte of a body was sent, as the loop's turns saw it; `nil` without a body.
     package var sent: Int64?
+    /// When the answer to a request with a body began, as the loop's turns saw it; `nil` without a body.
     package var answered: Int64?
+    /// End of the transfer.
     package var total: Int64 = 0
+    /// Whether the request used an open connection.
     package var isReused = false
+    /// Number of connections that were opened.
     package var openedConnections = 0
+    /// Bytes of the request's head.
     package var requestBytes: Int64 = 0
+    /// Bytes of the answer's headers.
     package var headerBytes: Int64 = 0
+    /// Bytes of the request's body that were sent.
     package var uploadedBytes: Int64 = 0
+    /// Bytes of the answer's body that arrived.
     package var downloadedBytes: Int64 = 0
+    /// Local IP address of the connection.
     package var localAddress: String?
+    /// Local port of the connection.
     package var localPort: UInt16 = 0
+    /// IP address of the server, or of the proxy.
     package var remoteAddress: String?
+    /// Port of the server, or of the proxy.
     package var remotePort: UInt16 = 0
+    /// TLS version by its number in the protocol, such as 0x0304 for 1.3; 0 without TLS.
     package var tlsVersion: UInt16 = 0
+    /// Cipher suite by its number in the protocol; 0 without TLS.
     package var tlsCipher: UInt16 = 0
     /// `sha256:…` of the server's certificate.
     package var tlsFingerprint: String?
-    /// When that certificate ends.
+    /// When the server's certificate expires.
     package var tlsExpiry: WallTime?
+    /// Whether the transfer used a proxy.
     package var isProxied = false
-    /// What it went through, when it left the machine.
+    /// Index of the network interface, when the connection left the machine.
     package var interface: UInt32?
-    /// The same request as it was sent before, on open connections that ended without an answer.
+    /// Measurements of earlier attempts to send the request, on open connections that ended without an answer.
     package var lostRequests: [CurlMetrics] = []
     /// Microseconds from the transfer's beginning to that of its last request, to which all times here refer.
     package var beganAfter: Int64 = 0

@@ -1,12 +1,13 @@
 internal import CLibcurl
 
-/// One curl easy handle with what it borrows: its error buffer and its header list live as long as it.
+/// One curl easy handle with its error buffer and header lists, which live as long as the handle.
 /// https://curl.se/libcurl/c/curl_easy_setopt.html
 @safe final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var proxyHeaderList: UnsafeMutablePointer<curl_slist>?
+    /// The first option that libcurl rejected, checked once before the start.
     private(set) var firstFailure: (option: UInt32, code: CURLcode)?
 
     init?() {
@@ -27,7 +28,7 @@ internal import CLibcurl
     /// libcurl's message about the last failure; empty when it had none.
     var message: String { unsafe String(cString: errorBuffer) }
 
-    /// Options are values, never crashes: the first that failed is asked for once, before the start.
+    /// Records a rejected option, the first alone.
     private func note(_ option: CURLoption, _ code: CURLcode) {
         if code != CURLE_OK, firstFailure == nil { firstFailure = (option.rawValue, code) }
     }
@@ -66,7 +67,7 @@ internal import CLibcurl
         unsafe note(CURLOPT_CLOSESOCKETFUNCTION, tr_easy_set_close_socket_callback(raw, callback))
     }
 
-    /// The list is copied into curl's own form and kept until the next one is set.
+    /// Copies the lines into libcurl's own form, which is kept until the next call.
     func set(headers: [String]) {
         let former = unsafe headerList
         unsafe headerList = list(headers, CURLOPT_HTTPHEADER)
@@ -74,7 +75,7 @@ internal import CLibcurl
         unsafe curl_slist_free_all(former)
     }
 
-    /// Lines for the proxy alone.
+    /// Sets lines for the proxy alone.
     func set(proxyHeaders: [String]) {
         unsafe proxyHeaderList = list(proxyHeaders, CURLOPT_PROXYHEADER)
         unsafe note(CURLOPT_PROXYHEADER, tr_easy_set_list(raw, CURLOPT_PROXYHEADER, proxyHeaderList))
@@ -94,7 +95,7 @@ internal import CLibcurl
         return unsafe list
     }
 
-    /// Lets go of a share that may go before the handle does.
+    /// Releases a share that may be freed before the handle.
     func leaveShare() { unsafe note(CURLOPT_SHARE, tr_easy_set_pointer(raw, CURLOPT_SHARE, nil)) }
 
     func long(_ info: CURLINFO) -> Int {

@@ -3,56 +3,62 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// How far a file on an ftp server is towards its end. libcurl waits for the server's word that all was sent, or stored, inside
-/// the loop's turn, and everybody with it. So the end is held back from libcurl until that word lies there to be read.
+/// The progress of an FTP transfer towards its end. libcurl waits for the server's reply that all was sent, or stored,
+/// inside the loop's turn, and blocks all transfers meanwhile. So the end is held back from libcurl until that reply
+/// can be read.
 struct FileEnd: ~Copyable {
     enum State {
         case ahead, held(since: Instant), released
     }
+    /// Whether the end is ahead, held back, or released to libcurl.
     var state = State.ahead
-    /// The connection that carries the file, once its end is held.
+    /// Socket of the data connection, once the end is held.
     var carrier: Int32?
-    /// So long is what comes, by the server's own word.
+    /// Length of the file in bytes as announced by the server; `nil` without one.
     var announced: Int64?
+    /// Bytes of the file that arrived.
     var arrived: Int64 = 0
-    /// More comes after that.
+    /// Whether the server sends more than it announced.
     var isLonger = false
-    /// All of it has come.
+    /// Whether the data connection has ended.
     var isOver = false
-    /// Everything of a body was handed over.
+    /// Whether libcurl took the whole body of an upload.
     var isBodyOver = false
-    /// And sent; its end was told to the server.
+    /// Whether the body was sent, and the server was told its end.
     var isBodySent = false
-    /// The other end of what stands in the carrier's place then.
+    /// The other end of the socket that then replaces the data connection.
     var outlet: Descriptor?
-    /// What had come over the control connection when the file was asked for, and what libcurl made lines of since then.
+    /// Bytes that had arrived on the control connection when the file was requested; `nil` when unknown.
     var receivedBefore: Int64?
+    /// Bytes of reply lines that libcurl has parsed since then.
     var lines: Int64 = 0
-    /// What the server's machine had of a body when that was looked at last.
+    /// Bytes of the data connection that the server's machine had acknowledged at the last check.
     var acknowledged: Int64 = 0
-    /// The turn in which libcurl spoke last of how far it is, and when it first did in that.
+    /// The turn in which libcurl last reported its progress.
     var turn = Instant(nanoseconds: 0)
+    /// When libcurl first reported its progress in that turn.
     var turnBegan = Instant(nanoseconds: 0)
-    /// The last line that the server said.
+    /// The server's last reply line.
     var lastReply = ""
     /// Whether libcurl was stopped because the server stayed silent within the turn for too long.
     var endedLongWait = false
 }
 
 extension TransferSlot {
-    /// Whoever says that all was sent says it at once; what remains silent leaves its carrier open after that for as long.
+    /// How long a server may take to end the data connection after the last byte: its reply that all was sent follows
+    /// at once.
     private static let patience = TimeSpan.seconds(2)
-    /// To store a file takes a while.
+    /// How long a server may take to store a file.
     private static let storingPatience = TimeSpan.seconds(60)
 
-    /// The file is about to be asked for.
+    /// Notes that the file is about to be requested.
     func beginFile() {
         state.fileEnd.lines = 0
         if let used = state.sockets.used { pool?.sockets.commands(over: used) }
         state.fileEnd.receivedBefore = state.sockets.used.flatMap { TCPCounts(of: $0)?.received }
     }
 
-    /// What libcurl is to be told before a piece of the file goes on: to wait, where that may be the last one.
+    /// Returns the reply to libcurl before a piece that may be the last one: to wait, or to stop; `nil` otherwise.
     func heldBack(before count: Int) -> BodyReply? {
         guard let announced = state.fileEnd.announced, state.fileEnd.arrived + Int64(count) >= announced else {
             return nil
@@ -61,8 +67,8 @@ extension TransferSlot {
         return state.fileEnd.isLonger ? .stop : nil
     }
 
-    /// What comes after the last byte of a body. Its end is told to the server here, and to libcurl when the server has
-    /// answered.
+    /// Returns the reply after the last byte of a body. The end is told to the server at once, and to libcurl when the
+    /// server has replied.
     func endOfBody() -> BodyFill {
         state.fileEnd.isBodyOver = true
         return isEndHeld() ? .pause : .bytes(0)
@@ -74,7 +80,7 @@ extension TransferSlot {
         case .held: return true
         case .ahead: break
         }
-        // What a secure proxy sends are not the server's bytes.
+        // Bytes of a secure proxy's socket are not the server's.
         guard pool?.proxy?.isSecure != true, state.sockets.used != nil, let carrier = carrier else {
             state.fileEnd.state = .released
             return false
@@ -90,7 +96,7 @@ extension TransferSlot {
         return open.count == 1 ? open[0] : nil
     }
 
-    /// Whether libcurl may see the end: from now on it may.
+    /// Whether libcurl may see the end; releases it then.
     func releasesEnd(at now: Instant) -> Bool {
         guard case .held(let since) = state.fileEnd.state, let control = state.sockets.used,
             let carrier = state.fileEnd.carrier
@@ -103,8 +109,8 @@ extension TransferSlot {
         return true
     }
 
-    /// libcurl 8 ends a body with an empty send, which a connection refuses that was told its end. The server has spoken, so
-    /// that connection is over: its descriptor gets a socket that takes an empty send.
+    /// Replaces the data connection by a socket that accepts an empty send, with which libcurl 8 ends a body; a
+    /// connection that was shut down rejects it. The server has replied, so that connection is over.
     private func replace(_ carrier: Int32) {
         var pair: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -130,7 +136,8 @@ extension TransferSlot {
         return PoolSockets.isReadable(control) || hasReadAhead(control)
     }
 
-    /// libcurl 8 asks for more of a body while some of it still waits to be sent. Only behind that comes the end.
+    /// Whether the whole body was sent; then tells the server its end. libcurl 8 asks for more of a body while some of
+    /// it still waits to be sent.
     private func isBodySent(over carrier: Int32) -> Bool {
         guard !state.fileEnd.isBodySent else { return true }
         guard easy.offset(CURLINFO_SIZE_UPLOAD_T) >= state.sending.bytes else { return false }
@@ -140,12 +147,13 @@ extension TransferSlot {
         return true
     }
 
-    /// The server has said all that it has to say, and leaves the carrier open.
+    /// Whether the server has sent the announced bytes and leaves the data connection open for too long.
     private func isEndSilent(at now: Instant, _ since: Instant) -> Bool {
         !state.fileEnd.isBodyOver && !state.fileEnd.isOver && now - since >= Self.patience
     }
 
-    /// Lines that came together are read together: the next one then lies in libcurl, where nobody sees it.
+    /// Whether libcurl has read lines that it has not parsed yet: lines that arrive together are read together, and the
+    /// next one is then inside libcurl.
     private func hasReadAhead(_ control: Int32) -> Bool {
         guard let before = state.fileEnd.receivedBefore, let count = TCPCounts(of: control) else {
             return !state.fileEnd.isBodyOver
@@ -153,11 +161,11 @@ extension TransferSlot {
         return count.received - before != state.fileEnd.lines
     }
 
-    /// What has to be readable before its end can be let go.
+    /// The socket that must become readable before the end can be released.
     var awaitedSocket: Int32? {
         state.fileEnd.isBodyOver || state.fileEnd.isOver ? state.sockets.used : state.fileEnd.carrier
     }
-    /// When that must be looked at in any case.
+    /// When the end must be checked in any case.
     var endPatience: Instant {
         guard case .held(let since) = state.fileEnd.state, !state.fileEnd.isBodyOver, !state.fileEnd.isOver else {
             return .distantFuture
@@ -168,7 +176,7 @@ extension TransferSlot {
         if case .held = state.fileEnd.state { true } else { false }
     }
 
-    /// When the other side was last seen to take something of a body that libcurl has wholly sent.
+    /// `now`, when the server has acknowledged more of a wholly sent body since the last check, else `nil`.
     func lastTaken(at now: Instant) -> Instant? {
         guard state.fileEnd.isBodyOver, isHeld, let carrier = state.fileEnd.carrier, let count = TCPCounts(of: carrier),
             count.acknowledged > state.fileEnd.acknowledged
@@ -177,8 +185,9 @@ extension TransferSlot {
         return now
     }
 
-    /// libcurl speaks of how far it is, in each turn and, where it stands still within one, once a second. `false` ends that:
-    /// nobody knows then what the connection is about to say, and it is closed.
+    /// Handles libcurl's progress report, which comes in each turn and, while it blocks within one, once a second.
+    /// Returns `false` to end the transfer after too long a wait; its connection is closed then, because its next bytes
+    /// are unknown.
     func mayStandStill() -> Bool {
         let now = Clocks.instant()
         guard state.fileEnd.turn == loop.now else {

@@ -1,9 +1,10 @@
 package import TransferModel
 
-/// How many connections a session may have to a host. libcurl counts those of each pool by itself, and lets the request that
-/// needs a new connection pass by an idle one: what lies idle here ends where another would be one too many.
+/// Limits a session's connections to a host across its pools. libcurl counts those of each pool by itself, and lets a
+/// request that needs a new connection ignore an idle one: this class ends an idle one where another would exceed the
+/// limit.
 ///
-/// Only the thread of its pools' loop may touch it.
+/// Used only on the thread of its pools' loop.
 package final class HostLimits {
     private struct Member { weak var pool: ConnectionPool? }
     private let mostPerHost: Int
@@ -12,6 +13,7 @@ package final class HostLimits {
 
     package init(mostPerHost: Int) { self.mostPerHost = mostPerHost }
 
+    /// Lowers the limit for one origin.
     package func narrow(_ origin: Origin, to most: Int) {
         let usual = origin.scheme == "https" ? 443 : 80
         narrower["\(origin.scheme)://\(origin.host):\(origin.port)"] = most
@@ -23,7 +25,7 @@ package final class HostLimits {
         members.append(Member(pool: pool))
     }
 
-    /// One more is made to `host`, which is scheme and authority of a URL.
+    /// Ends idle connections for a new one to `host`, which is scheme and authority of a URL.
     func makeRoom(at host: Substring) {
         let most = narrower.isEmpty ? mostPerHost : min(narrower[host] ?? mostPerHost, mostPerHost)
         var count = members.reduce(0) { $0 + ($1.pool?.sockets.count(to: host) ?? 0) }

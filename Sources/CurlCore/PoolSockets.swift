@@ -3,27 +3,27 @@ import Glibc
 import TransferModel
 
 /// The sockets of a pool, and which of them carried a request already: libcurl takes an idle connection for a good one
-/// even when bytes lie on it that nobody asked for, and would read them as the next answer.
+/// even when unrequested bytes wait on it, and would read them as the next answer.
 @safe final class PoolSockets {
-    /// As libcurl tells one before it sends a request on it.
+    /// A connection as libcurl identifies it before it sends a request on it.
     struct Connection: Hashable {
         let remote: String
         let remotePort: Int32
         let localPort: Int32
     }
-    /// Not yet used by any request, and for which transfer they were opened.
+    /// Sockets not used by any request yet, with the transfer that they were opened for.
     private var fresh: [Int32: ObjectIdentifier] = [:]
     private var used: [Connection: Int32] = [:]
     private var connections: [Int32: Connection] = [:]
-    /// Who speaks over them now: in HTTP/2 many at once, in HTTP/1.1 one.
+    /// Transfers that use a socket now: in HTTP/2 many at once, in HTTP/1.1 one.
     private var users: [Int32: Set<ObjectIdentifier>] = [:]
-    /// To which host they lead: the connections of other pools count as well.
+    /// Host of each socket: connections of other pools count for its limit too.
     private var hosts: [Int32: Substring] = [:]
-    /// Through which interface those go that may leave the machine.
+    /// Network interface of each socket that may leave the machine.
     private var interfaces: [Int32: UInt32] = [:]
-    /// Those to ftp servers.
+    /// Control connections to FTP servers.
     private var commanding: Set<Int32> = []
-    /// Those that were cut because their network went away, or may not be used any more.
+    /// Sockets that were cut because their network was lost or is no longer allowed, with its interface.
     private var lost: [Int32: UInt32] = [:]
 
     var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -45,7 +45,7 @@ import TransferModel
 
     func commands(over socket: Int32) { commanding.insert(socket) }
 
-    /// libcurl says goodbye to ftp servers and waits, for two minutes each, for what they say to that. Nobody hears it.
+    /// Stops reading from FTP servers. libcurl says goodbye to each and would wait up to two minutes for the reply.
     func stopListening() {
         for socket in commanding { shutdown(socket, Int32(SHUT_RD)) }
     }
@@ -62,7 +62,7 @@ import TransferModel
         return (socket, false)
     }
 
-    /// Those over which the transfer has sent no request yet.
+    /// Sockets over which the transfer has sent no request yet.
     func opened(for slot: TransferSlot) -> [Int32] {
         fresh.filter { $0.value == ObjectIdentifier(slot) }.map(\.key)
     }
@@ -74,7 +74,7 @@ import TransferModel
         if !users.isEmpty { users[socket]?.remove(ObjectIdentifier(slot)) }
     }
 
-    /// Somebody else's answer comes over it.
+    /// Whether another transfer's answer comes over the socket.
     func isOthers(_ socket: Int32, than slot: TransferSlot) -> Bool {
         users[socket]?.contains { $0 != ObjectIdentifier(slot) } ?? false
     }
@@ -84,7 +84,7 @@ import TransferModel
     func opened(_ socket: Int32, to host: Substring) { hosts[socket] = host }
     func count(to host: Substring) -> Int { hosts.count { $0.value == host } }
 
-    /// Ends a connection over which nobody speaks, if there is one.
+    /// Ends an idle connection to `host`; returns `false` when there is none.
     func endIdle(to host: Substring) -> Bool {
         let idle = hosts.first { socket, place in
             place == host && connections[socket] != nil && users[socket]?.isEmpty ?? true
@@ -98,11 +98,11 @@ import TransferModel
     // MARK: Networks
 
     var hasLost: Bool { !lost.isEmpty }
-    /// The interface that a socket went through before it was cut.
+    /// The interface of a socket that was cut, else `nil`.
     func lost(_ socket: Int32) -> UInt32? { lost[socket] }
     func interface(of socket: Int32) -> UInt32? { interfaces.isEmpty ? nil : interfaces[socket] }
 
-    /// Cuts every connection that may not go on.
+    /// Cuts every connection that may not continue.
     func cut(unless mayGoOn: (_ interface: UInt32, _ local: NetworkAddress?) -> Bool) {
         for (socket, interface) in interfaces
         where lost[socket] == nil && !mayGoOn(interface, SocketPath.localAddress(of: socket)) {
@@ -115,7 +115,7 @@ import TransferModel
         case nothing, bytes, end
     }
 
-    /// What lies there to be read.
+    /// Checks whether bytes or the end of the stream can be read.
     static func look(at socket: Int32) -> Sight {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -123,7 +123,7 @@ import TransferModel
         return count == 0 || (errno != EAGAIN && errno != EINTR) ? .end : .nothing
     }
 
-    /// Bytes have come, or the end of the stream.
+    /// Whether bytes or the end of the stream can be read.
     static func isReadable(_ socket: Int32) -> Bool { look(at: socket) != .nothing }
 
     private static func localPort(of socket: Int32) -> Int32? {
@@ -135,7 +135,7 @@ import TransferModel
             }
         }
         guard code == 0 else { return nil }
-        // The port stands at the same place for IPv4 and IPv6.
+        // The port is at the same offset for IPv4 and IPv6.
         return unsafe withUnsafeBytes(of: &address) { bytes in
             Int32(unsafe bytes.load(fromByteOffset: 2, as: UInt16.self).bigEndian)
         }

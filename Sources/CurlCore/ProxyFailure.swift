@@ -2,9 +2,12 @@ internal import CLibSSL
 internal import CLibcurl
 package import TransferModel
 
-/// Why a transfer through a proxy failed, where libcurl does not say it: mostly it was the proxy and not what lies behind it.
+/// Why a transfer through a proxy failed, where libcurl does not say it: mostly because of the proxy, not of the server
+/// behind it.
 package struct ProxyFailure: Sendable {
+    /// The catalogue's error.
     package let name: ErrorName
+    /// The message for people.
     package let message: String
 }
 
@@ -44,7 +47,7 @@ extension TransferSlot {
         }
     }
 
-    /// As libcurl would have said it.
+    /// The failure of the server's certificate, in libcurl's words.
     private static func distrusted(_ verifyResult: Int) -> ProxyFailure {
         let name = CurlCode.certificateError(verifyResult)
         if name == .serverKeyNotPinned { return ProxyFailure(name: name, message: TLSSettings.notPinned) }
@@ -52,28 +55,29 @@ extension TransferSlot {
         return ProxyFailure(name: name, message: "SSL certificate problem: \(words)")
     }
 
-    /// Nobody behind it was reached yet: neither a tunnel nor a request went through.
+    /// Whether the transfer failed before it reached beyond the proxy: neither a tunnel nor a request went through.
     private func isTalkingToProxy(_ proxy: ProxySettings, _ code: CurlCode) -> Bool {
         if state.tunnel.isNeeded { return state.tunnel.isOpening && state.tunnel.answer == nil }
-        // No byte of the request went out.
+        // No byte of the request was sent.
         guard easy.offset(CURLINFO_PRETRANSFER_TIME_T) == 0 else { return false }
         if proxy.speaksHTTP { return proxy.isSecure }
-        // Silence alone has no word of libcurl's for SOCKS. TLS begins behind it; an ftp server may be the one that is silent.
+        // libcurl has no code of its own for a silent SOCKS proxy. TLS begins behind it; an FTP server may be the
+        // silent side.
         return code == CurlCode(CURLE_OPERATION_TIMEDOUT) && state.tls.contexts == 0 && ftp == nil
     }
 
     private func refused(_ status: Int, _ who: String) -> ProxyFailure {
         switch status {
-        // Allowed (RFC 9110, section 15.2), and libcurl takes it for the answer.
+        // Allowed (RFC 9110, section 15.2), but libcurl takes it for the answer.
         case ..<200:
             ProxyFailure(
                 name: .cannotConnectToProxy,
                 message: "\(who) sent an interim answer (\(status)) to CONNECT, which libcurl takes for the last one")
-        // Some say 401 to a wrong password; to CONNECT it can only be the proxy's word.
+        // Some proxies answer 401 to a wrong password; the answer to CONNECT can only be the proxy's.
         case 401, 407:
             ProxyFailure(
                 name: .proxyAuthenticationRequired, message: "\(who) wants to know who asks (\(status) to CONNECT)")
-        // What they mean of a server they mean here: the same may get through a little later.
+        // These statuses mean of a proxy what they mean of a server: the same request may succeed a little later.
         case 408, 425, 429:
             ProxyFailure(
                 name: .proxyCouldNotConnect, message: "\(who) asks to come again later (\(status) to CONNECT)")
@@ -95,7 +99,7 @@ extension TransferSlot {
         case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_HOST_UNREACHABLE,
             CURLPX_REPLY_NETWORK_UNREACHABLE, CURLPX_REPLY_TTL_EXPIRED, CURLPX_REQUEST_FAILED:
             name = .proxyCouldNotConnect
-        // The name of the host, looked up here.
+        // SOCKS without remote lookup: the host's name was looked up here.
         case CURLPX_RESOLVE_HOST: name = .cannotFindHost
         default: name = .cannotConnectToProxy
         }
@@ -104,11 +108,11 @@ extension TransferSlot {
 }
 
 extension CurlCompletion {
-    /// The server ended an HTTP/2 stream, and not for an error, while libcurl was still sending: what it answered before
-    /// that, this libcurl drops. Where there is an error it has words for it.
+    /// Whether the server ended an HTTP/2 stream, without an error, while libcurl was still sending: libcurl then drops
+    /// the answer. For a stream error libcurl has a message.
     package var lostAnswer: Bool { code == CurlCode(CURLE_HTTP2_STREAM) && message.isEmpty }
 
-    /// Why the transfer failed, by the names that users know; `nil` when libcurl calls it whole.
+    /// The transfer's error in the catalogue's terms; `nil` when libcurl reports success.
     package var error: TransferError? {
         guard code != .ok else { return nil }
         var name = code.errorName(verifyResult: verifyResult)
@@ -126,7 +130,7 @@ extension CurlCompletion {
         } else if code.findsWrongLength(message) {
             name = .badServerResponse
         } else if isPutOff, name == .fileDoesNotExist || name == .noPermissionsToReadFile {
-            // libcurl asks only which command it was.
+            // libcurl considers only which command failed.
             name = .badServerResponse
         } else if lostAnswer {
             words = "the server ended the HTTP/2 stream before it had the whole body, and what it answered is lost"

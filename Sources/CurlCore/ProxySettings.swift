@@ -1,11 +1,12 @@
 internal import CLibcurl
 package import TransferModel
 
-/// A proxy as libcurl is told of it. User and password reach nobody but this proxy: an HTTP one gets them in a header
-/// that is made here, because libcurl has sent one proxy's to another (CVE-2026-6253).
+/// A proxy in the form that libcurl is configured with. User and password go only to this proxy: an HTTP one gets them
+/// in a header made here, because libcurl has sent one proxy's to another (CVE-2026-6253).
 package final class ProxySettings: Sendable {
+    /// The proxy's address, kind and user.
     package let server: ProxyServer
-    /// What it is told unasked, after `Proxy-Authorization:`.
+    /// Value of `Proxy-Authorization` that is sent without a challenge; `nil` without one.
     package let authorization: String?
 
     package init(_ server: ProxyServer, authorization: String?) {
@@ -13,10 +14,10 @@ package final class ProxySettings: Sendable {
         self.authorization = authorization
     }
 
-    /// It is asked by HTTP: by CONNECT for https and ftp, by whole URLs for plain http.
+    /// Whether the proxy speaks HTTP: CONNECT for https and ftp, whole URLs for plain http.
     package var speaksHTTP: Bool { !server.kind.isSOCKS }
     var isSecure: Bool { server.kind == .https }
-    /// As certificates name it.
+    /// The proxy's host as certificates name it.
     var bareHost: String { server.host.strippedForCertificates }
 
     fileprivate var kind: Int {
@@ -32,7 +33,7 @@ package final class ProxySettings: Sendable {
 }
 
 extension String {
-    /// Without an IPv6 address's brackets or the dot at a name's end.
+    /// The host without an IPv6 address's brackets or the dot at a name's end.
     var strippedForCertificates: String {
         if hasPrefix("["), hasSuffix("]") { return String(dropFirst().dropLast()) }
         return hasSuffix(".") ? String(dropLast()) : self
@@ -40,7 +41,7 @@ extension String {
 }
 
 extension TransferSlot {
-    /// Whoever is asked for the URL, it is this proxy: the environment's word was weighed by those who made the request.
+    /// Sets the proxy for every URL; environment variables were considered when the request was made.
     func setProxy(_ proxy: ProxySettings, _ request: CurlRequest) {
         if state.tunnel.isNeeded { easy.set(CURLOPT_HTTPPROXYTUNNEL, true) }
         easy.set(CURLOPT_PROXY, proxy.server.description)
@@ -64,7 +65,7 @@ extension TransferSlot {
         }
     }
 
-    /// Whether the request goes to an https URL; asked between the handshakes.
+    /// Whether the request goes to an https URL; read between the handshakes.
     var isSecure: Bool { easy.string(CURLINFO_EFFECTIVE_URL)?.hasPrefix("https:") == true }
 
     /// The server's name as certificates have it.

@@ -2,8 +2,8 @@ package import TransferModel
 
 /// Collects the header lines of one response, as libcurl hands them over one by one, into a `ResponseHead`.
 ///
-/// libcurl has checked each line by itself. What it leaves open is checked here: lines that are folded where that changes the
-/// meaning of the body's end, and how long the trailer is.
+/// libcurl has checked each line by itself. What it leaves open is checked here: lines that are folded where that
+/// changes the meaning of the body's end, and how long the trailer is.
 package struct ResponseHeadParser {
     /// What a line was.
     package enum Line: Equatable, Sendable {
@@ -23,8 +23,8 @@ package struct ResponseHeadParser {
     package enum Problem: Equatable, Sendable {
         /// The first header line continues a line that does not exist.
         case beginsFolded
-        /// `Transfer-Encoding` or `Content-Length` stands on two lines. libcurl reads the first of them alone, the rules of HTTP
-        /// both: the two would find different ends of the body.
+        /// `Transfer-Encoding` or `Content-Length` stands on two lines. libcurl reads the first of them alone, the
+        /// rules of HTTP both: the two would find different ends of the body.
         case foldedFraming
         /// More than `longestTrailer` bytes of headers came after the body.
         case endlessTrailer

@@ -1,7 +1,7 @@
 internal import CLibSSL
 
-/// What went wrong in a handshake, by OpenSSL's number for it. libcurl takes that from OpenSSL and hands it on at the
-/// its message (`error:0A00010B:SSL routines::…`); the words around it differ from version to version.
+/// An OpenSSL error in a handshake, by its number. libcurl includes OpenSSL's text in its message (`error:0A00010B:SSL
+/// routines::…`); the words around it differ between versions.
 package struct TLSFailure {
     private let code: UInt
 
@@ -15,9 +15,9 @@ package struct TLSFailure {
         return nil
     }
 
-    /// Whether what the server sent is no record of TLS: most often a plain HTTP server's answer.
+    /// Whether the server's bytes were no TLS record: most often a plain HTTP server's answer.
     package var isNoTLS: Bool {
-        // Which of them it is depends on the version: the header of the record is taken apart in another order.
+        // Which reason is reported depends on the version: the record's header is parsed in another order.
         let reasons = [SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_HTTP_REQUEST]
         return ERR_GET_LIB(code) == ERR_LIB_SSL && reasons.contains(ERR_GET_REASON(code))
     }

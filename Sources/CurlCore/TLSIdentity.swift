@@ -2,7 +2,7 @@ internal import CLibSSL
 import SystemIO
 package import TransferModel
 
-/// A client certificate with its key and the certificates between it and its authority, read once.
+/// A client certificate with its key and its chain, read once.
 package final class TLSIdentity {
     private let certificate: Certificate
     private let key: PrivateKey
@@ -12,7 +12,7 @@ package final class TLSIdentity {
 
     /// Reads PEM, with the key in the same file or one beside it, or PKCS#12.
     package init(_ configuration: TLSConfiguration.ClientCertificate) throws(TransferError) {
-        // What OpenSSL queued up here is no connection's business, and the other way round.
+        // Errors that OpenSSL queues here must not affect connections, nor the other way round.
         ERR_clear_error()
         defer { ERR_clear_error() }
         let bytes = try Self.read(configuration.certificate)
@@ -30,7 +30,7 @@ package final class TLSIdentity {
         }
     }
 
-    /// Shows it on every connection made with this context, which counts references of its own.
+    /// Sets the certificate for every connection made with this context, which counts references of its own.
     func use(in context: OpaquePointer) -> Bool {
         unsafe SSL_CTX_use_cert_and_key(context, certificate.pointer, key.pointer, chain.pointer, 1) == 1
     }
@@ -77,7 +77,7 @@ extension TLSIdentity: Sendable {}
     deinit { unsafe EVP_PKEY_free(pointer) }
 }
 
-/// A stack of certificates; none of the stack's own is `nil`.
+/// A stack of certificates; `nil` for an empty one.
 @safe private final class Chain {
     private(set) var pointer: OpaquePointer?
     init(_ pointer: OpaquePointer?) { unsafe self.pointer = pointer }
@@ -93,7 +93,7 @@ extension TLSIdentity: Sendable {}
     }
 }
 
-/// Bytes as OpenSSL reads them, one call at a time.
+/// Bytes in a form that OpenSSL can read, one call at a time.
 @safe private final class Source {
     private let pointer: OpaquePointer
     private let bytes: UnsafeMutableBufferPointer<UInt8>
@@ -113,14 +113,14 @@ extension TLSIdentity: Sendable {}
         unsafe bytes.deallocate()
     }
 
-    /// It lives until `call` is done.
+    /// Calls `call` with OpenSSL's pointer, valid during the call.
     func read<Result>(_ call: (OpaquePointer) -> Result) -> Result { unsafe call(pointer) }
 }
 
 // MARK: - PEM
 
 extension TLSIdentity {
-    /// The first is the leaf, the others lead to its authority.
+    /// Reads the certificates of a PEM file: the first is the leaf, the others lead to its authority.
     private static func readCertificates(
         _ bytes: [UInt8], _ path: String
     ) throws(TransferError) -> (leaf: Certificate, chain: Chain) {
@@ -139,7 +139,7 @@ extension TLSIdentity {
         _ bytes: [UInt8], _ path: String, _ password: String?
     ) throws(TransferError) -> PrivateKey {
         let source = try Source(bytes)
-        // Where OpenSSL is given no password, it would ask the terminal for one.
+        // Without a password OpenSSL would ask for one on the terminal.
         var text = Array((password ?? "").utf8CString)
         let key = unsafe text.withUnsafeMutableBytes { password in
             unsafe source.read { unsafe PEM_read_bio_PrivateKey($0, nil, nil, password.baseAddress) }
@@ -194,7 +194,7 @@ extension TLSIdentity {
     private static let unsupported: UInt = 0x0308_010C
 }
 
-/// Certificates are never encrypted, and nobody is to be asked on the terminal.
+/// Refuses to give a password: certificates are never encrypted, and the terminal must not be asked.
 private func refusePassword(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isForWriting: Int32, _ user: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }

@@ -1,16 +1,16 @@
 internal import CLibSSL
 package import TransferModel
 
-/// How the connections of a session are made safe: one object per session.
+/// How the connections of a session are secured: one object per session.
 package final class TLSSettings: Sendable {
-    /// What makes a server the one it says it is.
+    /// What makes a server trusted.
     enum Trust: Sendable {
         /// A chain of certificates to an authority, with dates and the host's name.
         case chain
-        /// A key that the job names, whoever signed it and whatever else its certificate says (as DANE-EE does,
-        /// RFC 7671 section 5.1).
+        /// A key that the job names, whatever its certificate says and whatever signed it (as DANE-EE does, RFC 7671
+        /// section 5.1).
         case pinAlone
-        /// Nothing is checked but a pin, where there is one.
+        /// Only a pin is checked, where there is one.
         case nothing
     }
 
@@ -18,9 +18,9 @@ package final class TLSSettings: Sendable {
     let maximum: TLSVersion?
     let ca: String?
     let trust: Trust
-    /// Trust nothing but `ca`.
+    /// Whether only `ca` is trusted.
     let onlyOwnCA: Bool
-    /// SHA-256 of public keys.
+    /// SHA-256 digests of the pinned public keys.
     private let pins: [[UInt8]]
 
     package init(_ configuration: TLSConfiguration) {
@@ -38,7 +38,7 @@ package final class TLSSettings: Sendable {
 
     var hasPins: Bool { !pins.isEmpty }
 
-    /// libcurl's word for the range of versions.
+    /// The range of versions in libcurl's encoding.
     var versions: Int {
         let low =
             switch minimum {
@@ -60,7 +60,7 @@ package final class TLSSettings: Sendable {
 
     // MARK: Pins
 
-    /// `sha256//` and base64 of 32 bytes, as the loader lets through.
+    /// Decodes a pin: `sha256//` and base64 of 32 bytes, as the loader accepts it.
     private static func digest(ofPin text: String) -> [UInt8]? {
         let encoded = Array(text.utf8.dropFirst("sha256//".utf8.count))
         var bytes = [UInt8](repeating: 0, count: encoded.count)
@@ -68,7 +68,8 @@ package final class TLSSettings: Sendable {
         return count >= 32 ? Array(bytes[..<32]) : nil
     }
 
-    /// Judges what a server shows, while the handshake goes on: who fails here is told nothing, not even who we are.
+    /// Judges a server's certificates during the handshake: a server that fails learns nothing, not even the client's
+    /// identity.
     func accepts(_ store: OpaquePointer) -> Bool {
         if case .chain = trust, unsafe X509_verify_cert(store) != 1 { return false }
         if unsafe !hasPins || isPinned(store) {
@@ -79,11 +80,12 @@ package final class TLSSettings: Sendable {
         return false
     }
 
-    /// A number of OpenSSL's that it leaves to programs.
+    /// A number that OpenSSL leaves to programs.
     static let pinMismatch = X509_V_ERR_APPLICATION_VERIFICATION
     static let notPinned = "no key of the server's certificates is one that `tls.trust.pin` names"
 
-    /// The server proved that it has the leaf's key; for the rest of the chain a verified signature must stand.
+    /// Whether a pinned key is used: the server proved that it has the leaf's key; the rest of the chain counts only
+    /// with verified signatures.
     private func isPinned(_ store: OpaquePointer) -> Bool {
         guard case .chain = trust else {
             return unsafe X509_STORE_CTX_get0_cert(store).map { unsafe isPinned(certificate: $0) } ?? false
@@ -106,13 +108,13 @@ package final class TLSSettings: Sendable {
     }
 }
 
-/// What is told of a server's certificate.
+/// The facts about a server's certificate for reports.
 struct PeerCertificate {
     /// `sha256:…` over the whole certificate, as browsers and `openssl x509 -fingerprint` show it.
     let fingerprint: String
     let expiry: WallTime?
 
-    /// `nil` where the peer showed none.
+    /// `nil` where the peer sent no certificate.
     init?(_ ssl: OpaquePointer) {
         guard let certificate = unsafe SSL_get0_peer_certificate(ssl) else { return nil }
         var digest = [UInt8](repeating: 0, count: 32)
@@ -123,7 +125,7 @@ struct PeerCertificate {
         var end = unsafe tm()
         let isKnown = unsafe ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end) == 1
         let seconds = unsafe timegm(&end)
-        // Some certificates are made for ever, beyond what the clock can say.
+        // Some certificates are unlimited, beyond the range of the clock.
         expiry =
             isKnown && (0..<9_000_000_000).contains(seconds)
             ? WallTime(nanoseconds: Int64(seconds) * 1_000_000_000) : nil

@@ -2,9 +2,9 @@ import Glibc
 import TransferModel
 
 extension TransferSlot {
-    /// When a byte last came over the transfer's own connection, though libcurl may have made nothing of it yet: it tells of
-    /// whole lines and TLS records only, and of handshakes and the answers to them not at all. `nil` where that cannot be
-    /// told, because there is no connection or streams share it.
+    /// When a byte last arrived on the transfer's own connection, though libcurl may not have reported it: libcurl
+    /// reports whole lines and TLS records only, and neither handshakes nor the answers to them. `nil` where that is
+    /// unknown, because there is no connection or streams share it.
     func lastArrival(at now: Instant) -> Instant? {
         guard let sockets = pool?.sockets else { return nil }
         guard let used = state.sockets.used else {
@@ -28,6 +28,6 @@ extension SocketPath {
         return Instant(nanoseconds: now.nanoseconds - Int64(facts.tcpi_last_data_recv) * 1_000_000)
     }
 
-    /// TCP_ESTABLISHED, which this C library names in an enumeration without one.
+    /// TCP_ESTABLISHED, which the C library declares in an enumeration without a name.
     private static let established: UInt8 = 1
 }

@@ -7,7 +7,7 @@ import TransferModel
 extension TransferSlot {
     func set(_ access: FTPAccess) {
         easy.set(CURLOPT_FILETIME, true)
-        // How long a silence may be is for the idle clock to say, for all schemes alike.
+        // The idle clock limits silences, for all schemes alike.
         easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, 7 * 86_400)
         easy.set(CURLOPT_NOPROGRESS, false)
         unsafe easy.set(progress: noteStandstill)
@@ -25,7 +25,7 @@ extension TransferSlot {
         state.fileEnd.lastReply = String(decoding: unsafe Array(text), as: UTF8.self)
     }
 
-    /// Tells what is known of the file, once. `false` ends the transfer.
+    /// Passes the known facts about the file to the receiver, once. Returns `false` to end the transfer.
     func announceFile(refusesOffset: Bool = false) -> Bool {
         guard !state.head.isComplete, let access = ftp, let receiver else { return true }
         state.head.finishWithoutHead()
@@ -40,7 +40,8 @@ extension TransferSlot {
         return receiver.received(file: facts)
     }
 
-    /// What the end of a transfer means. That an ftp server cannot begin in the middle is an answer and no failure.
+    /// Returns the result to report for libcurl's own. A server that cannot begin at an offset has answered, which is
+    /// no failure.
     func ended(_ result: CURLcode) -> CURLcode {
         if state.login.isEndless { return CURLE_LOGIN_DENIED }
         if state.problem != nil { return CURLE_WEIRD_SERVER_REPLY }
@@ -63,19 +64,19 @@ extension TransferSlot {
     private var saidNo: Bool {
         ftp != nil && (state.fileEnd.lastReply.hasPrefix("4") || state.fileEnd.lastReply.hasPrefix("5"))
     }
-    /// That it is about to go (421) is no word on what it was asked.
+    /// Whether the server refused the command; a 421, with which it announces that it closes the connection, is none.
     var isRefused: Bool { saidNo && !state.fileEnd.lastReply.hasPrefix("421") }
 
-    /// Not now: the file is busy, or there are too many who ask.
+    /// Whether the server refused the command for now: the file is busy, or it has too many clients.
     var isPutOff: Bool { ftp != nil && state.fileEnd.lastReply.hasPrefix("4") }
 
-    /// Where a server was not refusing what it was asked, what it says next may belong to something before: libcurl would
-    /// keep the connection, and read it as the answer to the next command.
+    /// Closes the connection unless the server refused a command: its next reply may belong to an earlier command, and
+    /// libcurl would keep the connection and read it as the reply to the next one.
     func leaveOutOfStep() {
         if ftp != nil, !saidNo, let used = state.sockets.used { shutdown(used, Int32(SHUT_RDWR)) }
     }
 
-    /// libcurl says which command failed, the server why.
+    /// The transfer's message: libcurl says which command failed, the server why.
     var message: String {
         let own = easy.message
         if state.login.isEndless { return "the login never came to its end: it was asked for again and again" }

@@ -2,7 +2,7 @@ internal import CLibcurl
 import Glibc
 import TransferModel
 
-/// What libcurl is told of a request. Whatever it could decide by itself is switched off.
+/// Sets libcurl's options for a request. Everything that libcurl could decide itself is switched off.
 extension TransferSlot {
     func setUp(_ request: CurlRequest) {
         setBasics(request)
@@ -11,7 +11,7 @@ extension TransferSlot {
         setBody(request)
     }
 
-    /// The version to ask for. Inside a proxy's TLS this libcurl leaves frames of HTTP/2 unread that came with others.
+    /// The version to ask for. Inside a proxy's TLS this libcurl leaves HTTP/2 frames unread that arrived with others.
     static func version(of request: CurlRequest) -> CurlRequest.Version {
         request.isProxySecure ? .http1 : request.version
     }
@@ -36,7 +36,7 @@ extension TransferSlot {
         unsafe easy.set(CURLOPT_PREREQDATA, pointer: me)
         unsafe easy.set(openSocket: openSocket)
         unsafe easy.set(CURLOPT_OPENSOCKETDATA, pointer: me)
-        // The pool's, for it closes its connections after the loop is gone.
+        // The pointer is to the pool, which closes its connections after the loop is gone.
         unsafe easy.set(closeSocket: closeSocket)
         unsafe easy.set(CURLOPT_CLOSESOCKETDATA, pointer: request.pool.sockets.userPointer)
         switch Self.version(of: request) {
@@ -46,14 +46,14 @@ extension TransferSlot {
             easy.set(CURLOPT_PIPEWAIT, true)
         }
         if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
-        // No other request waits for a fresh one either: kept open it would only count against the host's limit.
+        // No other request waits for a fresh connection either: kept open it would only count against the host's limit.
         if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
         setHeaders(request)
         if let login = request.login { set(login) }
     }
 
-    /// Sets the header lines. Which bodies libcurl would announce by an `Expect` of its own differs from version to version,
-    /// so that one is switched off, and `isAsking` adds the line.
+    /// Sets the header lines. libcurl's versions differ in the bodies for which they add an `Expect` themselves, so
+    /// that is switched off, and `isAsking` adds the line.
     func setHeaders(_ request: CurlRequest, isAsking: Bool = false) {
         var lines = request.headers
         if request.bodyLength != nil, request.ftp == nil { lines.append(isAsking ? "Expect: 100-continue" : "Expect:") }
@@ -78,7 +78,7 @@ extension TransferSlot {
         let me = unsafe userPointer
         easy.set(CURLOPT_UPLOAD, true)
         if request.method != "PUT" { easy.set(CURLOPT_CUSTOMREQUEST, request.method) }
-        // An ftp server is not told the length, and libcurl asks for the end only of a body without one.
+        // An FTP server is not told the length, and libcurl asks for the end only of a body of unknown length.
         if request.ftp == nil { easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
         unsafe easy.set(CURLOPT_READFUNCTION, callback: sendBody)
         unsafe easy.set(CURLOPT_READDATA, pointer: me)

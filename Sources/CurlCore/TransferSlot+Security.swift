@@ -2,7 +2,7 @@ internal import CLibSSL
 internal import CLibcurl
 import TransferModel
 
-/// What libcurl is told of TLS, and what of TLS it does not look at itself.
+/// Sets libcurl's TLS options, and performs the TLS checks that libcurl does not.
 extension TransferSlot {
     func setSecurity(_ request: CurlRequest) {
         let tls = request.pool.tls
@@ -13,7 +13,7 @@ extension TransferSlot {
         unsafe easy.set(CURLOPT_SSL_CTX_DATA, pointer: userPointer)
     }
 
-    /// libcurl has two sets of the same options.
+    /// The names of the same options for a server and for a proxy.
     private struct Options {
         let versions, ciphers, authorities, authorityFolder, peer, host: CURLoption
         static let server = Options(
@@ -28,7 +28,7 @@ extension TransferSlot {
     private func set(_ tls: TLSSettings, _ options: Options) {
         easy.set(options.versions, tls.versions)
         if tls.minimum < .v1_2 {
-            // OpenSSL 3 refuses the signatures of the old versions at its usual security level.
+            // OpenSSL 3 rejects the signatures of the old versions at its usual security level.
             easy.set(options.ciphers, "DEFAULT@SECLEVEL=0")
         }
         if let ca = tls.ca {
@@ -36,7 +36,7 @@ extension TransferSlot {
             if tls.onlyOwnCA { easy.set(options.authorityFolder, nil) }
         }
         guard case .chain = tls.trust else {
-            // A pin is a server's. Where it alone is trusted, the proxy is checked as the system does.
+            // Pins are for servers. Where only a pin is trusted, the proxy is checked by the system's authorities.
             if case .pinAlone = tls.trust, options.peer == CURLOPT_PROXY_SSL_VERIFYPEER { return }
             easy.set(options.peer, false)
             easy.set(options.host, false)
@@ -44,7 +44,7 @@ extension TransferSlot {
         }
     }
 
-    /// The facts of the connection that the request goes out on.
+    /// Records the TLS facts of the connection that the request uses.
     func noteSecurity() {
         guard pool?.proxy == nil || isSecure, let ssl = unsafe secureStream() else { return }
         unsafe state.tls.connection = UnsafeRawPointer(ssl)
@@ -54,7 +54,7 @@ extension TransferSlot {
         state.tls.peerCertificate = unsafe ends?.certificate(of: UnsafeRawPointer(ssl)) { unsafe PeerCertificate(ssl) }
     }
 
-    /// The TLS of the connection that the transfer is on; `nil` without.
+    /// The TLS object of the transfer's connection; `nil` without TLS.
     func secureStream() -> OpaquePointer? {
         guard pool?.secureEnds.isUsed == true else { return nil }
         var found: UnsafeMutableRawPointer?
@@ -76,21 +76,24 @@ extension TransferSlot {
     /// handshake_failure, bad_certificate and its kin, unknown_ca, access_denied, decrypt_error, certificate_required.
     private static let certificateAlerts: Set<Int32> = [40, 41, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 
-    /// A proxy is shown no certificate, and only this alert says for certain that it wants one.
+    /// Whether the proxy asked for a client certificate. Proxies get none, and only this alert says for certain that
+    /// one wants it.
     var isProxyAfterCertificate: Bool { state.tls.proxyAlert == SSL_AD_CERTIFICATE_REQUIRED }
 }
 
-/// A server wanted a certificate of ours, and ended the connection over it.
+/// How a connection ended because the server wanted a client certificate.
 package enum CertificateAlert: Sendable {
+    /// The session has none, or the server says that it required one.
     case required
+    /// The server did not accept the certificate.
     case rejected
-    /// It was asked for, and the job says that nobody who asks is spoken with.
+    /// A rule of the job forbids connections on which a certificate is asked for.
     case refused
 }
 
 // MARK: - Called by OpenSSL
 
-/// Makes a new context what the session says, beyond what libcurl has options for.
+/// Configures a new TLS context by the session's settings, beyond libcurl's options.
 private func prepareSecureContext(
     _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ user: UnsafeMutableRawPointer?
 ) -> CURLcode {
@@ -99,7 +102,7 @@ private func prepareSecureContext(
     }
     let sslContext = OpaquePointer(context)
     slot.state.tls.contexts += 1
-    // The pool's, not the loop's: the pool closes its connections after the loop is gone.
+    // The pointer is to the pool's object, because the pool closes its connections after the loop is gone.
     let ends = unsafe Unmanaged.passUnretained(pool.secureEnds).toOpaque()
     guard unsafe SSL_CTX_set_ex_data(sslContext, CurlLoop.secureContextIndex, ends) == 1 else {
         return CURLE_OUT_OF_MEMORY
@@ -125,8 +128,8 @@ private func needsOwnCheck(_ tls: TLSSettings) -> Bool {
     return tls.hasPins
 }
 
-/// The name is checked with the chain. libcurl looks at it when the handshake is over, and with it whatever certificate
-/// of ours the wrong server asked for.
+/// Sets the host's name to be checked with the chain. libcurl checks it only after the handshake, when the wrong server
+/// may already have got the client certificate.
 private func expect(_ host: String?, _ tls: TLSSettings, _ context: OpaquePointer, isProxy: Bool) -> CURLcode {
     switch tls.trust {
     case .nothing: return CURLE_OK
@@ -145,9 +148,10 @@ private func verifyServer(_ store: OpaquePointer?, _ user: UnsafeMutableRawPoint
     return unsafe pool.tls.accepts(store) ? 1 : 0
 }
 
-/// The server asks for a certificate. It is in the context already; that it was asked for explains what may follow.
+/// Notes that the server asks for a client certificate, which explains errors that may follow. The certificate itself
+/// is in the context already.
 private func noteCertificateRequest(_ ssl: OpaquePointer?, _ user: UnsafeMutableRawPointer?) -> Int32 {
-    // Handshakes go on in the loop's turn alone: the slot is there.
+    // Handshakes happen only in the loop's turn, so the slot exists.
     guard let ssl = unsafe ssl, let slot = unsafe slot(user), let ends = slot.pool?.secureEnds else { return 1 }
     slot.state.tls.wasAskedForCertificate = true
     unsafe ends.asks(UnsafeRawPointer(ssl), of: slot)
@@ -171,7 +175,7 @@ private func noteSecureEvent(_ ssl: OpaquePointer?, _ place: Int32, _ value: Int
             unsafe ends.complained(UnsafeRawPointer(context), proxyAlert: alert)
         }
     } else if place & SSL_CB_WRITE_ALERT == SSL_CB_WRITE_ALERT, value >> 8 == 2 {
-        // Where nothing is checked, what the chain is worth is no reason.
+        // Where nothing is checked, the verdict on the chain is no reason.
         let result = unsafe SSL_get_verify_result(ssl)
         guard result != X509_V_OK, unsafe SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE else { return }
         unsafe ends.refused(UnsafeRawPointer(context), result)

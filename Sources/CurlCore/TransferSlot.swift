@@ -3,10 +3,10 @@ internal import CLibcurl
 import Glibc
 import TransferModel
 
-/// An easy handle and the transfer it carries. Callbacks find it through their user pointer and touch only it and
-/// its receiver. Slots are reused: `generation` tells a transfer from the next one in the same slot. Handles are not:
-/// libcurl keeps the headers of an answer in its handle, and some versions still write to them, freed, when the next answer
-/// begins with a folded line. So no server finds in a handle what another answer left there.
+/// An easy handle and the transfer it carries. Callbacks find it through their user pointer and touch only it and its
+/// receiver. Slots are reused: `generation` tells a transfer from the next one in the same slot. Handles are not:
+/// libcurl keeps the headers of an answer in its handle, and some versions still write to them, freed, when the next
+/// answer begins with a folded line. So no server finds in a handle what another answer left there.
 @safe final class TransferSlot {
     private(set) var easy: EasyHandle
     /// Whether the handle was given to the multi, and may hold what an answer left.
@@ -32,7 +32,7 @@ import TransferModel
 
     /// The pool of the present transfer's connections.
     var pool: ConnectionPool? { state.request?.pool }
-    /// Whom to be at an ftp server; `nil` for other schemes.
+    /// The options of the present FTP transfer; `nil` for other schemes.
     var ftp: FTPAccess? { state.request?.ftp }
 
     var userPointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -85,7 +85,8 @@ import TransferModel
         return true
     }
 
-    /// Ends the present transfer: lets go of its receiver, its connection and its pool. The pool may go before the handle does.
+    /// Ends the present transfer: lets go of its receiver, its connection and its pool. The pool may go before the
+    /// handle does.
     func clear() {
         receiver = nil
         leaveSocket()
@@ -101,14 +102,15 @@ import TransferModel
 
     // MARK: Connections
 
-    /// Before a request is sent on a connection: whether it may be.
+    /// Whether a request may be sent on a connection; called before it is sent.
     ///
-    /// An answer is whatever comes first on its connection. On one that was used before, bytes that lie there already belong to
-    /// an earlier answer that was longer than announced, or to a 408 for no request. In HTTP/2 each frame says whose it is.
+    /// An answer is whatever comes first on its connection. On a connection that was used before, bytes that can
+    /// already be read belong to an earlier answer that was longer than announced, or to a 408 for no request. In
+    /// HTTP/2 each frame says to which request it belongs.
     ///
-    /// libcurl also puts a request that may go over HTTP/2 on a connection of HTTP/1.1 over which another transfer's answer
-    /// comes, once it met HTTP/2 at the host: the two would read each other's bytes. And it puts it on a connection for which
-    /// a proxy is still asked for a tunnel.
+    /// libcurl also puts a request that may go over HTTP/2 on a connection of HTTP/1.1 over which another transfer's
+    /// answer comes, once it met HTTP/2 at the host: the two would read each other's bytes. And it puts it on a
+    /// connection for which a proxy is still asked for a tunnel.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
         if stopsRepetition() { return false }
         let ssl = unsafe secureStream()
@@ -136,8 +138,8 @@ import TransferModel
 
     private var mayUseHTTP2: Bool { state.request.map(Self.version) == .http2OverTLS }
 
-    /// Whether libcurl was about to send the request once more by itself, and is stopped. In HTTP/2 a server says that it
-    /// did not look at a request, which costs nothing.
+    /// Whether libcurl was about to send the request once more by itself, and is stopped. In HTTP/2 a server says that
+    /// it did not process a request, so sending it again is harmless.
     func stopsRepetition() -> Bool {
         guard state.repetition.isUnanswered else { return state.repetition.metStaleConnection }
         var metrics = loop.measure(self)
@@ -148,13 +150,13 @@ import TransferModel
         return true
     }
 
-    /// libcurl makes another connection, for whatever reason it has.
+    /// Notes that libcurl opens another connection, for whatever reason.
     func connectionBegan() {
         state.tls.contexts = 0
         state.tunnel.connectionBegan()
     }
 
-    /// The connection reaches the server, and a request is about to go out on it.
+    /// Notes that the connection reaches the server, and a request is about to be sent on it.
     func serverReached() {
         state.tunnel.serverReached()
         if ftp != nil { beginFile() }
@@ -163,7 +165,7 @@ import TransferModel
         state.login.requestSent()
         let ssl = unsafe secureStream()
         let speaksHTTP2 = unsafe ssl.map { unsafe isHTTP2($0) } ?? false
-        // What the connection speaks is known only now, and libcurl has not yet written the request.
+        // The connection's protocol is known only now, and libcurl has not yet written the request.
         if let request = state.request, request.expectsContinue, state.sending.hasBody {
             setHeaders(request, isAsking: !speaksHTTP2)
         }
@@ -206,7 +208,7 @@ import TransferModel
         }
     }
 
-    /// A line of a proxy's answer to CONNECT: whatever it says, the server did not say it.
+    /// Reads a line of a proxy's answer to CONNECT, which is never the server's.
     private func receive(tunnelLine bytes: UnsafeRawBufferPointer) -> Bool {
         if unsafe state.tunnel.read(bytes) == .status { _ = answerBegan(status: state.tunnel.status) }
         return !state.tunnel.isTooLong && !state.login.isEndless && state.tunnel.problem == nil
@@ -218,7 +220,7 @@ import TransferModel
         return !state.login.isEndless
     }
 
-    /// The empty line after a head, or after a trailer.
+    /// Handles the empty line after a head, or after a trailer.
     private func headEnded() -> Bool {
         let status = state.head.status
         if status == 104 { return receiver?.received(interim: state.head.headers) ?? true }
@@ -235,16 +237,16 @@ import TransferModel
 
     /// Closes the connection after this answer.
     ///
-    /// A server that asks for a login before it read the body may never read it: what was sent of it then stands before the
-    /// next request. A server that was asked whether to send a body (`Expect`) may wait for it after its answer all the
-    /// same, and would take the next request for it. A new connection costs less.
+    /// A server that asks for a login before it read the body may never read it: what was sent of it then stands before
+    /// the next request. A server that was asked whether to send a body (`Expect`) may wait for it after its answer all
+    /// the same, and would take the next request for it. A new connection costs less.
     func closeAfterwards() {
         guard state.head.version == .http1 else { return }
         easy.set(CURLOPT_FORBID_REUSE, true)
     }
 
-    /// Bytes of a request's body that fit into a server's buffers: it reads them with the request, whether it wants the body
-    /// or not.
+    /// Bytes of a request's body that fit into a server's buffers: it reads them with the request, whether it wants the
+    /// body or not.
     private static let mostUnread: Int64 = 16 << 10
 
     /// Hands a challenge that libcurl did not answer to the receiver. Returns `false` to end the transfer.

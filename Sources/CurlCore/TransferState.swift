@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What a slot knows of its present transfer. Each transfer begins with a new value, so nothing of one reaches the next.
+/// The state of a slot's present transfer. Each transfer begins with a new value, so nothing of one reaches the next.
 struct TransferState: ~Copyable {
     /// What the handle is set up for, kept to set up another when the request is sent again; `nil` between transfers.
     let request: CurlRequest?
@@ -30,7 +30,7 @@ struct TransferState: ~Copyable {
         sending = SendProgress(hasBody: request.bodyLength ?? 0 != 0, beganAt: now)
     }
 
-    /// Forgets what belonged to the connection before the request goes out once more, on another one.
+    /// Resets the state of the connection before the request is sent once more, on another one.
     mutating func prepareAgain(now: Instant) {
         repetition.prepareAgain()
         sending.prepareAgain(now: now)
@@ -40,7 +40,7 @@ struct TransferState: ~Copyable {
     var problem: ResponseHeadParser.Problem? { head.problem ?? tunnel.problem }
 }
 
-/// Follows the CONNECT by which a proxy is asked for a tunnel. Until the proxy agrees, everything that comes is its answer.
+/// Follows the CONNECT by which a proxy is asked for a tunnel. Until the proxy agrees, all bytes are its answer.
 struct TunnelState {
     /// Whether the request goes through a tunnel.
     let isNeeded: Bool
@@ -62,10 +62,11 @@ struct TunnelState {
     var isHeldByProxy: Bool { isNeeded && !hasReachedServer }
     /// The status that the proxy sent last; 0 after the end of an answer.
     var status: Int { head.status }
-    /// Whether the proxy's headers are longer than a refusal or a greeting can be. libcurl bounds a line, not their number.
+    /// Whether the proxy's headers are longer than a refusal or a greeting can be. libcurl bounds a line, not their
+    /// number.
     var isTooLong: Bool { head.size > 64 << 10 }
 
-    /// Another connection is made, on which the proxy is asked anew.
+    /// Notes that another connection is made, on which the proxy is asked again.
     mutating func connectionBegan() {
         isOpening = isNeeded
         guard isNeeded else { return }
@@ -73,7 +74,7 @@ struct TunnelState {
         answer = nil
     }
 
-    /// The tunnel reaches the server.
+    /// Notes that the tunnel reaches the server.
     mutating func serverReached() {
         isOpening = false
         hasReachedServer = true
@@ -95,20 +96,21 @@ struct TunnelState {
 
 /// Decides whether a request that stayed without an answer is sent once more.
 ///
-/// libcurl by itself sends a request up to five times more when a connection that was open has swallowed it, and reports
-/// nothing of it. Here it is stopped instead, and the request goes out once more on a connection of its own. A request that must
-/// not be repeated is never sent on a connection that was open.
+/// libcurl by itself sends a request up to five times more when a connection that was open has swallowed it, and
+/// reports nothing of it. Here it is stopped instead, and the request goes out once more on a connection of its own. A
+/// request that must not be repeated is never sent on a connection that was open.
 struct Repetition {
     private let isAllowed: Bool
     private var hasBegunAgain = false
     /// Whether the connection held bytes of another answer, or swallowed the request.
     private(set) var metStaleConnection = false
-    /// Whether the connection was still on its way through a proxy's tunnel for another transfer: the request waits for it.
+    /// Whether the connection was still on its way through a proxy's tunnel for another transfer: the request waits for
+    /// it.
     private(set) var metUnreadyConnection = false
     /// Whether a request went out over HTTP/1.1 and no byte came back since.
     private(set) var isUnanswered = false
-    /// How often the request went out over HTTP/2 since a byte came back. libcurl sends it again where a server says that it
-    /// did not look at it.
+    /// How often the request went out over HTTP/2 since a byte came back. libcurl sends it again where a server says
+    /// that it did not look at it.
     private var unansweredStreams = 0
     /// What was measured of each time that the request was sent without an answer.
     private(set) var lostRequests: [CurlMetrics] = []
@@ -124,7 +126,7 @@ struct Repetition {
     mutating func foundStaleConnection() { metStaleConnection = true }
     mutating func foundUnreadyConnection() { metUnreadyConnection = true }
 
-    /// The connection ended before an answer came.
+    /// Notes that the connection ended before an answer came.
     mutating func requestLost(_ metrics: CurlMetrics) {
         lostRequests.append(metrics)
         (metStaleConnection, isUnanswered) = (true, false)
@@ -182,7 +184,7 @@ struct LoginWatch {
     }
 }
 
-/// What OpenSSL and the peer said of the transfer's TLS.
+/// The facts about the transfer's TLS connection, from OpenSSL and the peer.
 @safe struct TLSObservation {
     var version: UInt16 = 0
     var cipher: UInt16 = 0
@@ -193,10 +195,11 @@ struct LoginWatch {
     var wasAskedForCertificate = false
     /// The alert with which the server ended the connection, after it had asked for a certificate.
     var alert: Int32?
-    /// How many contexts were made for the TLS of the present connection. Behind an HTTPS proxy the first is the proxy's.
+    /// How many contexts were made for the TLS of the present connection. Behind an HTTPS proxy the first is the
+    /// proxy's.
     var contexts = 0
-    /// OpenSSL's verdict on the server's certificates, when they were refused behind an HTTPS proxy. libcurl loses it there: the
-    /// alert goes out through the outer TLS, which clears OpenSSL's queue of errors before it is read.
+    /// OpenSSL's verdict on the server's certificates, when they were refused behind an HTTPS proxy. libcurl loses it
+    /// there: the alert goes out through the outer TLS, which clears OpenSSL's queue of errors before it is read.
     var refusedCertificate: Int?
     /// The alert with which an HTTPS proxy ended the connection.
     var proxyAlert: Int32?

@@ -11,7 +11,6 @@ final class Adoption {
     private let part: PartFile
     /// The number of its bytes that are kept.
     private let keeping: Int64
-    private let algorithms: BodyDigests.Algorithms
     private let staging: Staging
     private var offset: Int64 = 0
     /// The sum of all noted bytes; another object than `kept` where not all of them are kept.
@@ -28,23 +27,19 @@ final class Adoption {
         let isOurs: Bool
     }
 
-    init(
-        _ id: StagingID, _ task: TaskIndex, in folder: FolderCache.Folder, _ part: PartFile, keeping: Int64,
-        _ algorithms: BodyDigests.Algorithms
-    ) throws(Problem) {
+    /// `folder` is where the partial file is: opened from the order's placement.
+    init(_ order: DeliveryOrder.Adoption, in folder: FolderCache.Folder) throws(Problem) {
+        let (part, keeping) = (order.part, order.keeping)
         guard part.name.hasPrefix(TemporaryNames.prefix), !part.name.utf8.contains(UInt8(ascii: "/")),
             keeping >= 0, keeping <= part.size
         else { throw Problem(reason: "what was noted of the half-done file makes no sense", isOurs: false) }
-        self.id = id
-        self.task = task
-        self.part = part
-        self.keeping = keeping
-        self.algorithms = algorithms
+        (id, task) = (order.id, order.task)
+        (self.part, self.keeping) = (part, keeping)
         noted = QuickSum()
         kept = keeping == part.size ? noted : QuickSum()
         let file = try Self.open(part, in: folder)
         staging = Staging(adopting: file, in: folder, part.name, size: keeping, self.kept)
-        staging.hash(algorithms, isPacked: false)
+        staging.hash(order.placement.algorithms, isPacked: false)
     }
 
     private static func open(_ part: PartFile, in folder: FolderCache.Folder) throws(Problem) -> Descriptor {

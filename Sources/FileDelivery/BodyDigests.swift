@@ -4,7 +4,7 @@ import TransferModel
 /// The digests of a body on its way to the disk: of the written bytes, which the job expects, and of the sent bytes,
 /// which the server announced. Where both are of the same bytes and algorithm, these are hashed once.
 struct BodyDigests {
-    struct Algorithms {
+    struct Algorithms: Sendable {
         var written: DigestAlgorithm?
         var sent: DigestAlgorithm?
     }

@@ -79,22 +79,18 @@ package enum DigestedPiece: Sendable {
 
 /// What the loop asks of a delivery thread. Orders for one staging are carried out in order.
 package enum DeliveryOrder: Sendable {
-    /// Appends a full buffer to a body that is longer than one; `algorithm` and `sent` are hashed along. These, the
-    /// group and the reserve are those of the destination. The piece follows the one before or, with `at`, belongs at
-    /// an offset where nothing was written yet.
-    case append(
-        StagingID, folder: String, algorithm: DigestAlgorithm?, sent: DigestAlgorithm? = nil, group: GroupPlace? = nil,
-        reserve: Int64 = 0, at: Int64? = nil, BodyPiece)
+    /// Appends a full buffer to a body that is longer than one.
+    case append(Append)
     /// Ends writing at offsets for this body: only the beginning without a hole is kept, and the next piece follows it.
     case settle(StagingID)
-    /// Announces the body's length in bytes: a body for which there is no room, or which cannot replace what has the
-    /// name `path`, fails before a byte is written. Failures of an announced body are reported at once, and only once.
-    case announce(StagingID, TaskIndex, folder: String, path: String? = nil, length: Int64, reserve: Int64)
+    /// Announces the body's length: a body for which there is no room, or which cannot replace what has the name
+    /// `path`, fails before a byte is written. Failures of an announced body are reported at once, and only once.
+    case announce(Announcement)
     /// Decodes the body; ordered before its first piece. Failures are reported as for an announced body.
     case decode(StagingID, TaskIndex, BodyDecoding)
     /// Takes the rest of the body (all of it, if nothing was appended), verifies it and publishes it; a group's member
     /// is only staged.
-    case publish(TaskIndex, StagingID, Destination, rest: BodyPiece, lengthUnverified: Bool)
+    case publish(Publication)
     /// Discards the body of a failed attempt.
     case discard(StagingID)
     /// Makes the body's file readable for its owner alone until it gets its mode. Ordered before the first piece.
@@ -107,9 +103,7 @@ package enum DeliveryOrder: Sendable {
     case leave(StagingID, TaskIndex?, atAnySize: Bool = false)
     /// Takes the first `keeping` bytes of the partial file of an earlier run as the beginning of this body, if it is
     /// unchanged. `adopted` answers; no other order for the body may precede the answer.
-    case adopt(
-        StagingID, TaskIndex, folder: String, group: GroupPlace? = nil, PartFile, keeping: Int64,
-        algorithm: DigestAlgorithm?, sent: DigestAlgorithm?)
+    case adopt(Adoption)
     /// Takes a copy of another program's partial file as the beginning of this body. `adopted` answers; no other order
     /// for the body may precede the answer.
     case adoptForeign(StagingID, TaskIndex, ForeignFile)
@@ -118,13 +112,10 @@ package enum DeliveryOrder: Sendable {
     /// Allows removing files and folders of killed runs from the folders that are used, except for these paths. `nil`:
     /// it is not known what is to be kept, and large files stay for a day.
     case sweep(keeping: Set<String>?)
-    /// Reports the size of the file at the destination, and whether it has the checksum. `member`: the file as a member
-    /// of its group; an earlier run may have kept it elsewhere. `exceptSince`: a file put there since then does not
-    /// count, since it may be the task's own.
-    case inspect(TaskIndex, path: String, Checksum?, member: GroupMember? = nil, exceptSince: WallTime? = nil)
-    /// Reports the stamp of the file at the path and, with `readingIt`, the sum of its bytes. `member` as in `inspect`;
-    /// a file that is a task's source may be in a group's folder.
-    case look(TaskIndex, path: String, readingIt: Bool = false, isSource: Bool = false, member: GroupMember? = nil)
+    /// Reports the size of the file at the destination, and whether it has the checksum.
+    case inspect(Inspection)
+    /// Reports the stamp of the file at the path and, if wanted, the sum of its bytes.
+    case look(Look)
     /// Keeps the existing file and sets its mode; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// Computes the digest of a body that is to be sent, which consists of these pieces.
@@ -132,15 +123,13 @@ package enum DeliveryOrder: Sendable {
     /// Reads a range of a file that is to be sent into the system's cache; `fetched` answers even if that fails.
     case fetch(TaskIndex, path: String, Range<Int64>)
     /// Copies a local file as a download's source.
-    case copy(TaskIndex, from: String, Destination, maximum: Int64?)
-    /// Reads a local file as a data task's response body. A group's file is read from its staging, if it is staged.
-    case read(TaskIndex, path: String, maximum: Int64, group: GroupPlace? = nil)
+    case copy(Copy)
+    /// Reads a local file as a data task's response body.
+    case read(Reading)
     /// Runs `look`, which examines a response and may take a while; `examined` follows.
     case examine(TaskIndex, look: @Sendable () -> Void)
-    /// Carries a member that is already right over into the group's new tree, with the checksum that it met. `anew`:
-    /// the destination for a copy with the wanted mode, if the file has another one, since the old tree must stay as it
-    /// is.
-    case keep(TaskIndex, path: String, GroupMember, Checksum? = nil, anew: Destination? = nil)
+    /// Carries a member that is already right over into the group's new tree.
+    case keep(KeptMember)
     /// Publishes a group whose members are all staged, in one step. The files of `absent` members of the job are kept:
     /// their paths, `nil` for a member whose file is not known, or a path with a final slash for any file in that
     /// folder.
@@ -159,17 +148,19 @@ extension DeliveryOrder {
     /// Returns which of `count` threads carries the order out; `nil` for all of them.
     package func thread(of count: Int) -> Int? {
         switch self {
-        case .append(let id, _, _, _, _, _, _, _), .announce(let id, _, _, _, _, _), .decode(let id, _, _),
-            .publish(_, let id, _, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
-            .leave(let id, _, _), .adoptForeign(let id, _, _),
-            .adopt(let id, _, _, _, _, _, _, _):
+        case .append(let order): order.id.thread(of: count)
+        case .announce(let order): order.id.thread(of: count)
+        case .publish(let order): order.id.thread(of: count)
+        case .adopt(let order): order.id.thread(of: count)
+        case .decode(let id, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
+            .leave(let id, _, _), .adoptForeign(let id, _, _):
             id.thread(of: count)
-        case .inspect(let task, _, _, _, _), .look(let task, _, _, _, _), .digest(let task, _, _),
-            .examine(let task, _),
-            .keepFile(let task, _, _), .fetch(let task, _, _):
+        case .inspect(let order): Int(order.task.raw) % count
+        case .look(let order): Int(order.task.raw) % count
+        case .digest(let task, _, _), .examine(let task, _), .keepFile(let task, _, _), .fetch(let task, _, _):
             Int(task.raw) % count
-        case .copy(let task, _, let destination, _): destination.group == nil ? Int(task.raw) % count : 0
-        case .read(let task, _, _, let group): group == nil ? Int(task.raw) % count : 0
+        case .copy(let order): order.destination.group == nil ? Int(order.task.raw) % count : 0
+        case .read(let order): order.group == nil ? Int(order.task.raw) % count : 0
         case .removePart, .sweep, .keep, .publishGroup, .giveUpGroup, .discardGroup: 0
         case .hurry: nil
         }

@@ -68,8 +68,8 @@ extension DeliveryOrder {
     /// The number of body bytes in the order, which count towards the backlog.
     package var byteCount: Int {
         switch self {
-        case .append(_, _, _, _, _, _, _, let piece): piece.count
-        case .publish(_, _, _, let rest, _): rest.count
+        case .append(let order): order.piece.count
+        case .publish(let order): order.rest.count
         default: 0
         }
     }
@@ -113,38 +113,34 @@ struct DeliveryWorker {
     mutating func perform(_ order: DeliveryOrder) {
         let publisher = publisher
         switch order {
-        case .append(let id, let folder, let algorithm, let sent, let group, let reserve, let offset, let piece):
-            let place = Publisher.Place(
-                folder: folder, group: group, reserve: reserve,
-                algorithms: BodyDigests.Algorithms(written: algorithm, sent: sent))
-            if let report = publisher.append(id, place, piece, at: offset) { answers.append(report) }
-            recycle(piece)
-        case .announce(let id, let task, let folder, let path, let length, let reserve):
-            answer(task) { () throws(TransferError) in
-                try publisher.announce(id, task, folder, path, length: length, reserve: reserve)
+        case .append(let order):
+            let body = publisher.body(order.id)
+            if let report = publisher.append(order.piece, to: body, order.placement, at: order.offset) {
+                answers.append(report)
+            }
+            recycle(order.piece)
+        case .announce(let order):
+            answer(order.task) { () throws(TransferError) in
+                try publisher.announce(order)
                 return nil
             }
         case .decode(let id, let task, let decoding): publisher.decode(id, task, decoding)
-        case .publish(let task, let id, let destination, let rest, let unverified):
-            publish(task, id, destination, rest, unverified)
-            recycle(rest)
+        case .publish(let order):
+            publish(order)
+            recycle(order.rest)
         case .settle(let id): publisher.settle(id)
         case .discard(let id): publisher.discard(id)
         case .conceal(let id): publisher.conceal(id)
         case .keepPart(let id, let task): publisher.keepPart(id, task)
         case .leave(let id, let task, let atAnySize):
             if let report = publisher.leave(id, task, atAnySize: atAnySize) { answers.append(report) }
-        case .adopt(let id, let task, let folder, let group, let part, let keeping, let algorithm, let sent):
-            let algorithms = BodyDigests.Algorithms(written: algorithm, sent: sent)
-            if let report = publisher.adopt(id, task, folder, group, part, keeping: keeping, algorithms) {
-                answers.append(report)
-            }
+        case .adopt(let order):
+            if let report = publisher.adopt(order) { answers.append(report) }
         case .adoptForeign(let id, let task, let foreign):
             if let report = publisher.adopt(id, task, foreign) { answers.append(report) }
         case .removePart(let path): publisher.removePart(path)
         case .sweep(let kept): publisher.sweep(keeping: kept)
-        case .inspect(let task, let path, let checksum, let member, let exceptSince):
-            inspect(task, path, checksum, member, exceptSince)
+        case .inspect(let order): inspect(order)
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in .digested(task, try LocalFiles.digest(pieces, algorithm)) }
         case .fetch(let task, let path, let range):
@@ -155,25 +151,13 @@ struct DeliveryWorker {
                 try LocalFiles.setMode(record.path, mode)
                 return .published(task, record, isKept: true)
             }
-        case .look(let task, let path, let readsIt, let isSource, let member):
-            // A file in another group's folder counts as absent: writing it anew is refused with a message.
-            let isOurs = isSource || member != nil || !publisher.isInGroup(path)
-            let path = publisher.keptMembers.path(path, member)
-            answers.append(
-                .looked(
-                    task, isOurs ? LocalFiles.stamp(path) : nil, sum: isOurs && readsIt ? LocalFiles.sum(path) : nil))
-        case .copy(let task, let source, let destination, let maximum): copy(task, source, destination, maximum)
-        case .read(let task, let path, let maximum, let group): read(task, path, maximum, group)
+        case .look(let order): look(order)
+        case .copy(let order): copy(order)
+        case .read(let order): read(order)
         case .examine(let task, let look):
             look()
             answers.append(.examined(task))
-        case .keep(let task, let path, let member, _, let anew?)
-        where !LocalFiles.hasMode(publisher.keptMembers.path(path, member), anew.mode):
-            copy(task, publisher.keptMembers.path(path, member), anew, nil)
-        case .keep(let task, let path, let member, let checksum, _):
-            answer(task) { () throws(TransferError) in
-                .staged(task, try publisher.groups.keep(task, path, member, checksum))
-            }
+        case .keep(let order): keep(order)
         case .publishGroup(let group, let absent):
             publish(WaitingGroup(group: group, absent: absent, until: Clocks.instant() + groupPatience))
         case .giveUpGroup(let group): giveUp(group)
@@ -188,12 +172,10 @@ struct DeliveryWorker {
         if case .buffer(let buffer) = piece { pool.give(buffer) }
     }
 
-    private mutating func publish(
-        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, _ rest: BodyPiece, _ unverified: Bool
-    ) {
+    private mutating func publish(_ order: DeliveryOrder.Publication) {
+        let (task, destination) = (order.task, order.destination)
         do throws(TransferError) {
-            let done = try publisher.publish(task, id, destination, rest: rest, lengthUnverified: unverified)
-            guard let done else { return }
+            guard let done = try publisher.publish(order) else { return }
             if let body = done.body { return answers.append(.readyForOutput(task, done.record, body)) }
             if destination.group != nil { return answers.append(.staged(task, done.record)) }
             answers.append(.published(task, done.record, isKept: done.isKept))
@@ -255,32 +237,51 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func inspect(
-        _ task: TaskIndex, _ path: String, _ checksum: Checksum?, _ member: GroupMember?, _ exceptSince: WallTime?
-    ) {
+    private mutating func inspect(_ order: DeliveryOrder.Inspection) {
         let publisher = publisher
-        answer(task) { () throws(TransferError) in
+        answer(order.task) { () throws(TransferError) in
             // A file that a group may remove is not reported as existing.
-            if member == nil { try publisher.checkGroups(path) }
-            let found = try LocalFiles.inspect(
-                publisher.keptMembers.path(path, member), checksum, exceptSince: exceptSince)
-            return .inspected(task, path: path, size: found.size, matches: found.matches)
+            if order.member == nil { try publisher.checkGroups(order.path) }
+            let path = publisher.keptMembers.path(order.path, order.member)
+            let found = try LocalFiles.inspect(path, order.checksum, exceptSince: order.exceptSince)
+            return .inspected(order.task, path: order.path, size: found.size, matches: found.matches)
         }
     }
 
-    private mutating func copy(_ task: TaskIndex, _ source: String, _ destination: Destination, _ maximum: Int64?) {
+    private mutating func look(_ order: DeliveryOrder.Look) {
+        // A file in another group's folder counts as absent: writing it anew is refused with a message.
+        let isOurs = order.isSource || order.member != nil || !publisher.isInGroup(order.path)
+        let path = publisher.keptMembers.path(order.path, order.member)
+        answers.append(
+            .looked(
+                order.task, isOurs ? LocalFiles.stamp(path) : nil,
+                sum: isOurs && order.readingIt ? LocalFiles.sum(path) : nil))
+    }
+
+    private mutating func keep(_ order: DeliveryOrder.KeptMember) {
+        let publisher = publisher
+        let path = publisher.keptMembers.path(order.path, order.member)
+        if let anew = order.anew, !LocalFiles.hasMode(path, anew.mode) {
+            return copy(DeliveryOrder.Copy(order.task, from: path, anew, maximum: nil))
+        }
+        answer(order.task) { () throws(TransferError) in
+            .staged(order.task, try publisher.groups.keep(order.task, order.path, order.member, order.checksum))
+        }
+    }
+
+    private mutating func copy(_ order: DeliveryOrder.Copy) {
         copies += 1
-        let id = StagingID(copies, of: task, isGrouped: false)
+        let (task, id) = (order.task, StagingID(copies, of: order.task, isGrouped: false))
         do throws(TransferError) {
-            let file = try LocalFiles.open(source)
-            var destination = destination
+            let file = try LocalFiles.open(order.source)
+            var destination = order.destination
             if destination.modificationTime != nil {
                 destination.modificationTime = WallTime(nanoseconds: file.facts.modifiedNanoseconds)
             }
             if destination.mode != nil { publisher.conceal(id) }
             if let decoding = destination.decoding { publisher.decode(id, task, decoding) }
-            try transcribe(file, source, task, id, destination, maximum)
-            publish(task, id, destination, .none, false)
+            try transcribe(file, order, id, destination)
+            publish(DeliveryOrder.Publication(task, id, destination, rest: .none, lengthUnverified: false))
         } catch {
             publisher.discard(id)
             answers.append(.failed(task, error))
@@ -289,34 +290,36 @@ struct DeliveryWorker {
 
     /// Copies a local file into a staging; a file for which there is no room fails before it is read.
     private func transcribe(
-        _ file: borrowing LocalFiles.OpenFile, _ source: String, _ task: TaskIndex, _ id: StagingID,
-        _ destination: Destination, _ maximum: Int64?
+        _ file: borrowing LocalFiles.OpenFile, _ order: DeliveryOrder.Copy, _ id: StagingID, _ destination: Destination
     ) throws(TransferError) {
-        let place = Publisher.Place(destination)
-        if file.facts.size >= DiskSpace.smallest || place.reserve > 0 {
-            try publisher.announce(id, task, place.folder, nil, length: file.facts.size, reserve: place.reserve)
+        let placement = BodyPlacement(destination)
+        if file.facts.size >= DiskSpace.smallest || placement.reserve > 0 {
+            try publisher.announce(
+                DeliveryOrder.Announcement(
+                    id, order.task, folder: placement.folder, length: file.facts.size, reserve: placement.reserve))
         }
+        let body = publisher.body(id)
         var failure: TransferError?
         var start: [UInt8] = []
         var size: Int64 = 0
-        try LocalFiles.read(file, source, maximum: maximum) { piece in
+        try LocalFiles.read(file, order.source, maximum: order.maximum) { piece in
             if size == 0 { start = Array(piece.prefix(4096)) }
             size += Int64(piece.count)
-            if case .failed(_, let error) = publisher.append(id, place, .bytes(Array(piece))) {
+            if case .failed(_, let error) = publisher.append(.bytes(Array(piece)), to: body, placement) {
                 failure = failure ?? error
             }
         }
         if let failure = failure ?? destination.check?(start, size) { throw failure }
     }
 
-    private mutating func read(_ task: TaskIndex, _ path: String, _ maximum: Int64, _ group: GroupPlace?) {
+    private mutating func read(_ order: DeliveryOrder.Reading) {
         let groups = publisher.groups
-        answer(task) { () throws(TransferError) in
-            let file = try groups.open(path, group)
+        answer(order.task) { () throws(TransferError) in
+            let file = try groups.open(order.path, order.group)
             var bytes: [UInt8] = []
-            bytes.reserveCapacity(Int(min(file.facts.size, maximum)))
-            try LocalFiles.read(file, path, maximum: maximum) { bytes.append(contentsOf: $0) }
-            return .contents(task, bytes)
+            bytes.reserveCapacity(Int(min(file.facts.size, order.maximum)))
+            try LocalFiles.read(file, order.path, maximum: order.maximum) { bytes.append(contentsOf: $0) }
+            return .contents(order.task, bytes)
         }
     }
 

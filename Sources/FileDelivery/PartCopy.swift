@@ -83,7 +83,7 @@ extension Publisher {
     func adopt(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile) -> DeliveryReport? {
         do throws(PartCopy.Problem) {
             let path = keptMembers.path(foreign.path, foreign.destination.member)
-            copies.append((try PartCopy(id, task, foreign, at: path), Place(foreign.destination)))
+            copies.append((try PartCopy(id, task, foreign, at: path), BodyPlacement(foreign.destination)))
             return nil
         } catch {
             return .adopted(task, error.reason)
@@ -92,11 +92,12 @@ extension Publisher {
 
     /// Copies a slice of the first foreign file that is being adopted.
     func copySome() -> DeliveryReport? {
-        guard let (copy, place) = copies.first else { return nil }
+        guard let (copy, placement) = copies.first else { return nil }
         do throws(PartCopy.Problem) {
+            let body = body(copy.id)
             let isWhole = try copy.proceed { bytes in
-                _ = append(copy.id, place, .bytes(bytes), sums: true)
-                return failures[copy.id]
+                _ = append(.bytes(bytes), to: body, placement, sums: true)
+                return body.failure
             }
             guard isWhole else { return nil }
             copies.removeFirst()

@@ -4,14 +4,15 @@ import TransferModel
 // Partial bodies, kept for a later run and taken from an earlier one.
 
 extension Publisher {
-    func keepPart(_ id: StagingID, _ task: TaskIndex) { kept[id] = task }
+    /// Keeps the body for a later run, should this one not finish.
+    func keepPart(_ id: StagingID, _ task: TaskIndex) { body(id).partTask = task }
 
     /// Shortest time between two reports of partial bodies. A body that is complete by then needed no name.
     private static let partPause = TimeSpan.seconds(1)
 
     /// Schedules a report for a body that has grown enough.
-    func noteGrowth(_ id: StagingID, _ staging: Staging) {
-        guard partsDue == nil, !kept.isEmpty, kept[id] != nil, staging.hasGrown else { return }
+    func noteGrowth(_ body: IncomingBody, _ staging: Staging) {
+        guard partsDue == nil, body.partTask != nil, staging.hasGrown else { return }
         partsDue = Clocks.instant() + Self.partPause
     }
 
@@ -19,23 +20,25 @@ extension Publisher {
     func partsIfDue() -> [DeliveryReport] {
         guard let due = partsDue, due <= Clocks.instant() else { return [] }
         partsDue = nil
-        return kept.compactMap { id, task in
-            guard let staging = stagings[id], staging.hasGrown, let part = staging.part(names) else { return nil }
-            return .part(id, task, part)
+        return bodies.values.compactMap { body in
+            guard let task = body.partTask, let staging = body.staging, staging.hasGrown,
+                let part = staging.part(names)
+            else { return nil }
+            return .part(body.id, task, part)
         }
     }
 
     /// Leaves the body's bytes under a temporary name for a later run, if there are enough.
     func leave(_ id: StagingID, _ task: TaskIndex?, atAnySize: Bool) -> DeliveryReport? {
-        if let place = adoptions.firstIndex(where: { $0.id == id }) {
-            adoptions.remove(at: place).letGo()
+        if let index = adoptions.firstIndex(where: { $0.id == id }) {
+            adoptions.remove(at: index).letGo()
             return nil
         }
-        defer { forget(id) }
-        let staging = stagings.removeValue(forKey: id)
+        let body = forget(id)
+        let staging = body?.staging
         staging?.settle()
         let smallest = atAnySize ? 1 : PartFile.leastLeft
-        if kept[id] != nil, failures[id] == nil, let staging, let part = staging.part(names, smallest: smallest) {
+        if body?.partTask != nil, let staging, let part = staging.part(names, smallest: smallest) {
             folders.leftovers.spare(part.name)
             staging.leave()
             return task.map { .part(id, $0, part) }
@@ -46,20 +49,22 @@ extension Publisher {
 
     // MARK: Of an earlier run
 
-    func adopt(
-        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ group: GroupPlace?, _ part: PartFile, keeping: Int64,
-        _ algorithms: BodyDigests.Algorithms
-    ) -> DeliveryReport? {
+    /// Begins to read the partial file with which a body begins; returns an answer at once when it is of no use.
+    func adopt(_ order: DeliveryOrder.Adoption) -> DeliveryReport? {
+        let placement = order.placement
         do throws(Adoption.Problem) {
-            let place = if let group { try? groups.staging(group).root } else { try? folders.folder(folder) }
+            let place =
+                if let group = placement.group { try? groups.staging(group).root } else {
+                    try? folders.folder(placement.folder)
+                }
             guard let place else {
                 throw Adoption.Problem(reason: "the folder of the half-done file cannot be opened", isOurs: false)
             }
-            adoptions.append(try Adoption(id, task, in: place, part, keeping: keeping, algorithms))
+            adoptions.append(try Adoption(order, in: place))
             return nil
         } catch {
-            if error.isOurs { removePart("\(folder)/\(part.name)") }
-            return .adopted(task, error.reason)
+            if error.isOurs { removePart("\(placement.folder)/\(order.part.name)") }
+            return .adopted(order.task, error.reason)
         }
     }
 
@@ -70,8 +75,9 @@ extension Publisher {
         guard let adoption = adoptions.first else { return copySome() }
         do throws(Adoption.Problem) {
             guard let staging = try adoption.proceed() else { return nil }
-            stagings[adoption.id] = staging
-            kept[adoption.id] = adoption.task
+            let body = body(adoption.id)
+            body.staging = staging
+            body.partTask = adoption.task
             adoptions.removeFirst()
             return .adopted(adoption.task, nil)
         } catch {

@@ -59,25 +59,12 @@ final class Publisher {
     private let placed: PlacedFiles
     private let reserved: ReservedPlaces
     private let taskName: @Sendable (TaskIndex) -> String
-    var stagings: [StagingID: Staging] = [:]
-    /// Why bodies have failed already; reported when they are published.
-    private(set) var failures: [StagingID: TransferError] = [:]
-    /// Bodies whose failure is reported at once, and to which task.
-    private var announced: [StagingID: TaskIndex] = [:]
-    /// The announced lengths of bodies of which nothing was written yet.
-    private var lengths: [StagingID: Int64] = [:]
-    /// Announced bodies whose failure was reported.
-    private var told: Set<StagingID> = []
-    private var decoders = BodyDecoders()
-    /// Bodies that are kept for a later run, and the task to which their sizes are reported.
-    var kept: [StagingID: TaskIndex] = [:]
-    /// Bodies whose files are readable for their owner alone until they have their mode.
-    var concealed: Set<StagingID> = []
+    private(set) var bodies: [StagingID: IncomingBody] = [:]
     /// When the sizes of kept bodies are reported next.
     var partsDue: Instant?
     var adoptions: [Adoption] = []
     /// Files of other programs with which bodies begin.
-    var copies: [(copy: PartCopy, place: Place)] = []
+    var copies: [(copy: PartCopy, placement: BodyPlacement)] = []
 
     private let makesSums: Bool
 
@@ -96,7 +83,7 @@ final class Publisher {
     }
 
     deinit {
-        for staging in stagings.values { staging.remove() }
+        for body in bodies.values { body.removeFile() }
         for adoption in adoptions { adoption.letGo() }
     }
 
@@ -111,36 +98,29 @@ final class Publisher {
 
     // MARK: The body
 
-    /// Where a body goes, as far as an `append` knows.
-    struct Place {
-        let folder: String
-        let group: GroupPlace?
-        let reserve: Int64
-        var algorithms = BodyDigests.Algorithms()
+    /// Returns the state of a body, which begins with the first order for it.
+    func body(_ id: StagingID) -> IncomingBody {
+        if let known = bodies[id] { return known }
+        let made = IncomingBody(id)
+        bodies[id] = made
+        return made
     }
 
     /// Announces a body's length. An error is to be reported now, and nothing for this body later.
-    func announce(
-        _ id: StagingID, _ task: TaskIndex, _ folder: String, _ path: String?, length: Int64, reserve: Int64
-    ) throws(TransferError) {
+    func announce(_ announcement: DeliveryOrder.Announcement) throws(TransferError) {
+        let body = body(announcement.id)
         do throws(TransferError) {
-            announced[id] = task
-            let length = max(0, length)
-            let held = stagings[id]?.roomHeld(for: length) ?? 0
-            try space.announce(id, folder, length: length - held, reserve: reserve)
-            expect(id, length)
-            if let path { try refuseOdd(path) }
+            body.announcedTask = announcement.task
+            let length = max(0, announcement.length)
+            let held = body.staging?.roomHeld(for: length) ?? 0
+            try space.announce(body.id, announcement.folder, length: length - held, reserve: announcement.reserve)
+            body.expect(length)
+            if let path = announcement.path { try refuseOdd(path) }
         } catch {
-            lose(id, error)
-            told.insert(id)
+            fail(body, error)
+            body.failureWasReported()
             throw error
         }
-    }
-
-    private func expect(_ id: StagingID, _ length: Int64) {
-        // The decoded length is not known.
-        if decoders.unpacks(id) { return }
-        if let staging = stagings[id] { staging.expect(length) } else { lengths[id] = length }
     }
 
     /// Throws if the path belongs to something that no file may replace.
@@ -152,7 +132,7 @@ final class Publisher {
         } catch {
             // Other problems with the path may be gone by the end.
             guard error.errno == EISDIR || error.errno == ENOTSUP else { return }
-            throw movingError(error, path)
+            throw FileErrors.naming(error, path)
         }
     }
 
@@ -167,122 +147,124 @@ final class Publisher {
         }
     }
 
-    /// Decodes the body before anything else is done with it. A failure is reported at the next `append` or at the end.
+    /// Decodes the body before anything else is done with it. `publish` reports a failure.
     func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
-        announced[id] = task
-        do throws(TransferError) { try decoders.begin(id, decoding) } catch { lose(id, error) }
+        let body = body(id)
+        body.announcedTask = task
+        do throws(TransferError) { try body.decode(decoding) } catch { fail(body, error) }
     }
 
-    func conceal(_ id: StagingID) { concealed.insert(id) }
+    /// Makes the body's file readable for its owner alone until it gets its mode.
+    func conceal(_ id: StagingID) { body(id).isConcealed = true }
 
-    /// Writes a piece of a body; returns the report to post now, which is the failure of an announced body.
+    /// Writes a piece of a body, `at` an offset or after the piece before; `sums`: makes the sum for a later run from
+    /// the first piece on. Returns the report to post now, which is the failure of an announced body.
     func append(
-        _ id: StagingID, _ place: Place, _ bytes: BodyPiece, at offset: Int64? = nil, sums: Bool = false
+        _ piece: BodyPiece, to body: IncomingBody, _ placement: BodyPlacement, at offset: Int64? = nil,
+        sums: Bool = false
     ) -> DeliveryReport? {
-        guard failures[id] == nil else { return nil }
+        guard body.failure == nil else { return nil }
         do throws(TransferError) {
-            let staging = try staging(id, place, mode: concealed.contains(id) ? 0o600 : nil)
+            let staging = try staging(of: body, placement, mode: body.isConcealed ? 0o600 : nil)
             // The order that decides whether it is kept for a later run comes after these bytes.
             if sums { staging.beginSum() }
             if let offset {
-                try insert(bytes, at: offset, in: staging, id, place)
+                try insert(piece, at: offset, in: staging, body, placement)
             } else {
-                try write(bytes, to: staging, id, place)
+                try write(piece, to: staging, body, placement)
             }
-            noteGrowth(id, staging)
+            noteGrowth(body, staging)
             return nil
         } catch {
-            lose(id, error)
-            guard let task = announced[id], told.insert(id).inserted else { return nil }
-            return .failed(task, error)
+            fail(body, error)
+            return body.takeFailedTask().map { .failed($0, error) }
         }
     }
 
     private func write(
-        _ piece: BodyPiece, to staging: Staging, _ id: StagingID, _ place: Place
+        _ piece: BodyPiece, to staging: Staging, _ body: IncomingBody, _ placement: BodyPlacement
     ) throws(TransferError) {
-        staging.hash(place.algorithms, isPacked: decoders.unpacks(id))
+        staging.hash(placement.algorithms, isPacked: body.isEncoded)
         try piece.withBytes { bytes throws(TransferError) in
             staging.noteSent(bytes)
-            try decoders.unpack(id, bytes) { bytes throws(TransferError) in
-                try append(bytes, to: staging, id, place)
+            try body.decoded(bytes) { bytes throws(TransferError) in
+                try append(bytes, to: staging, body.id, placement)
             }
         }
     }
 
     private func append(
-        _ bytes: UnsafeRawBufferPointer, to staging: Staging, _ id: StagingID, _ place: Place
+        _ bytes: UnsafeRawBufferPointer, to staging: Staging, _ id: StagingID, _ placement: BodyPlacement
     ) throws(TransferError) {
-        try takeRoom(for: bytes.count, in: staging, id, place)
+        try takeRoom(for: bytes.count, in: staging, id, placement)
         staging.append(bytes)
-        if let failure = staging.failure { throw writingError(failure, place.folder) }
+        if let failure = staging.failure { throw FileErrors.writing(failure, placement.folder) }
     }
 
     /// Writes a piece of a body that comes in several streams; such a body is not decoded.
     private func insert(
-        _ piece: BodyPiece, at offset: Int64, in staging: Staging, _ id: StagingID, _ place: Place
+        _ piece: BodyPiece, at offset: Int64, in staging: Staging, _ body: IncomingBody, _ placement: BodyPlacement
     ) throws(TransferError) {
-        staging.hash(place.algorithms, isPacked: false)
+        staging.hash(placement.algorithms, isPacked: false)
         try piece.withBytes { bytes throws(TransferError) in
-            try takeRoom(for: bytes.count, at: offset, in: staging, id, place)
+            try takeRoom(for: bytes.count, at: offset, in: staging, body.id, placement)
             staging.write(bytes, at: offset)
         }
         // Hash only a part at a time: other bodies wait for this thread.
         staging.catchUp(most: Self.hashedAtOnce)
-        if let failure = staging.failure { throw writingError(failure, place.folder) }
+        if let failure = staging.failure { throw FileErrors.writing(failure, placement.folder) }
     }
 
     private static let hashedAtOnce: Int64 = 4 << 20
 
     /// Reserves room for the bytes, or for everything that was announced.
     private func takeRoom(
-        for count: Int, at offset: Int64? = nil, in staging: Staging, _ id: StagingID, _ place: Place
+        for count: Int, at offset: Int64? = nil, in staging: Staging, _ id: StagingID, _ placement: BodyPlacement
     ) throws(TransferError) {
         guard count > 0 else { return }
         let step = staging.roomStep(for: count, at: offset)
-        if step.count > 0 { try space.willWrite(id, place.folder, Int(step.count), reserve: place.reserve) }
+        if step.count > 0 { try space.willWrite(id, placement.folder, Int(step.count), reserve: placement.reserve) }
         guard let asked = step.asked, !staging.takeRoom(asked) else { return }
         space.didNotTake(id, step.count - staging.roomStep(for: count, at: offset).count)
     }
 
-    func settle(_ id: StagingID) { stagings[id]?.settle() }
+    func settle(_ id: StagingID) { bodies[id]?.staging?.settle() }
 
     /// Fails a body and frees the room of what was written.
-    private func lose(_ id: StagingID, _ error: TransferError) {
-        failures[id] = error
-        decoders.end(id)
-        stagings.removeValue(forKey: id)?.remove()
-        space.end(id)
+    private func fail(_ body: IncomingBody, _ error: TransferError) {
+        body.fail(error)
+        space.end(body.id)
     }
 
-    private func staging(_ id: StagingID, _ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
-        if let known = stagings[id] { return known }
-        let made = try open(place, mode: mode)
-        if makesSums || !kept.isEmpty && kept[id] != nil { made.beginSum() }
-        if let length = lengths.removeValue(forKey: id) { made.expect(length) }
-        stagings[id] = made
+    private func staging(
+        of body: IncomingBody, _ placement: BodyPlacement, mode: UInt16?
+    ) throws(TransferError) -> Staging {
+        if let known = body.staging { return known }
+        let made = try open(placement, mode: mode)
+        if makesSums || body.partTask != nil { made.beginSum() }
+        body.begin(made)
         return made
     }
 
-    private func open(_ place: Place, mode: UInt16?) throws(TransferError) -> Staging {
-        if let group = place.group {
+    private func open(_ placement: BodyPlacement, mode: UInt16?) throws(TransferError) -> Staging {
+        if let group = placement.group {
             let root = try groups.staging(group).root
             do throws(SystemError) {
                 return try Staging(in: root, mode: mode, names: names)
             } catch {
-                throw creationError(error, group.folder)
+                throw FileErrors.creating(error, group.folder)
             }
         }
         // Before a byte is written: files begun there would be carried over with the group's.
-        if reserved.hasGroups, let folder = try? folders.folder(place.folder),
+        if reserved.hasGroups, let folder = try? folders.folder(placement.folder),
             let group = folders.group(around: folder, reserved)
         {
-            throw ReservedPlaces.isGroups(place.folder, group)
+            throw ReservedPlaces.isGroups(placement.folder, group)
         }
         do throws(SystemError) {
-            return try open(place.folder, mode: mode)
+            return try open(placement.folder, mode: mode)
         } catch {
-            throw creationError(error, place.folder)
+            throw FileErrors.creating(error, placement.folder)
         }
     }
 
@@ -303,47 +285,43 @@ final class Publisher {
         }
     }
 
+    /// Discards a body of which nothing is to be kept.
     func discard(_ id: StagingID) {
-        forget(id)
-        stagings.removeValue(forKey: id)?.remove()
+        forget(id)?.removeFile()
         if !copies.isEmpty { copies.removeAll { $0.copy.id == id } }
-        guard !adoptions.isEmpty, let place = adoptions.firstIndex(where: { $0.id == id }) else { return }
-        adoptions.remove(at: place).remove()
+        guard !adoptions.isEmpty, let index = adoptions.firstIndex(where: { $0.id == id }) else { return }
+        adoptions.remove(at: index).remove()
     }
 
-    func forget(_ id: StagingID) {
-        if !kept.isEmpty { kept[id] = nil }
-        if !failures.isEmpty { failures[id] = nil }
-        if !told.isEmpty { told.remove(id) }
-        if !concealed.isEmpty { concealed.remove(id) }
-        if !announced.isEmpty { announced[id] = nil }
-        if !lengths.isEmpty { lengths[id] = nil }
-        decoders.end(id)
+    /// Ends the accounting of a body and returns its state, if an order for it came before; its file stays.
+    @discardableResult
+    func forget(_ id: StagingID) -> IncomingBody? {
         space.end(id)
+        return bodies.isEmpty ? nil : bodies.removeValue(forKey: id)
     }
 
     // MARK: The name
 
     /// Completes, verifies and names a body. The old file stays untouched until the new one is complete and verified.
     /// Returns `nil` when the body's failure was reported before.
-    func publish(
-        _ task: TaskIndex, _ id: StagingID, _ destination: Destination, rest: BodyPiece, lengthUnverified: Bool
-    ) throws(TransferError) -> Published? {
+    func publish(_ publication: DeliveryOrder.Publication) throws(TransferError) -> Published? {
+        let (id, destination) = (publication.id, publication.destination)
+        // No dictionary has to know a body that comes in one piece.
+        let body = bodies[id] ?? IncomingBody(id)
         defer { forget(id) }
-        if told.contains(id) { return nil }
-        if let failure = failures[id] { throw failure }
-        defer { stagings[id] = nil }
-        let place = Place(destination)
-        let staging = try staging(id, place, mode: destination.mode)
+        if body.isFailureReported { return nil }
+        if let failure = body.failure { throw failure }
+        let placement = BodyPlacement(destination)
+        let staging = try staging(of: body, placement, mode: destination.mode)
         do throws(TransferError) {
-            try write(rest, to: staging, id, place)
-            try decoders.finish(id, endIsProven: !lengthUnverified) { bytes throws(TransferError) in
-                try append(bytes, to: staging, id, place)
+            try write(publication.rest, to: staging, body, placement)
+            try body.finishDecoding(endIsProven: !publication.lengthUnverified) { bytes throws(TransferError) in
+                try append(bytes, to: staging, id, placement)
             }
             staging.end()
-            if let failure = staging.failure { throw writingError(failure, place.folder) }
+            if let failure = staging.failure { throw FileErrors.writing(failure, placement.folder) }
             if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }
-            return try finish(staging, task, destination, lengthUnverified)
+            return try finish(staging, publication.task, destination, publication.lengthUnverified)
         } catch {
             staging.remove()
             throw error
@@ -397,7 +375,7 @@ final class Publisher {
             staging.remove()
             return body
         } catch {
-            throw writingError(error, destination.folder)
+            throw FileErrors.writing(error, destination.folder)
         }
     }
 
@@ -415,7 +393,7 @@ final class Publisher {
                 return try placeAgain(staging, task, folder, name, destination)
             }
         } catch {
-            throw movingError(error, destination.path)
+            throw FileErrors.naming(error, destination.path)
         }
         guard let group = destination.group else { preconditionFailure("without a group it has its name by now") }
         return try groups.place(staging, task, destination, group)
@@ -434,7 +412,7 @@ final class Publisher {
                 try flush(staging, isMember: destination.group != nil)
             }
         } catch {
-            throw writingError(error, destination.folder)
+            throw FileErrors.writing(error, destination.folder)
         }
     }
 
@@ -526,7 +504,7 @@ final class Publisher {
                 if flushed[folder.device] == nil { flushed[folder.device] = .some(flush(folder, path.text)) }
                 failures[path] = flushed[folder.device] ?? nil
             } catch {
-                failures[path] = flushingError(error, path.text)
+                failures[path] = FileErrors.flushing(error, path.text)
             }
         }
         return failures
@@ -537,65 +515,7 @@ final class Publisher {
             try folder.descriptor.syncFilesystem()
             return nil
         } catch {
-            return flushingError(error, path)
+            return FileErrors.flushing(error, path)
         }
-    }
-
-    // MARK: Errors
-
-    private func creationError(_ error: SystemError, _ folder: String) -> TransferError {
-        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
-        return TransferError(
-            .cannotCreateFile, "creating a file in \(folder) failed: \(error.reason)", errno: error.errno)
-    }
-
-    private func writingError(_ error: SystemError, _ folder: String) -> TransferError {
-        if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
-        if error.call == "close" {
-            return TransferError(
-                .cannotCloseFile, "closing a file in \(folder) failed: \(error.reason)", errno: error.errno)
-        }
-        let doing =
-            switch error.call {
-            case "chmod": "setting the mode of a file in"
-            case "futimens": "setting the time of a file in"
-            default: "writing in"
-            }
-        return TransferError(.cannotWriteToFile, "\(doing) \(folder) failed: \(error.reason)", errno: error.errno)
-    }
-
-    /// Returns the error for a failed flush. The bytes were written before: only the names may be lost.
-    private func flushingError(_ error: SystemError, _ folder: String) -> TransferError {
-        var told =
-            DiskSpace.isFull(error)
-            ? DiskSpace.full(error, folder)
-            : TransferError(
-                .cannotWriteToFile, "flushing the file system of \(folder) failed: \(error.reason)", errno: error.errno)
-        told.message +=
-            "; the new file has its name already, in place of any older one, and may not outlast a power cut"
-        return told
-    }
-
-    private func movingError(_ error: SystemError, _ path: String) -> TransferError {
-        switch error.errno {
-        case ENOSPC, EDQUOT: DiskSpace.full(error, Folders.split(path).folder)
-        case EEXIST: TransferError(.destinationExists, "\(path) is there already", errno: error.errno)
-        case ENOLINK: .leadsNowhere(path)
-        case EISDIR: TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
-        case ENOTSUP: TransferError(.cannotMoveFile, "\(path) is a device, pipe or socket", errno: error.errno)
-        case ENOENT:
-            TransferError(
-                .cannotMoveFile, "the folder of \(path) was taken away while the file was fetched", errno: error.errno)
-        default: TransferError(.cannotMoveFile, "naming \(path) failed: \(error.reason)", errno: error.errno)
-        }
-    }
-}
-
-extension Publisher.Place {
-    init(_ destination: Destination) {
-        self.init(
-            folder: destination.folder, group: destination.group, reserve: destination.reserve,
-            algorithms: BodyDigests.Algorithms(
-                written: destination.checksum?.algorithm, sent: destination.sent?.checksum.algorithm))
     }
 }

@@ -1,17 +1,20 @@
 package import TransferModel
 
-/// How a message says where its body ends. libcurl takes the last of several lengths, and `+5` for 5; we do not.
+/// How a message says where its body ends. Unlike libcurl, which takes the last of several lengths and reads `+5` as 5,
+/// this rejects both.
 package enum BodyFraming: Hashable, Sendable {
-    /// There is none: a HEAD, 204 or 304.
+    /// No body: the answer to a HEAD, a 204 or a 304.
     case none
+    /// `Content-Length` in bytes.
     case length(Int64)
-    /// Chunked in HTTP/1.1: the last chunk ends it. A length that was announced beside it (servers must not) has no
-    /// say over where the body ends, but one that turns out to be another than the body's is a lie.
+    /// Chunked in HTTP/1.1: the last chunk ends the body. A length announced beside it (servers must not) does not
+    /// decide where the body ends, but a length that differs from the body's is an error.
     case chunked(announced: Int64?)
-    /// Only the end of the connection, or of the HTTP/2 stream, ends it.
+    /// Only the end of the connection, or of the HTTP/2 stream, ends the body.
     case untilClose
 
-    /// The same of a body whose length is known from elsewhere; `nil` when that contradicts it.
+    /// Returns the framing once the body's length is known from elsewhere; `nil` when that length contradicts this
+    /// framing.
     package func holding(_ length: Int64) -> BodyFraming? {
         switch self {
         case .none: nil
@@ -21,11 +24,12 @@ package enum BodyFraming: Hashable, Sendable {
         }
     }
 
-    /// Reads it off a response's headers (RFC 9112, section 6.3).
+    /// Returns the framing that a response's headers announce (RFC 9112, section 6.3); throws when they are
+    /// contradictory or unreadable.
     package static func of(
         _ headers: HeaderBlock, status: Int, method: String, version: HTTPProtocol
     ) throws(TransferError) -> BodyFraming {
-        // What follows it is no HTTP any more, and nobody knows where that ends.
+        // After a 101 the connection carries another protocol, whose end this program cannot find.
         guard status != 101 else {
             throw TransferError(
                 .badServerResponse,
@@ -44,8 +48,8 @@ package enum BodyFraming: Hashable, Sendable {
         return .chunked(announced: length)
     }
 
-    /// `Content-Length : 5` is another header to libcurl, which then reads to the end of the connection, and this one to
-    /// others (RFC 9112, section 5.1).
+    /// Throws when a blank stands before the colon of a header that frames the body. To libcurl `Content-Length : 5` is
+    /// another header, so it reads to the end of the connection; to others it is this one (RFC 9112, section 5.1).
     private static func checkNames(_ headers: HeaderBlock) throws(TransferError) {
         for line in headers.lines {
             let last = headers.bytes[Int(line.nameEnd) - 1]
@@ -56,7 +60,7 @@ package enum BodyFraming: Hashable, Sendable {
         }
     }
 
-    /// In lower case; without `identity`, which old servers send and which says nothing.
+    /// Transfer codings in lower case; without `identity`, which old servers send and which changes nothing.
     private static func transferCodings(_ headers: HeaderBlock) -> [String] {
         var codings: [String] = []
         for line in headers.lines where headers.isNamed(line, "transfer-encoding") {
@@ -68,6 +72,7 @@ package enum BodyFraming: Hashable, Sendable {
         return codings
     }
 
+    /// The announced length in bytes, `nil` without one; throws when two lengths differ.
     private static func contentLength(_ headers: HeaderBlock) throws(TransferError) -> Int64? {
         var found: Int64?
         for line in headers.lines where headers.isNamed(line, "content-length") {
@@ -102,12 +107,15 @@ package enum BodyFraming: Hashable, Sendable {
     }
 }
 
-/// What is known at a body's end, from which its wholeness is judged.
+/// What is known at a body's end, by which ``Completeness`` judges whether the body is whole.
 package struct BodyEnd: Hashable, Sendable {
+    /// Bytes of the body that arrived.
     package var received: Int64
+    /// Protocol version of the response.
     package var version: HTTPProtocol
+    /// Whether the connection uses TLS.
     package var isSecure: Bool
-    /// The TLS connection was closed in order; asked only where the close is what ends the body.
+    /// Whether the TLS connection was closed in order; asked only where the close is what ends the body.
     package var sawCloseNotify: Bool
 
     package init(received: Int64, version: HTTPProtocol, isSecure: Bool, sawCloseNotify: Bool) {
@@ -120,14 +128,17 @@ package struct BodyEnd: Hashable, Sendable {
 
 /// Whether a body that libcurl calls complete is whole.
 package enum Completeness: Hashable, Sendable {
+    /// The framing, or TLS's closing message, proves that the whole body arrived.
     case whole
     /// Nothing proves the end, and nothing speaks against it.
     case unverified
-    /// A shared HTTP/2 stream without a length: libcurl may report one that was cut as whole, so it must be fetched
-    /// again on a connection of its own.
+    /// A shared HTTP/2 stream without a length: libcurl may report a stream that was cut as whole, so the body must be
+    /// fetched again on a connection of its own.
     case unprovenStream
+    /// Bytes are missing, or more arrived than were announced.
     case cut(TransferError)
 
+    /// Returns whether the body is whole by its framing and by what is known at its end.
     package static func judge(_ framing: BodyFraming, _ end: BodyEnd) -> Completeness {
         switch framing {
         case .none: return .whole

@@ -1,16 +1,16 @@
 package import TransferModel
 
-/// `expect.magic` and `expect.notHTML`, judged on the first bytes of a body as they come: what is not wanted is known
-/// long before its end. The bytes are those that were sent, before anything is decoded.
+/// Judges `expect.magic` and `expect.notHTML` on the first bytes of a body as they arrive, so that an unwanted body is
+/// recognized long before its end. The bytes are those that were sent, before any decoding.
 package struct BodyStart: Sendable {
-    /// No more of a body is looked at. What is undecided by then is no web page.
+    /// Bytes of a body that are looked at, at most. A body undecided by then is no web page.
     package static let longest = 1024
     private let magic: Expectations.Magic?
     private var seen: [UInt8] = []
     private var needsMagic: Bool
     private var mayBeHTML: Bool
 
-    /// `nil` when any beginning will do.
+    /// `nil` when the expectations accept any beginning.
     package init?(_ expect: Expectations) {
         guard expect.magic != nil || expect.notHTML else { return nil }
         magic = expect.magic
@@ -18,17 +18,17 @@ package struct BodyStart: Sendable {
         mayBeHTML = expect.notHTML
     }
 
-    /// Whether everything that was asked of the beginning holds.
+    /// Whether every expectation of the beginning is met.
     package var isSettled: Bool { !needsMagic && !mayBeHTML }
 
-    /// More of the body came; an error as soon as it can be none that is wanted.
+    /// Adds further bytes of the body; throws as soon as the body cannot meet the expectations any more.
     package mutating func take(_ bytes: some Sequence<UInt8>) throws(TransferError) {
         guard !isSettled else { return }
         seen += bytes.prefix(Self.longest - seen.count)
         try judge(isWhole: seen.count >= Self.longest)
     }
 
-    /// There was no more.
+    /// Ends the body; throws when its beginning did not meet the expectations.
     package mutating func end() throws(TransferError) {
         if !isSettled { try judge(isWhole: true) }
     }
@@ -52,7 +52,7 @@ package struct BodyStart: Sendable {
         }
     }
 
-    /// As far as a difference can be, if that is not too long to be read.
+    /// Describes the body's first bytes, as many as may differ from the expected ones, between 8 and 64.
     private static func beginning(_ bytes: [UInt8], like magic: Expectations.Magic) -> String {
         guard !bytes.isEmpty else { return "the body is empty" }
         let shown = bytes.prefix(min(max(magic.longest, 8), 64))
@@ -65,7 +65,7 @@ package struct BodyStart: Sendable {
 }
 
 extension Expectations.Magic {
-    /// Any of them may begin the body.
+    /// Byte sequences of which any may begin the body.
     private var signatures: [[UInt8]] {
         switch self {
         case .gzip: [[0x1F, 0x8B]]
@@ -82,7 +82,7 @@ extension Expectations.Magic {
 
     fileprivate var longest: Int { signatures.map(\.count).max() ?? 0 }
 
-    /// Whether a body that begins with these bytes is of this kind; `nil` while more could tell.
+    /// Whether a body that begins with these bytes is of this kind; `nil` while more bytes could decide it.
     fileprivate func begins(_ bytes: [UInt8], isWhole: Bool) -> Bool? {
         if signatures.contains(where: { bytes.starts(with: $0) }) { return true }
         return !isWhole && signatures.contains { $0.starts(with: bytes) } ? nil : false
@@ -106,14 +106,15 @@ extension Expectations.Magic {
 package enum WebPage {
     private static let tags = ["html", "head", "body", "title", "meta", "script", "style", "iframe"]
     private static let openings = (["<!doctype html"] + tags.map { "<\($0)" }).map { Array($0.utf8) }
-    /// XML has comments too: after its declaration only these tell a page.
+    /// Openings that tell a web page after an XML declaration; a comment does not, because XML has comments too.
     private static let openingsInXML = ["<!doctype html", "<html"].map { Array($0.utf8) }
     private static let comment = Array("<!--".utf8)
     private static let declaration = Array("<?xml".utf8)
 
+    /// Whether a media type, in lower case and without parameters, is that of a web page.
     package static func isType(_ type: String) -> Bool { type == "text/html" || type == "application/xhtml+xml" }
 
-    /// `nil` while more bytes could tell.
+    /// Whether a body that begins with these bytes is a web page; `nil` while more bytes could decide it.
     static func begins(_ bytes: [UInt8], isWhole: Bool) -> Bool? {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         if bytes.count < mark.count, mark.starts(with: bytes) { return isWhole ? false : nil }
@@ -147,7 +148,7 @@ package enum WebPage {
         return mayBecomeOne && !isWhole ? nil : false
     }
 
-    /// In small letters, with one blank for any white space, as far as any opening is long.
+    /// The text in lower case, with one blank for any white space, up to the length of the longest opening.
     private static func folded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var folded: [UInt8] = []
         for byte in text {

@@ -1,25 +1,27 @@
 package import TransferModel
 
-/// Secrets that the job binds to hosts, found in whatever form a server writes them into a URL of its own.
+/// Finds secrets that the job binds to hosts, in whatever form a server writes them into a URL of its own.
 package struct BoundSecrets: Sendable {
     private var all: [(secret: KnownSecret, redactor: Redactor)] = []
-    /// A shorter one stands in many a URL by chance.
+    /// Length in bytes below which a secret is not searched for: a shorter one stands in many a URL by chance.
     private static let shortest = 6
 
     package init(_ secrets: [KnownSecret]) { add(secrets) }
 
+    /// Adds the secrets that are bound to hosts and long enough to be searched for.
     package mutating func add(_ secrets: [KnownSecret]) {
         for secret in secrets where secret.hosts != nil && secret.value.utf8.count >= Self.shortest {
             all.append((secret, Redactor([secret], findsParts: false)))
         }
     }
 
-    /// Whether one that must not go there stands in a text that is about to.
+    /// Whether `text`, about to be sent to `origin`, contains a secret that must not go there.
     package func bars(_ text: SecretText, from origin: Origin) -> Bool {
         !all.isEmpty && barred(Array(text.revealed.utf8), from: origin) != nil
     }
 
-    /// The first that must not go where the URL leads and stands in it, and how that place is named.
+    /// Returns the name of the first secret in `url` that must not go where the URL leads, and a description of that
+    /// place; `nil` without one.
     package func barred(from url: ResourceURL) -> (secret: String, place: String)? {
         all.isEmpty ? nil : barred(Array(url.text.utf8), from: url.origin)
     }
@@ -33,8 +35,8 @@ package struct BoundSecrets: Sendable {
         return nil
     }
 
-    /// What was captured, each value bound to where all those that stand in it may go. `own`: what the job itself calls
-    /// secrets of this answer, and binds as it likes.
+    /// Returns the captures, each that contains a bound secret made secret itself and bound to the hosts that all
+    /// secrets in it may go to. `own`: the secrets that the job declares in this answer, which it binds as it likes.
     package func binding(_ captures: [CapturedValue], but own: [KnownSecret]) -> [CapturedValue] {
         let foreign = all.filter { !own.contains($0.secret) }
         guard !foreign.isEmpty else { return captures }

@@ -1,11 +1,12 @@
 package import TransferModel
 
-/// `Content-Encoding` (RFC 9110, section 8.4).
+/// Reads `Content-Encoding` (RFC 9110, section 8.4).
 package enum ContentEncoding {
-    /// Nobody packs a body more often on purpose.
+    /// Largest number of codings that are undone; no server applies more on purpose.
     package static let mostCodings = 4
 
-    /// In the order in which they were applied: the last is undone first. `identity` says nothing.
+    /// Returns the codings in the order in which they were applied, so the last is undone first; without `identity`,
+    /// which changes nothing. Throws on an unknown coding and on more than `mostCodings`.
     package static func codings(_ headers: HeaderBlock) throws(TransferError) -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for line in headers.lines where headers.isNamed(line, "content-encoding") {
@@ -24,7 +25,7 @@ package enum ContentEncoding {
     }
 
     private static func coding(_ name: String) throws(TransferError) -> ContentCoding {
-        // What HTTP/1.0 called it.
+        // The name that HTTP/1.0 gave gzip.
         if name == "x-gzip" { return .gzip }
         if let known = ContentCoding(named: name) { return known }
         throw TransferError(
@@ -32,7 +33,7 @@ package enum ContentEncoding {
             "the server sent a `Content-Encoding` of \(ForeignText.quoted(name)); known are gzip, br, zstd and deflate")
     }
 
-    /// What came, in one line, as the report tells it.
+    /// The header's values in one line, as the report shows them; `nil` without the header.
     package static func text(_ headers: HeaderBlock) -> String? {
         guard let first = headers.first("content-encoding") else { return nil }
         let all = headers.all("content-encoding")

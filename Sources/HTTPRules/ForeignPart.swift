@@ -1,11 +1,11 @@
 package import TransferModel
 
-/// A file that stands under a download's final name and that no answer is known of: another program may have left it
-/// half-done (`resume: adopt`). The answer to a HEAD decides what becomes of it.
+/// A file under a download's final name of which no answer is recorded: another program may have left it incomplete
+/// (`resume: adopt`). The answer to a HEAD decides what becomes of it.
 package struct ForeignPart: Hashable, Sendable {
-    /// In bytes.
+    /// Size of the file in bytes.
     package let size: Int64
-    /// The job says what the whole file's digest is.
+    /// Whether the job says what the whole file's digest is.
     package let hasChecksum: Bool
 
     package init(size: Int64, hasChecksum: Bool) {
@@ -13,36 +13,39 @@ package struct ForeignPart: Hashable, Sendable {
         self.hasChecksum = hasChecksum
     }
 
+    /// Whether the file is continued.
     package enum Verdict: Hashable, Sendable {
-        /// The rest is asked for.
+        /// The download continues after the file's bytes: the rest is requested.
         case adopt(ResumePoint)
-        /// The task is fetched as if `resume` were `true`. The reason is there when the file may be a part all the same.
+        /// The task is fetched as if `resume` were `true`. `why` is given when the file may be a part of the expected
+        /// one all the same.
         case leave(why: String?)
     }
 
-    /// What the answer to a HEAD of `url` means; `asked` is its `RequestMark`.
+    /// Decides by the answer to a HEAD of `url` whether the file is continued; `asked` is the HEAD's `RequestMark`.
     package func judge(status: Int, _ headers: HeaderBlock, url: String, asked: String?) -> Verdict {
         switch status {
         case 200: return judge(headers, url: url, asked: asked)
-        // Nothing is there. The request for the file tells so.
+        // The file does not exist; the request for it will report that.
         case 404, 410: return .leave(why: nil)
-        // A URL may be signed for GET alone, and some servers know no HEAD. The range tells how long the file is.
+        // A URL may be signed for GET alone, and some servers know no HEAD. The answer to the range request tells the
+        // file's length.
         case 400..<500 where hasChecksum && ![408, 425, 429].contains(status):
             return .adopt(point(url: url, total: nil, asked: asked))
         default: return .leave(why: "the server answered \(status) to the question how long the file is")
         }
     }
 
-    /// The shape (`Revalidation.shape`) under which such a part is kept for a later run, as long as nothing but the job's
-    /// checksum proves the whole.
+    /// Returns the shape (`Revalidation.shape`) under which an adopted part is kept for a later run, as long as only
+    /// the job's checksum proves the whole.
     package static func shape(_ shape: Int64) -> Int64 {
         var own = Fingerprint()
         own.add("foreign part \(shape)")
         return own.value
     }
 
-    /// Why a file that begins so cannot be a part of what the task expects: of a body that is continued nobody looks at the
-    /// beginning again.
+    /// Returns why a file with this beginning cannot be a part of the expected body, or `nil`. The beginning of a
+    /// continued body is not looked at again.
     package static func objection(to start: [UInt8], _ expect: Expectations) -> String? {
         guard var beginning = BodyStart(expect) else { return nil }
         do throws(TransferError) {
@@ -56,7 +59,7 @@ package struct ForeignPart: Hashable, Sendable {
 
     private func judge(_ headers: HeaderBlock, url: String, asked: String?) -> Verdict {
         let total = headers.first("content-length").flatMap { Int64($0) }
-        // A whole file, or an older one that was longer: `existing` says what becomes of it.
+        // The file is whole, or an older and longer one: `existing` decides what becomes of it.
         if let total, total <= size { return .leave(why: nil) }
         let sent = SentDigests.ofHead(headers)
         guard hasChecksum || sent != nil else {
@@ -67,7 +70,7 @@ package struct ForeignPart: Hashable, Sendable {
         if headers.first("accept-ranges")?.lowercased() == "none" { return .leave(why: "the server sends no ranges") }
         var point = point(url: url, total: total, asked: asked)
         (point.sent, point.headers) = (sent, Resuming.kept(headers))
-        // No validator was kept of the bytes that are there. That of the HEAD ties its digest to the rest.
+        // No validator is recorded for the bytes of the file. The HEAD's validator ties its digest to the rest.
         if !hasChecksum { point.validator = Resuming.validator(headers) ?? "" }
         return .adopt(point)
     }

@@ -1,17 +1,17 @@
 import TextFormats
 package import TransferModel
 
-/// `expect.headers`, ready to be held against an answer.
+/// The compiled `expect.headers`, checked against an answer's headers.
 package struct HeaderExpectations: Sendable {
     private struct Check {
         let name: String
         let lowerName: String
         let regex: TextFormats.Regex
     }
-    /// So many values of one name are told.
+    /// Values of one header that a message shows, at most.
     private static let mostTold = 4
     private let checks: [Check]
-    /// What the job file let through and PCRE2 does not: no answer can meet it.
+    /// A pattern that the job file's check accepts and PCRE2 does not; no answer can meet it.
     private let failure: TransferError?
 
     package init(_ matches: [Expectations.HeaderMatch]) {
@@ -29,7 +29,7 @@ package struct HeaderExpectations: Sendable {
         (self.checks, self.failure) = (checks, failure)
     }
 
-    /// Why the headers are not the ones expected: of each name one of the values must match.
+    /// Returns one error for each expectation that the headers do not meet; one matching value of a name is enough.
     package func misses(in headers: HeaderBlock) -> [TransferError] {
         failure.map { [$0] } ?? checks.compactMap { Self.miss($0, in: headers) }
     }

@@ -1,8 +1,9 @@
 package import TransferModel
 
-/// The `Link` header (RFC 8288): `<target>; rel="next last", <other>; rel=first`, in one line or several.
+/// Reads the `Link` header (RFC 8288): `<target>; rel="next last", <other>; rel=first`, in one line or several.
 package enum LinkHeader {
-    /// The target of the first link of this relation, as it is written; letter case of a relation does not count.
+    /// Returns the target of the first link of this relation as the header writes it, or `nil`; letter case of a
+    /// relation does not count.
     package static func target(of relation: String, in headers: HeaderBlock) -> String? {
         let wanted = relation.lowercased()
         for line in headers.lines where headers.name(line).lowercased() == "link" {
@@ -14,7 +15,7 @@ package enum LinkHeader {
         return nil
     }
 
-    /// Takes a link off the front; `nil` at the end, or where what follows is none.
+    /// Removes the first link and returns it; `nil` at the end, or where the text is no link.
     private static func next(_ rest: inout ArraySlice<UInt8>) -> (target: String, relations: [String])? {
         rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
         guard rest.first == UInt8(ascii: "<"), let close = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
@@ -25,7 +26,7 @@ package enum LinkHeader {
         return (target, relations.map(String.init))
     }
 
-    /// Up to the comma that ends the link: one in quotation marks does not.
+    /// Removes and returns the text up to the comma that ends the link; a comma in quotation marks does not end it.
     private static func takeParameters(_ rest: inout ArraySlice<UInt8>) -> [UInt8] {
         var taken: [UInt8] = []
         var isQuoted = false

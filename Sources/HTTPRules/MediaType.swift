@@ -1,9 +1,10 @@
 import TransferModel
 
-/// A `Content-Type`: what `expect.mimeType` compares and the report shows.
+/// A media type from a `Content-Type` header, which `expect.mimeType` compares and the report shows.
 package struct MediaType: Hashable, Sendable {
-    /// In lower case, without parameters.
+    /// Type and subtype in lower case, without parameters.
     package let type: String
+    /// Value of the `charset` parameter, letter case as written; `nil` without one.
     package let charset: String?
 
     /// `nil` when the text is no media type.
@@ -17,7 +18,7 @@ package struct MediaType: Hashable, Sendable {
         charset = parameters["charset"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// RFC 9110, section 5.6.2.
+    /// Whether a byte may be part of a token (RFC 9110, section 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -27,14 +28,14 @@ package struct MediaType: Hashable, Sendable {
         }
     }
 
-    /// Whether any type can be meant by `pattern`: types are compared without their parameters.
+    /// Whether `pattern` is well-formed, so that a type can match it; types are compared without their parameters.
     package static func isPattern(_ pattern: String) -> Bool {
         let parts = pattern.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isTokenByte) }) else { return false }
         return parts.count == 2 || parts.count == 1 && pattern.utf8.contains(UInt8(ascii: "*"))
     }
 
-    /// Whether it is meant by `pattern`, in which `*` stands for anything: `image/*`, `*/*`, `application/*+json`.
+    /// Whether the type matches `pattern`, in which `*` stands for anything: `image/*`, `*/*`, `application/*+json`.
     package func matches(_ pattern: String) -> Bool {
         Self.matches(Array(type.utf8)[...], Array(pattern.lowercased().utf8)[...])
     }
@@ -55,7 +56,8 @@ package struct MediaType: Hashable, Sendable {
     }
 }
 
-/// `value; name=text; name="quoted \" text"`: the shape of Content-Type and Content-Disposition.
+/// A parsed header value of the shape `value; name=text; name="quoted \" text"`, as in Content-Type and
+/// Content-Disposition.
 struct HeaderParameters {
     let value: String
     private var parameters: [(name: String, value: String)] = []
@@ -75,7 +77,7 @@ struct HeaderParameters {
         }
     }
 
-    /// The first under that name, which must be in lower case.
+    /// The first parameter of that name, which must be in lower case.
     subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     private static func take(

@@ -1,17 +1,18 @@
 import TextFormats
 package import TransferModel
 
-/// A request for one part of a file whose first answer was read: what it says, and whether what comes is that part of
-/// that file.
+/// A request for one part of a file whose first answer is known, and the rules by which an answer to it counts as that
+/// part of that file.
 package struct PartRequest: Hashable, Sendable {
+    /// Offsets in the file of the bytes to request.
     package var range: Range<Int64>
-    /// Of the first answer, as `If-Range` takes it.
+    /// Validator of the first answer, as sent in `If-Range`.
     package var validator: String
-    /// Of the whole, as the first answer told it.
+    /// Length of the whole file in bytes, as the first answer announced it.
     package var total: Int64
-    /// `Last-Modified` of the first answer, where it is a strong one.
+    /// `Last-Modified` of the first answer, where it is a strong validator.
     package var modified: String?
-    /// The whole is held against a digest in the end.
+    /// Whether the whole file is checked against a digest in the end.
     package var isProven: Bool
 
     package init(
@@ -25,6 +26,7 @@ package struct PartRequest: Hashable, Sendable {
         self.total = total
     }
 
+    /// The request's `Range` and `If-Range` headers.
     package var headers: [HeaderField] {
         [
             HeaderField(name: "Range", value: SecretText("bytes=\(range.lowerBound)-\(range.upperBound - 1)")),
@@ -32,18 +34,20 @@ package struct PartRequest: Hashable, Sendable {
         ]
     }
 
+    /// What an answer to the request means for the segmented download.
     package enum Verdict: Hashable, Sendable {
-        /// Its bytes belong where they were asked for.
+        /// The bytes of the requested range follow.
         case part
-        /// A server that answers so to a range need not be asked for another.
+        /// The answer shows that the server need not be asked for another range.
         case noRanges(why: String)
-        /// The bytes are of another version than those that are there, although `If-Range` forbids that: nothing that
-        /// came can be trusted.
+        /// The bytes are of another version than those already received, although `If-Range` forbids that: nothing that
+        /// arrived can be trusted.
         case otherVersion(why: String)
-        /// It may answer the next one.
+        /// This request failed; the server may answer the next one.
         case declined(why: String)
     }
 
+    /// Returns what the answer's status and headers mean for this part.
     package func judge(status: Int, _ headers: HeaderBlock) -> Verdict {
         switch status {
         case 206: return judgePart(headers)
@@ -52,7 +56,7 @@ package struct PartRequest: Hashable, Sendable {
             let isSame = now == nil || now.isExactly(validator)
             return .noRanges(why: isSame ? "the server sends no ranges" : "the server has another version")
         case 416: return .noRanges(why: "the server has no bytes from \(range.lowerBound) on")
-        // One stream is led on, and asked for all of the file it may get it.
+        // A single stream follows redirects, and a request for the whole file may succeed.
         case 300..<400,
             _ where Resuming.mayRefuseRange(status: status, headers):
             return .noRanges(why: "the server answered \(status) to a range")

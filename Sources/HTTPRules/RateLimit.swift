@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// `RateLimit` and `RateLimit-Policy`, in the form of today's draft (`"default";r=50;t=30`), in that of the one before
-/// (`limit=100, remaining=50, reset=30`) and as three headers (`RateLimit-Remaining` …).
+/// Reads `RateLimit` and `RateLimit-Policy` in three forms: of today's draft (`"default";r=50;t=30`), of the draft
+/// before (`limit=100, remaining=50, reset=30`) and as three headers (`RateLimit-Remaining` …).
 package enum RateLimit {
-    /// `nil` when the server told no limit, or told it in a way that says nothing.
+    /// Returns the quota of requests that an answer announces; `nil` without one, or when its form is unreadable.
     package static func quota(_ headers: HeaderBlock) -> RequestQuota? {
         guard var quota = present(headers) else { return nil }
         if let policy = policy(headers) { (quota.limit, quota.window) = policy }
@@ -17,7 +17,7 @@ package enum RateLimit {
             if items.contains(where: { $0.first?.name == "remaining" }) {
                 return item("remaining", "reset", items.flatMap { $0 })
             }
-            // Of several limits the one that stops us first.
+            // Of several limits take the one that is reached first.
             return items.compactMap { item("r", "t", $0) }.min(by: isStricter)
         }
         guard let remaining = headers.first("ratelimit-remaining").flatMap(count) else { return nil }
@@ -37,7 +37,7 @@ package enum RateLimit {
         return RequestQuota(remaining: left, resetsAfter: value(reset, parameters).map(seconds) ?? .zero)
     }
 
-    /// How many requests in each window: `"default";q=100;w=60`, or `100;w=60`.
+    /// The number of requests in each window: `"default";q=100;w=60`, or `100;w=60`.
     private static func policy(_ headers: HeaderBlock) -> (limit: Int, window: TimeSpan)? {
         guard let text = headers.first("ratelimit-policy") ?? headers.first("ratelimit-limit") else { return nil }
         let told = members(of: text).compactMap { parameters -> (limit: Int, window: TimeSpan)? in
@@ -47,11 +47,11 @@ package enum RateLimit {
             }
             return (limit, seconds(window))
         }
-        // Of several policies the slowest in the long run.
+        // Of several policies take the slowest in the long run.
         return told.min { Double($0.limit) / $0.window.seconds < Double($1.limit) / $1.window.seconds }
     }
 
-    /// The members of a list, each a list of its own of `name=value`; a bare item has an empty value.
+    /// The members of a list, each as its parameters `name=value`; a bare item has an empty value.
     private static func members(of text: String) -> [[(name: String, value: String)]] {
         text.split(separator: ",").map { member in
             member.split(separator: ";").map { part in
@@ -70,7 +70,7 @@ package enum RateLimit {
         parameters.first { $0.name == name }.flatMap { count($0.value) }
     }
 
-    /// A whole number that is not negative; what is absurdly large is as good as a billion.
+    /// A whole number that is not negative; numbers above a billion count as a billion.
     private static func count(_ text: String) -> Int? {
         let digits = text.utf8.filter { $0 != 0x20 }
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

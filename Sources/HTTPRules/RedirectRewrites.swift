@@ -1,8 +1,8 @@
 import TextFormats
 package import TransferModel
 
-/// `redirects.rewrite`, ready for the redirects of a task: the first rule whose `match` is found in the redirect's URL
-/// replaces what matched, once, and the redirect goes to the URL that this makes.
+/// The compiled `redirects.rewrite` of a task: the first rule whose `match` is found in the redirect's URL replaces the
+/// matched text, once, and the redirect goes to the resulting URL.
 package struct RedirectRewrites: Sendable {
     private struct Rule {
         let regex: TextFormats.Regex
@@ -10,18 +10,20 @@ package struct RedirectRewrites: Sendable {
     }
     private let rules: [Rule]
 
+    /// No rules: redirects go where the server says.
     package static let none = RedirectRewrites([])
 
     package init(_ rules: [RedirectPolicy.Rewrite]) {
-        // What is no regular expression was refused when the job was read.
+        // Loading the job already rejected rules that are no regular expression.
         self.rules = rules.compactMap { rule in
             (try? TextFormats.Regex(rule.match)).map { Rule(regex: $0, to: rule.to) }
         }
     }
 
+    /// Whether there are no rules.
     package var isEmpty: Bool { rules.isEmpty }
 
-    /// `nil` when no rule matches.
+    /// Returns where a redirect to `url` goes by the first rule that matches; `nil` when no rule does.
     package func target(for url: ResourceURL) throws(TransferError) -> ResourceURL? {
         let bytes = Array(url.text.utf8)
         for rule in rules {
@@ -50,7 +52,8 @@ package struct RedirectRewrites: Sendable {
         }
     }
 
-    /// The first group that a rule's `to` names and its `match` lacks: that would be sent as it is written.
+    /// Returns the first group number that a rule's `to` names and its `match` lacks, with the number of groups; `nil`
+    /// when all exist. The text of a missing group would be sent as written.
     package static func missingGroup(_ rule: RedirectPolicy.Rewrite) -> (group: Int, of: Int)? {
         guard let count = (try? TextFormats.Regex(rule.match))?.groupCount else { return nil }
         let text = Array(rule.to.utf8)
@@ -58,7 +61,7 @@ package struct RedirectRewrites: Sendable {
             .first { (0...9).contains($0) && $0 > count }.map { ($0, count) }
     }
 
-    /// `$1` is the first group, `$0` all that matched; another `$` is itself.
+    /// Returns `template` with `$1` replaced by the first group and `$0` by the whole match; another `$` stays.
     private static func fill(_ template: String, _ groups: [Range<Int>?], _ bytes: [UInt8]) -> [UInt8] {
         var filled: [UInt8] = []
         var place = template.utf8.startIndex

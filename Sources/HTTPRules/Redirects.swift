@@ -1,24 +1,26 @@
 package import TransferModel
 
-/// What to do with a 3xx answer.
+/// What the client does with a 3xx answer.
 package enum RedirectDecision: Sendable {
-    /// It is the result: no redirect at all, or one that cannot be followed.
+    /// The answer is the result: it is no redirect, or one that cannot be followed.
     case final
+    /// Send the next request to this URL with this method. `keepsBody`: the request's body is sent again.
     case follow(ResourceURL, method: String, keepsBody: Bool)
-    /// The policy says no; `to` is where it would have gone. One redirect too many is refused too, but no policy
+    /// The policy forbids the redirect; `to` is where it leads. One redirect too many is refused too, but no policy
     /// makes it a result.
     case refuse(to: String, TransferError)
 }
 
-/// The contract's rules for redirects, hop by hop.
+/// The job's rules for redirects, hop by hop.
 package enum Redirects {
-    /// `secured` says where a request that would go over http goes over https instead.
+    /// Decides what becomes of an answer with this status and `Location`. `hops` counts the redirects already followed;
+    /// `secured` returns the https URL of a request that would go over http, or `nil`.
     package static func decide(
         status: Int, location: @autoclosure () -> String?, method: String, from url: ResourceURL, hops: Int,
         policy: RedirectPolicy, rewrites: RedirectRewrites = .none,
         secured: (ResourceURL) -> ResourceURL? = { _ in nil }
     ) -> RedirectDecision {
-        // Whatever a command of an own scheme says of another place, it says to who reads its answer.
+        // Schemes of commands have no redirects: a `Location` there is for the reader of the command's answer.
         guard url.isHTTP, let rewritten = nextMethod(status, method), let location = location(),
             let named = target(location, url)
         else { return .final }
@@ -34,7 +36,8 @@ package enum Redirects {
         return .follow(target, method: rewritten, keepsBody: keepsBody)
     }
 
-    /// 301 and 302 turn POST into GET, 303 turns all but HEAD into GET, 307 and 308 keep the method; others are final.
+    /// The method of the next request: 301 and 302 turn POST into GET, 303 turns all but HEAD into GET, 307 and 308
+    /// keep it. `nil` for other statuses, which are final.
     static func nextMethod(_ status: Int, _ method: String) -> String? {
         switch status {
         case 301, 302: method == "POST" ? "GET" : method
@@ -78,8 +81,8 @@ package enum Redirects {
         return nil
     }
 
-    /// Whether a typed header may go to an origin that the task does not name: Authorization, a typed Cookie and
-    /// whatever was made from a secret may not.
+    /// Whether a header of the job may go to an origin that the task does not name: Authorization, Proxy-Authorization,
+    /// Cookie and headers made from a secret may not.
     package static func crossesOrigins(_ header: HeaderField) -> Bool {
         if header.value.isSecret { return false }
         let name = header.name.lowercased()

@@ -1,16 +1,18 @@
 import Digests
 package import TransferModel
 
-/// A request as its answer depends on it: who asked, and whatever of its headers the answer says it looked at.
+/// Identifies a request by what its answer depends on: the credentials it carries, and the headers that the answer's
+/// `Vary` names.
 ///
-/// What is kept of an answer counts only for a request that is the same in both: one user's validators would keep one
-/// user's file for another, and a half-done file of one would be completed with bytes of the other.
+/// A recorded answer counts only for a request that is the same in both: otherwise one user's validators would keep one
+/// user's file for another, and a partial file of one would be completed with bytes of the other.
 package struct RequestMark: Sendable {
-    /// As the job wrote them, as far as they go to this place.
+    /// Header fields as the job wrote them, as far as they go to this origin.
     private let typed: [HeaderField]
-    /// All that goes out: cookies and what says who asks too.
+    /// All header fields that go out, cookies and credentials too.
     private let sent: [HeaderField]
-    /// Who asks, where that is proven by a certificate or by a connection, or said by a cookie that the job presets.
+    /// The identity that a client certificate or a connection proves, or that a cookie preset by the job states; `nil`
+    /// without one.
     private let proof: String?
 
     package init(typed: [HeaderField] = [], sent: [HeaderField] = [], proof: String? = nil) {
@@ -19,8 +21,9 @@ package struct RequestMark: Sendable {
         self.proof = proof
     }
 
-    /// What may be written down of it, beside the answer with these headers: a keyed digest, for it is made of secrets. The
-    /// key lies beside it, so that no two are alike. `nil` where nobody says who asks and the answer depends on nothing.
+    /// Returns the text to record beside the answer with these headers, a digest keyed with `key` because it is made of
+    /// secrets; the text contains the key, so that no two are alike. `nil` when the request carries no credentials and
+    /// the answer depends on no header.
     package func text(answer: HeaderBlock, key: @autoclosure () -> UInt64) -> String? {
         let names = Self.names(answer)
         let who = who
@@ -29,7 +32,7 @@ package struct RequestMark: Sendable {
         return "\(key) \(digest(who, names, key)) \(names.joined(separator: ","))"
     }
 
-    /// Whether an answer that was kept with `text` is one to this request too.
+    /// Whether an answer recorded with `text` is an answer to this request too.
     package func fits(_ text: String?) -> Bool {
         guard let text else { return who == nil }
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
@@ -40,8 +43,8 @@ package struct RequestMark: Sendable {
 
     // MARK: Who
 
-    /// `nil` for nobody. The cookies that a session collects are counted only where the answer says that it looks at them:
-    /// they change with each visit, and most say nothing of who asks.
+    /// The request's identity, `nil` without credentials. Cookies that a session collects count only where the answer's
+    /// `Vary` names them: they change with each visit, and most identify no user.
     private var who: [String]? {
         var who = proof.map { [$0] } ?? []
         for field in sent where field.isNamed("authorization") {
@@ -51,7 +54,8 @@ package struct RequestMark: Sendable {
         return who.isEmpty ? nil : who
     }
 
-    /// What the job itself writes to show who asks, beside `Authorization`: cookies, and whatever is made of a secret.
+    /// Returns names and values of the headers, besides `Authorization`, by which the job itself states an identity:
+    /// cookies, and every header made from a secret.
     package static func keys(_ typed: [HeaderField]) -> [String] {
         var keys: [String] = []
         for field in typed {
@@ -61,7 +65,7 @@ package struct RequestMark: Sendable {
         return keys
     }
 
-    /// What of a proof stays the same from request to request.
+    /// The part of an `Authorization` value that stays the same from request to request.
     private static func constant(_ authorization: String) -> String {
         let scheme = authorization.prefix { $0 != " " }.lowercased()
         switch scheme {
@@ -78,7 +82,8 @@ package struct RequestMark: Sendable {
 
     // MARK: What the answer depends on
 
-    /// In lower case. What a job accepts is held against `Revalidation.shape`, and who asks counts in any case.
+    /// The names in the answer's `Vary`, in lower case. `Accept…` is left out because `Revalidation.shape` covers it,
+    /// `Authorization` because `who` always counts.
     private static func names(_ answer: HeaderBlock) -> [String] {
         var names: Set<String> = []
         for member in answer.members("vary") {
@@ -86,7 +91,7 @@ package struct RequestMark: Sendable {
             if name == "authorization" || name.hasPrefix("accept") || name.contains(" ") { continue }
             names.insert(name)
         }
-        // Whoever names so many means everything.
+        // More than 16 names count as all headers.
         return names.contains("*") || names.count > 16 ? ["*"] : names.sorted()
     }
 
@@ -94,7 +99,7 @@ package struct RequestMark: Sendable {
 
     private func digest(_ who: [String]?, _ names: [String], _ key: String) -> String {
         var bytes: [UInt8] = []
-        // No text holds these bytes: what ends here cannot go on there.
+        // No UTF-8 text holds these bytes, so the end of one text cannot be read as the beginning of the next.
         func add(_ text: String) { bytes += Array(text.utf8) + [0xFF] }
         for word in who ?? [] { add(word) }
         bytes.append(0xFE)

@@ -1,26 +1,27 @@
 import TextFormats
 package import TransferModel
 
-/// What makes a half-done download worth going on with: the bytes that are there, and how to ask for the rest so that
-/// no two versions are ever mixed.
+/// A partial download that can be resumed: the bytes received so far, and what is needed to request the rest without
+/// ever mixing two versions.
 package struct ResumePoint: Hashable, Sendable {
-    /// Where the bytes came from, after redirects: another place would need its own proof.
+    /// URL that the bytes came from, after redirects: another URL would need its own proof.
     package var url: String
+    /// Bytes received so far, and so the offset of the first missing byte.
     package var offset: Int64
-    /// A strong validator, as `If-Range` takes it; empty where none is known, which only a foreign part may have.
+    /// Strong validator for `If-Range`; empty where none is known, which only a foreign part may have.
     package var validator: String
-    /// Of the whole, when the server told it.
+    /// Length of the whole file in bytes; `nil` when no answer announced it.
     package var total: Int64?
-    /// What the first answer said of the whole.
+    /// Digest of the whole file that the first answer announced, if any.
     package var sent: SentDigest?
-    /// Of the request that was answered (`RequestMark`).
+    /// `RequestMark` text of the request that was answered.
     package var asked: String?
-    /// What the first answer said of the file: a part need not say it again.
+    /// The first answer's headers that describe the file: the answer with the rest need not repeat them.
     package var headers: HeaderBlock
-    /// So many requests for the rest, one after the other, ended without a byte of it.
+    /// How many consecutive requests for the rest ended without a byte of it.
     package var unanswered: Int
-    /// Another program left the bytes (`ForeignPart`): no answer is known that brought them, so nothing but a digest of the
-    /// whole says that they are the file's.
+    /// Whether another program left the bytes (`ForeignPart`). No answer is known that brought them, so only a digest
+    /// of the whole proves that they are the file's.
     package var isForeign = false
 
     package init(
@@ -38,15 +39,16 @@ package struct ResumePoint: Hashable, Sendable {
         self.sent = sent
     }
 
-    /// How the first answer said that its bytes are packed.
+    /// `Content-Encoding` of the first answer, as `Resuming.coding` returns it; `nil` for none.
     package var coding: String? { Resuming.coding(headers) }
 
-    /// One connection that breaks is the network's. Something on the way that lets no range through breaks each.
+    /// Requests for the rest that may end without a byte before the whole file is requested: one broken connection is
+    /// the network's fault, but a middlebox that lets no ranges through breaks each.
     package static let mostUnanswered = 2
 
-    /// Whether the bytes came from there. A query may be another where a digest proves the whole, or where it differs in
-    /// nothing but a signature that is new each time: else it may name another file, and a validator is worth something
-    /// only within one.
+    /// Whether the bytes came from `other`. Its query may differ where a digest proves the whole, or where only a
+    /// signature differs that is renewed each time: otherwise it may name another file, and a validator counts only
+    /// within one.
     package func isFrom(_ other: ResourceURL, isProven: Bool = false) -> Bool {
         guard url != other.text else { return true }
         guard let own = try? ResourceURL.parse(url), own.hasSameOrigin(as: other), own.path == other.path else {
@@ -56,14 +58,14 @@ package struct ResumePoint: Hashable, Sendable {
     }
 }
 
-/// URLs that let whoever has them in for a while: the same file has another one each time.
+/// Recognizes signed URLs, which grant access for a limited time: the same file has another one each time.
 enum SignedQuery {
     private struct Family {
-        /// The parameter that holds the signature.
+        /// Name of the parameter that holds the signature.
         let signature: String
-        /// One of these must stand beside it: names as short as `sig` mean other things to others.
+        /// Names of which one must be present too: names as short as `sig` have other meanings elsewhere.
         let beside: Set<String>
-        /// What is new with each signature.
+        /// Names of the parameters that change with each signature.
         let renewed: Set<String>
     }
 
@@ -87,7 +89,7 @@ enum SignedQuery {
         Family(signature: "sig", beside: ["sv"], renewed: ["se", "st", "ske", "skt", "jwt"]),
     ]
 
-    /// The parameters, in their order, without a signature and what belongs to it.
+    /// Returns the query's parameters, in their order, without a signature and the parameters that belong to it.
     static func unsigned(_ query: String?) -> [Substring] {
         let pairs = (query ?? "").split(separator: "&")
         func name(_ pair: Substring) -> String { pair.prefix { $0 != "=" }.lowercased() }
@@ -101,19 +103,21 @@ enum SignedQuery {
     }
 }
 
-/// Ranges and their answers (RFC 9110, sections 13 and 14).
+/// The rules for range requests and their answers (RFC 9110, sections 13 and 14).
 package enum Resuming {
-    /// The validator of an answer by which the rest of it can be asked for; `nil` when that would prove nothing.
+    /// Returns the validator of an answer with which the rest of its body can be requested; `nil` when that would prove
+    /// nothing.
     package static func validator(_ headers: HeaderBlock) -> String? {
         if let ranges = headers.first("accept-ranges"), ranges.lowercased() == "none" { return nil }
         if let tag = headers.first("etag") {
-            // A weak one says that two versions are alike, not that they are the same bytes.
+            // A weak tag says that two versions are alike, not that they have the same bytes.
             return isStrong(tag) ? tag : nil
         }
         return strongDate(headers)
     }
 
-    /// `Last-Modified` where it could not have changed twice in that second (RFC 9110, section 8.8.2.2).
+    /// Returns `Last-Modified` where the file could not have changed twice in that second (RFC 9110, section 8.8.2.2),
+    /// else `nil`.
     package static func strongDate(_ headers: HeaderBlock) -> String? {
         guard let text = headers.first("last-modified"), let modified = HTTPDate.parse(text),
             let date = headers.first("date").flatMap({ HTTPDate.parse($0) })
@@ -121,53 +125,58 @@ package enum Resuming {
         return date - modified >= .seconds(60) ? text : nil
     }
 
+    /// Whether an entity tag is strong and well-formed.
     static func isStrong(_ tag: String) -> Bool {
         let bytes = Array(tag.utf8)
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 != 0x7F } && isText(tag)
     }
 
-    /// Bytes that are no UTF-8 would not go back as they came.
+    /// Whether a tag is UTF-8: other bytes would not be sent back as they arrived.
     static func isText(_ tag: String) -> Bool { !tag.unicodeScalars.contains("\u{FFFD}") }
 
-    /// By what an answer that continues `point` can be continued itself; empty where nothing but a digest proves the whole.
+    /// Returns the validator with which an answer that continues `point` can be continued itself; empty where only a
+    /// digest proves the whole.
     package static func validator(_ headers: HeaderBlock, continuing point: ResumePoint) -> String {
         point.validator.isEmpty ? validator(headers) ?? "" : point.validator
     }
 
-    /// The headers that ask for the rest, or for all of it if it is another version by now.
+    /// Returns the headers that request the rest, or the whole file if its version has changed.
     package static func headers(for point: ResumePoint) -> [HeaderField] {
         let range = HeaderField(name: "Range", value: SecretText("bytes=\(point.offset)-"))
-        // Of a file that another program left no validator was kept, and a digest judges the whole in the end.
+        // No validator is recorded for a file that another program left; a digest checks the whole in the end.
         if point.validator.isEmpty { return [range] }
         return [range, HeaderField(name: "If-Range", value: SecretText(point.validator))]
     }
 
-    /// Whether an answer may refuse the range and not the file: servers and firewalls that let no ranges through say so
-    /// with many a status, and some answer that there is nothing, or nothing new. One that wants to know who asks, or to be
-    /// asked later, says nothing of the range.
+    /// Whether an answer may refuse the range and not the file. Servers and firewalls that let no ranges through refuse
+    /// with many statuses, and some answer "no content" or "not modified". An answer that asks for credentials, or for
+    /// a later request, says nothing about the range.
     package static func mayRefuseRange(status: Int, _ headers: HeaderBlock) -> Bool {
         let isRefusal = status == 204 || status == 501 || (300..<500).contains(status)
         return isRefusal && ![401, 407, 408, 425, 429].contains(status) && headers.first("retry-after") == nil
     }
 
-    /// Whether what is there is worth keeping for a later run where an attempt ended with this refusal. A file that is gone
-    /// needs no rest, and an error of the server's may come of the range: then the next run asks for all of it.
+    /// Whether the bytes received so far are worth keeping for a later run after an attempt ended with this status. A
+    /// deleted file needs no rest, and a server's error may be caused by the range: the next run then requests the
+    /// whole file.
     package static func outlives(_ status: Int) -> Bool {
         ![404, 410].contains(status) && (status < 500 || status == 503)
     }
 
+    /// What an answer to a request for the rest means.
     package enum Verdict: Hashable, Sendable {
-        /// Its bytes follow those that are there: so many, which end the file.
+        /// `length` bytes follow the received ones and end the file.
         case append(length: Int64)
-        /// A whole answer: what is there is of no use. `length`: so long it was when it was this very version.
+        /// The answer is the whole file, so the received bytes are of no use. `length`: the expected body length in
+        /// bytes where the answer is the same version as before.
         case whole(why: String, length: Int64? = nil)
-        /// Neither: ask again, for all of it.
+        /// Neither: send the request again, for the whole file.
         case askAgain(why: String)
     }
 
-    /// What an answer to such a request means; `nil` for a status that has nothing to do with ranges. `isProven`: the whole
-    /// is held against a digest in the end.
+    /// Returns what an answer to a request for the rest means; `nil` for a status that has nothing to do with ranges.
+    /// `isProven`: the whole file is checked against a digest in the end.
     package static func judge(
         _ point: ResumePoint, status: Int, _ headers: HeaderBlock, isProven: Bool = false
     ) -> Verdict? {
@@ -179,7 +188,7 @@ package enum Resuming {
         }
     }
 
-    /// A part that calls itself the whole is believed in neither.
+    /// Judges an answer 200; one whose `Content-Range` says that it is only a part counts neither as part nor as whole.
     private static func whole(_ point: ResumePoint, _ headers: HeaderBlock) -> Verdict {
         if let why = partialWhole(headers) { return .askAgain(why: why) }
         if point.validator.isEmpty { return .whole(why: "the server sends no ranges") }
@@ -194,9 +203,9 @@ package enum Resuming {
         return .whole(why: why, length: total)
     }
 
-    /// Why an answer 200 is not all of a file: its `Content-Range` says so. That field has no meaning there (RFC 9110, section
-    /// 14.4), and servers number the rows of a page with it; but one that says that the bytes are a part of more than the
-    /// message holds comes from a server that took the answer for a 206.
+    /// Returns why an answer 200 is not all of a file by its own `Content-Range`, or `nil`. That field has no meaning
+    /// there (RFC 9110, section 14.4), and servers number the rows of a page with it; but a field that says that the
+    /// bytes are a part of more than the message holds comes from a server that took the answer for a 206.
     package static func partialWhole(_ headers: HeaderBlock) -> String? {
         guard let text = headers.first("content-range"), let range = ContentRange(text) else { return nil }
         guard let total = range.total else { return range.first == 0 ? nil : Self.notWhole(text) }
@@ -209,8 +218,8 @@ package enum Resuming {
         "the server called \(ForeignText.quoted(text)) the whole"
     }
 
-    /// What is said of a file by the first answer, as far as one that brought the rest of it says nothing newer. What
-    /// describes the part itself is none of it.
+    /// Returns the headers that describe a completed file: those of the first answer, replaced by newer ones of the
+    /// answer that brought the rest, without the headers that describe only the part.
     package static func headers(_ first: HeaderBlock, completedBy part: HeaderBlock) -> HeaderBlock {
         let own = Set(part.lines.map { part.lowerName($0) }).subtracting(ofTheMessage)
         return first.keeping({ !own.contains(first.lowerName($0)) }, adding: part) {
@@ -218,7 +227,7 @@ package enum Resuming {
         }
     }
 
-    /// Of the first answer, what is worth keeping for that.
+    /// Returns the first answer's headers that are kept for `headers(_:completedBy:)`.
     package static func kept(_ first: HeaderBlock) -> HeaderBlock {
         let storable = StoredResponse.storable(first)
         return storable.keeping { storable.lowerName($0) != "set-cookie" }
@@ -226,7 +235,8 @@ package enum Resuming {
 
     private static let ofTheMessage = Set(["content-length", "content-range", "transfer-encoding"])
         .union(digestsOfTheMessage)
-    /// They are of the bytes of one message: of another with other bytes they say nothing.
+    /// Names of the digest headers that cover the bytes of one message: of another message with other bytes they say
+    /// nothing.
     static let digestsOfTheMessage: Set<String> = ["content-digest", "content-md5", "digest"]
 
     private static func part(_ point: ResumePoint, _ headers: HeaderBlock, isProven: Bool) -> Verdict {
@@ -250,7 +260,7 @@ package enum Resuming {
             return .askAgain(why: "the server does not say where the file ends")
         }
         guard range.last == total - 1 else { return .askAgain(why: "the server sent only a part of the rest") }
-        // `If-Range` should have seen to that; a server that ignores it must not mix two versions.
+        // `If-Range` should have prevented this; a server that ignores it must not mix two versions.
         if !point.validator.isEmpty, isOtherVersion(headers, than: point.validator) {
             return .askAgain(why: "the server has another version")
         }
@@ -261,19 +271,19 @@ package enum Resuming {
         return .append(length: total - range.first)
     }
 
-    /// Why a part of the same version is none of what is there.
+    /// Why a part of the same version does not fit the received bytes, or `nil`.
     private static func otherBytes(_ headers: HeaderBlock, _ point: ResumePoint) -> String? {
         if coding(headers) != point.coding { return "the server packed the rest in another way" }
         guard let told = SentDigests.strongest(headers, status: 206) else { return nil }
         guard let known = point.sent else {
-            // Nothing was told at first of a part that no answer brought.
+            // No answer brought a foreign part, so no digest was announced at first.
             return point.isForeign ? nil : "the server tells a digest that it did not tell at first"
         }
         let isAnother = told.checksum.algorithm == known.checksum.algorithm && told.checksum != known.checksum
         return isAnother ? "the server tells another digest than at first" : nil
     }
 
-    /// How an answer says that its bytes are packed; `nil` for not at all.
+    /// Returns the content codings of an answer in lower case, separated by commas; `nil` for none.
     package static func coding(_ headers: HeaderBlock) -> String? {
         let codings = headers.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
             .map { String($0.utf8.trimmed()) }.filter { !$0.isEmpty && $0 != "identity" }
@@ -282,16 +292,17 @@ package enum Resuming {
 
     /// Whether a part says nothing of its version. It must carry the `ETag` that a 200 would have (RFC 9110, section
     /// 15.3.7); a server that leaves that out may not know `If-Range` either. The date of the first answer, `modified`,
-    /// is as good where it is a strong one: else a version of the same second may have it too. Where a date is the validator a part may leave it out, by that
-    /// section; but so it does where it knows nothing of `If-Range` and the file was changed.
+    /// is as good where it is a strong one: else a version of the same second may have it too. Where a date is the
+    /// validator, a part may leave it out by that section; but a server that knows nothing of `If-Range` and whose file
+    /// has changed leaves it out too.
     static func isSilent(_ headers: HeaderBlock, validator: String, modified: String?) -> Bool {
         guard validator.hasPrefix("\"") else { return headers.first("last-modified") == nil }
         guard headers.first("etag") == nil else { return false }
         return modified == nil || !headers.first("last-modified").isExactly(modified)
     }
 
-    /// Whether a part is, by its own word, of another version than the one with this validator. One with a tag is, where the
-    /// first answer had none.
+    /// Whether a part says itself that it is of another version than the one with this validator; so does any part with
+    /// a tag where the first answer had none.
     static func isOtherVersion(_ headers: HeaderBlock, than validator: String) -> Bool {
         let isTag = validator.hasPrefix("\"")
         if !isTag, headers.first("etag") != nil { return true }
@@ -299,10 +310,13 @@ package enum Resuming {
     }
 }
 
-/// `bytes 200-999/1000`; the total may be `*`.
+/// A parsed `Content-Range`: `bytes 200-999/1000`; the total may be `*`.
 package struct ContentRange: Hashable, Sendable {
+    /// Offset of the first byte.
     package var first: Int64
+    /// Offset of the last byte, inclusive.
     package var last: Int64
+    /// Length of the whole file in bytes; `nil` for `*`.
     package var total: Int64?
 
     package init?(_ text: String) {

@@ -1,14 +1,15 @@
 import TextFormats
 package import TransferModel
 
-/// `Retry-After`: seconds or a date.
+/// Reads `Retry-After`, which is a number of seconds or a date.
 package enum RetryAfter {
-    /// What is absurd is bounded by a year, which every policy refuses.
+    /// Upper bound for absurd waits: one year, which every policy refuses.
     private static let longest = TimeSpan.seconds(31_536_000)
 
-    /// How long to wait from `now`; `nil` when the header is missing or says nothing. Never negative.
+    /// Returns how long to wait from `now`, never negative; `nil` when the header is missing or unreadable.
     ///
-    /// A date is one of the server's clock, as the answer's own `Date` is: where that is told, ours may be wrong.
+    /// A date refers to the server's clock, as the answer's own `Date` does: where that header is present it is used
+    /// instead of `now`, because the local clock may be wrong.
     package static func parse(_ headers: HeaderBlock, now: WallTime) -> TimeSpan? {
         guard let text = headers.first("retry-after"), !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -1,22 +1,24 @@
 import TextFormats
 package import TransferModel
 
-/// What is kept of an answer that became a file, so that the next run can ask whether it is still the same.
+/// What is recorded of an answer that became a file, so that the next run can ask whether it is still the same.
 package struct KeptValidators: Hashable, Sendable {
-    /// Of the request that was answered, after redirects.
+    /// URL of the answered request, after redirects.
     package var url: String
-    /// Strong or weak, as sent.
+    /// Entity tag of the answer, strong or weak, as sent; `nil` where a date identifies the version.
     package var etag: String?
+    /// `Last-Modified` of the answer, as sent; `nil` where the entity tag identifies the version.
     package var lastModified: String?
-    /// How the answer was asked for and turned into the file (`Revalidation.shape`).
+    /// Fingerprint of how the answer was requested and turned into the file (`Revalidation.shape`).
     package var shape: Int64
-    /// Of the file that the answer became.
+    /// Size and times of the file that the answer became.
     package var file: FileStamp
-    /// Its name, where the destination is the folder that it lies in.
+    /// Name of the file where the destination is the folder that contains it, else `nil`.
     package var name: String?
-    /// `nil` once it would survive a power cut.
+    /// Sum of the file's bytes and the system start in which they were written; `nil` once the file would survive a
+    /// power cut.
     package var content: ContentMark?
-    /// Of the request that was answered (`RequestMark`).
+    /// `RequestMark` text of the answered request.
     package var asked: String?
 
     package init(
@@ -34,22 +36,30 @@ package struct KeptValidators: Hashable, Sendable {
     }
 }
 
-/// An answer that became a file, as the loop hands it over: what of it is worth keeping is found out elsewhere.
+/// An answer that became a file, as the event loop hands it over; ``kept`` computes elsewhere what is recorded of it.
 package struct FiledAnswer: Sendable {
+    /// URL of the answered request, after redirects.
     package var url: String
+    /// Status of the answer.
     package var status: Int
+    /// Headers of the answer.
     package var headers: HeaderBlock
+    /// Fingerprint of how the answer was requested and turned into the file (`Revalidation.shape`).
     package var shape: Int64
+    /// Size and times of the file that the answer became.
     package var file: FileStamp
-    /// Its name, where the destination is the folder that it lies in.
+    /// Name of the file where the destination is the folder that contains it, else `nil`.
     package var name: String?
+    /// Sum of the file's bytes and the system start in which they were written; `nil` when the file would survive a
+    /// power cut.
     package var content: ContentMark?
+    /// `RequestMark` text of the answered request.
     package var asked: String?
-    /// When it was asked for, by the clock here.
+    /// Time of the request by the local clock, if known.
     package var askedAt: WallTime?
-    /// Where the file stands: there nothing else is known of any more.
+    /// Path of the file; what was recorded before for this path no longer counts.
     package var path: String?
-    /// Whether anything proved where the body ends. What may have been cut is fetched again, not asked about.
+    /// Whether anything proved where the body ends. A file that may have been cut is fetched again, not revalidated.
     package var isProven = true
 
     package init(
@@ -68,7 +78,7 @@ package struct FiledAnswer: Sendable {
         self.file = file
     }
 
-    /// `nil` when nothing in it identifies the file.
+    /// The record for the next run; `nil` when nothing in the answer identifies the file's version.
     package var kept: KeptValidators? {
         guard isProven, let found = Revalidation.validators(of: headers, status: status, askedAt: askedAt) else {
             return nil
@@ -79,16 +89,17 @@ package struct FiledAnswer: Sendable {
     }
 }
 
-/// A header that makes a request conditional, and the only URL it means anything at: of a chain of redirects the
-/// request carries it that goes where the kept answer came from, and no other.
+/// A header that makes a request conditional, and the only URL for which it counts: in a chain of redirects only the
+/// request to the URL of the recorded answer carries it.
 package struct RequestCondition: Hashable, Sendable {
-    /// `nil` is any.
+    /// URL for which the condition counts; `nil` for any.
     package var url: String?
+    /// The conditional header, `If-None-Match` or `If-Modified-Since`.
     package var header: HeaderField
-    /// Only a request that is like the one answered then carries it (`RequestMark`).
+    /// `RequestMark` text of the recorded answer: only a request that fits it carries the condition.
     package var asked: String?
-    /// The size of a file of which nothing was kept: the condition is the file's own time. A 304 counts only when the
-    /// server's date and length are the file's.
+    /// Size in bytes of a file of which no answer is recorded, whose own time is the condition: a 304 counts only when
+    /// the server's date and length are the file's. Else `nil`.
     package private(set) var size: Int64?
 
     package init(url: String, header: HeaderField, asked: String? = nil) {
@@ -97,23 +108,24 @@ package struct RequestCondition: Hashable, Sendable {
         self.asked = asked
     }
 
-    /// Asks by the time of the file, which may be the server's.
+    /// Makes the condition of the time of the file, which may be the server's.
     package init(file: FileStamp) {
         let time = HTTPDate.format(WallTime(nanoseconds: file.modifiedNanoseconds))
         header = HeaderField(name: "If-Modified-Since", value: SecretText(time))
         size = file.size
     }
 
+    /// What a 304 means for the file.
     package enum Word: Hashable, Sendable {
-        /// The file is the server's.
+        /// The file is the server's version.
         case same
-        /// It is not, or another was spoken of.
+        /// The file is another version than the server's, or the answer is about another version.
         case other
-        /// The 304 does not say of which length the server's is.
+        /// The 304 does not give the server's length and date, so a HEAD has to.
         case unproven
     }
 
-    /// What a 304 says of the file.
+    /// Returns what the headers of a 304 mean for the file.
     package func word(of headers: HeaderBlock) -> Word {
         if isContradicted(by: headers) { return .other }
         guard let size else { return .same }
@@ -131,7 +143,7 @@ package struct RequestCondition: Hashable, Sendable {
         return !isOtherDate(told)
     }
 
-    /// Whether a 304 speaks of another version than the one that was asked about.
+    /// Whether a 304 names another version than the condition.
     package func isContradicted(by headers: HeaderBlock) -> Bool {
         guard header.name == "If-None-Match" else { return isOtherDate(headers.first("last-modified")) }
         guard let tag = headers.first("etag") else { return false }
@@ -139,18 +151,19 @@ package struct RequestCondition: Hashable, Sendable {
         return !bare(tag).elementsEqual(bare(header.value.revealed))
     }
 
-    /// Most servers answer 304 to each date that is no older than the file's: also where an older file took its place.
+    /// Whether the date differs from the condition's. Most servers answer 304 to each date that is not before the
+    /// file's: also where an older file replaced it.
     private func isOtherDate(_ told: String?) -> Bool {
         guard header.name == "If-Modified-Since", let told else { return false }
         return HTTPDate.parse(told) != HTTPDate.parse(header.value.revealed)
     }
 }
 
-/// When a file that stands there may be asked about instead of fetched (RFC 9110, section 13).
+/// The rules by which an existing file is revalidated instead of fetched (RFC 9110, section 13).
 package enum Revalidation {
-    /// Whether a task leaves room for it. A `checksum` has the last word: a file that meets one needs no request, and
-    /// one that does not needs the whole body. Captures and rules on the answer need an answer,
-    /// and whoever does not expect the 200 that was kept must not have it said once more.
+    /// Whether a task's options allow revalidation. A `checksum` has the last word: a file that meets one needs no
+    /// request, and one that does not needs the whole body. Captures and rules on the answer need an answer, and a task
+    /// that does not expect the recorded 200 must not succeed by it.
     package static func applies(to options: TaskOptions.Values) -> Bool {
         options.existing == .revalidate && options.checksum == nil
             && options.policies.cachePolicy != .reloadIgnoringCacheData
@@ -159,7 +172,7 @@ package enum Revalidation {
             && !options.headers.contains { isPrecondition($0.name) }
     }
 
-    /// Somebody's own conditions and ranges are theirs to judge.
+    /// Whether a header is a condition or a range; a job that sends one itself judges the answer itself.
     package static func isPrecondition(_ name: String) -> Bool {
         switch name.lowercased() {
         case "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range": true
@@ -167,25 +180,26 @@ package enum Revalidation {
         }
     }
 
-    /// Whether the file must be read to be known again: a power cut may have come since it was written, or another file
-    /// of its size and time stands in its place, which may be a copy of it.
+    /// Whether the file must be read to be recognized: a power cut may have come since it was written, or another file
+    /// of its size and time has replaced it, which may be a copy of it.
     package static func mustRead(_ kept: KeptValidators, file: FileStamp? = nil, boot: Int64) -> Bool {
         if let file, file.isAnother(than: kept.file) { return true }
         return kept.content.map { $0.boot != boot } ?? false
     }
 
-    /// What is worth keeping of a file that was read, had the sum, and is still the server's; `nil` when that is known.
+    /// Returns the record to keep of a file that was read, had the recorded sum, and is still the server's; `nil` when
+    /// the record stays as it is.
     package static func confirmed(_ kept: KeptValidators, file: FileStamp, boot: Int64) -> KeptValidators? {
         guard mustRead(kept, file: file, boot: boot) else { return nil }
         var kept = kept
-        // What came from the disk survived. A copy may have been made a moment ago.
+        // Bytes that came from the disk survived. A copy may have been made a moment ago.
         kept.content = file.isAnother(than: kept.file) ? ContentMark(boot: boot, sum: kept.content?.sum) : nil
         kept.file = file
         return kept
     }
 
-    /// The condition to ask under; `nil` asks for the whole file. `sum` is that of the file's bytes, where it was to be
-    /// read under this start of the system.
+    /// Returns the condition for the request; `nil` means that the whole file is requested. `sum` is the sum of the
+    /// file's bytes, where it had to be read in this start of the system.
     package static func condition(
         _ kept: KeptValidators?, file: FileStamp?, sum: Int64? = nil, boot: Int64 = 0, _ options: TaskOptions.Values
     ) -> RequestCondition? {
@@ -204,8 +218,8 @@ package enum Revalidation {
         return RequestCondition(url: kept.url, header: header, asked: kept.asked)
     }
 
-    /// The condition for a file of which nothing was kept; `nil` where its time cannot be the server's, or is so near that
-    /// the file may have changed later in that second.
+    /// Returns the condition for a file of which no answer is recorded; `nil` where its time cannot be the server's, or
+    /// is so recent that the file may have changed later in that second.
     package static func condition(
         unknown file: FileStamp, at now: WallTime, _ options: TaskOptions.Values
     ) -> RequestCondition? {
@@ -217,13 +231,15 @@ package enum Revalidation {
         return RequestCondition(file: file)
     }
 
-    /// A file that breaks what the job expects today is fetched again, so that the failure is of a real answer.
+    /// Whether a file of this size meets what the job expects today. A file that does not is fetched again, so that a
+    /// real answer fails.
     private static func fits(_ size: Int64, _ options: TaskOptions.Values) -> Bool {
         size <= options.maximumSize ?? .max && size == options.expect.size ?? size
             && size >= options.expect.minimumSize ?? 0
     }
 
-    /// What of an answer identifies its body; `nil` when nothing does. Only a 200 has the whole of it.
+    /// Returns the entity tag or date that identifies an answer's body; `nil` when neither does. Only a 200 has the
+    /// whole body.
     package static func validators(
         of headers: HeaderBlock, status: Int, askedAt: WallTime? = nil
     ) -> (etag: String?, lastModified: String?)? {
@@ -236,23 +252,26 @@ package enum Revalidation {
         return (nil, date)
     }
 
-    /// An entity tag as RFC 9110 writes it. What looks otherwise may not come back as it was meant.
+    /// Whether a text is an entity tag as RFC 9110 writes it. Any other text may not come back as it was meant.
     private static func isETag(_ text: String) -> Bool {
         let bytes = text.hasPrefix("W/") ? text.utf8.dropFirst(2) : text.utf8[...]
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22, Resuming.isText(text) else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
     }
 
-    /// A date of the second in which the answer was made says nothing about a change later in that second.
+    /// Whether a date is before the second in which the answer was made: a date of that second says nothing about a
+    /// change later in it.
     private static func isPast(_ date: String, _ answered: String?, _ askedAt: WallTime?) -> Bool {
         guard let time = HTTPDate.parse(date) else { return false }
         if let answered = answered.flatMap({ HTTPDate.parse($0) }) { return time + .seconds(1) <= answered }
-        // A server that does not say when is dated by the clock here (RFC 9110, section 6.6.1), which may be ahead of its own.
+        // An answer without `Date` is dated by the local clock (RFC 9110, section 6.6.1), which may be ahead of the
+        // server's.
         return askedAt.map { time + .seconds(60) <= $0 } ?? false
     }
 
-    /// A fingerprint of all that makes another file of the same URL, or another judgement of it: what the request
-    /// accepts, how the body is decoded, what is expected of it. A kept answer counts only for the same one.
+    /// Returns a fingerprint of the options that change the file made from a URL, or how it is judged: the request's
+    /// `Accept…` headers, the decoding of the body, the expectations. A recorded answer counts only for the same
+    /// fingerprint.
     package static func shape(of options: TaskOptions.Values) -> Int64 {
         var shape = Fingerprint()
         switch options.decompress {
@@ -260,7 +279,8 @@ package enum Revalidation {
         case .answer: shape.add("decompress")
         case .file: shape.add("decompress file")
         }
-        // A file that stays keeps its time: one that got none of the server's has to come once more to get it.
+        // An unchanged file keeps its time: a file that did not get the server's time has to be fetched once more to
+        // get it.
         if !options.preserveTime { shape.add("own time") }
         for field in options.headers where field.name.lowercased().hasPrefix("accept") {
             shape.add(field.name.lowercased())
@@ -270,7 +290,7 @@ package enum Revalidation {
         return shape.value
     }
 
-    /// Status and sizes are left out: they are held against each answer and each file anew.
+    /// Adds the expectations, without status and sizes, which are checked against each answer and each file anew.
     private static func addExpectations(_ expect: Expectations, _ shape: inout Fingerprint) {
         if let type = expect.mimeType { shape.add("type \(type)") }
         if let magic = expect.magic { shape.add("magic \(magic)") }

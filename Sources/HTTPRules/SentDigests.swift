@@ -1,29 +1,30 @@
 import TextFormats
 package import TransferModel
 
-/// The digests that servers send of what they send: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
+/// Reads the digests that servers send with their answers: `Repr-Digest` and `Content-Digest` (RFC 9530), and the older
 /// `Content-MD5`.
 package enum SentDigests {
-    /// The strongest that we can compute, of the body that these headers announce; `nil` when there is none. A header
-    /// that is malformed says nothing.
+    /// Returns the strongest digest, of those that can be computed here, of the whole file that these headers announce;
+    /// `nil` without one. A malformed header counts as missing.
     package static func strongest(_ headers: HeaderBlock, status: Int) -> SentDigest? {
         var known = dictionary("Repr-Digest", headers.all("repr-digest"))
-        // These speak of what this message carries: of a part, when it carries a part.
+        // These headers cover only the bytes of this message: of a part, when the message carries a part.
         if status != 206 { known += ofContent(headers) }
         return strongest(known)
     }
 
-    /// The strongest of the whole file, as the answer to a HEAD tells it. `Content-Digest` is then that of an empty body (RFC
-    /// 9530, section 2); `Content-MD5` is what a GET would have brought.
+    /// Returns the strongest digest of the whole file from the answer to a HEAD. `Content-Digest` is then that of an
+    /// empty body (RFC 9530, section 2); `Content-MD5` is what a GET would have brought.
     package static func ofHead(_ headers: HeaderBlock) -> SentDigest? {
         let known = dictionary("Repr-Digest", headers.all("repr-digest"))
         return strongest(contentMD5(headers.all("content-md5")).map { known + [$0] } ?? known)
     }
 
-    /// The strongest of what a message carries that brings a part of a file; `whole` is what the file's first answer said.
+    /// Returns the strongest digest of the bytes of a message that brings a part of a file; `whole` is the digest that
+    /// the file's first answer announced.
     ///
-    /// Some servers send the whole file's `Content-MD5` with each part, as RFC 1864 may be read; others the part's (RFC 2616,
-    /// section 14.15). So it speaks of the part only where the whole's is known to be another.
+    /// Some servers send the whole file's `Content-MD5` with each part, as RFC 1864 may be read; others the part's (RFC
+    /// 2616, section 14.15). So it counts for the part only where the whole file's is known to be another.
     package static func ofPart(_ headers: HeaderBlock, whole: SentDigest? = nil) -> SentDigest? {
         if let told = strongest(dictionary("Content-Digest", headers.all("content-digest"))) { return told }
         guard let whole, whole.header == md5Header, let told = contentMD5(headers.all("content-md5")) else {
@@ -39,15 +40,16 @@ package enum SentDigests {
         return contentMD5(headers.all("content-md5")).map { known + [$0] } ?? known
     }
 
-    /// The first of the strongest.
+    /// Returns the first of the strongest digests.
     private static func strongest(_ known: [SentDigest]) -> SentDigest? {
         known.max { strength($0) < strength($1) }.flatMap { best in
             known.first { strength($0) == strength(best) }
         }
     }
 
-    /// What an object store says of a whole object with its `ETag`: the MD5 of one that was put in one piece. One put in
-    /// several has a dash in it, and the tag of one that is encrypted with a key of its own is no digest.
+    /// Returns the digest that an object store's `ETag` is: the MD5 of an object that was put in one piece. The tag of
+    /// an object put in several pieces contains a dash, and the tag of one encrypted with a key of its own is no
+    /// digest; `nil` for both.
     package static func ofObject(_ headers: HeaderBlock) -> SentDigest? {
         let encryption = headers.first("x-amz-server-side-encryption")
         guard encryption == nil || encryption == "AES256",
@@ -74,7 +76,7 @@ package enum SentDigests {
         }
     }
 
-    /// Two that differ say nothing.
+    /// Decodes `Content-MD5`; `nil` where two of them differ.
     private static func contentMD5(_ lines: [String]) -> SentDigest? {
         guard let line = lines.first, lines.allSatisfy({ $0 == line }), let bytes = Base64.decode(line),
             bytes.count == DigestAlgorithm.md5.byteCount
@@ -82,7 +84,7 @@ package enum SentDigests {
         return SentDigest(header: md5Header, checksum: Checksum(algorithm: .md5, bytes: bytes))
     }
 
-    /// IANA's "Hash Algorithms for HTTP Digest Fields", as far as they are digests and not sums.
+    /// IANA's "Hash Algorithms for HTTP Digest Fields", as far as they are digests and not checksums.
     private static let algorithms: [String: DigestAlgorithm] = [
         "sha-512": .sha512, "sha-256": .sha256, "sha": .sha1, "md5": .md5,
     ]

@@ -1,14 +1,15 @@
 import TextFormats
 package import TransferModel
 
-/// What a server says of an error in the body of its answer, for one line of a message.
+/// Extracts the error message in the body of a server's answer, for one line of a message.
 package enum ServerWords {
-    /// Members in which APIs say it: RFC 9457, and what is usual.
+    /// JSON members in which APIs put it: RFC 9457, and what is usual.
     private static let members = ["detail", "message", "error_description", "error", "errors", "title", "reason"]
-    /// Of a longer page only the beginning is looked at.
+    /// Bytes of the body that are looked at, at most.
     private static let longest = 16 << 10
 
-    /// `nil` where nothing in it is for people. Not yet cut to a length: secrets are taken out first.
+    /// Returns the message on one line; `nil` where the body has none for people. It is not yet shortened: secrets are
+    /// redacted first.
     package static func of(_ body: [UInt8], _ headers: HeaderBlock) -> String? {
         guard !body.isEmpty, let type = headers.first("content-type").flatMap({ MediaType($0) }) else { return nil }
         let bytes = Array(body.prefix(longest))
@@ -29,8 +30,8 @@ package enum ServerWords {
         (try? BodyText(bytes, charset: type.charset)).map { String(decoding: $0.told, as: UTF8.self) }
     }
 
-    /// The words of the member that has them; one that holds a map or a list is looked into. Of JSON without such a member
-    /// nothing is for people.
+    /// Returns the text of the first known member; a member that holds an object or an array is searched itself. JSON
+    /// without a known member has no text for people.
     private static func words(_ value: JSONValue, depth: Int) -> String? {
         switch value {
         case .string(let text): return text.isEmpty ? nil : text
@@ -55,7 +56,7 @@ package enum ServerWords {
         return String(decoding: Array(page.utf8)[from..<to], as: UTF8.self)
     }
 
-    /// Blanks and line ends are one space each; control characters are left out.
+    /// The text with blanks and line ends as one space each, and without control characters.
     private static func onOneLine(_ text: String) -> String? {
         var line = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -1,10 +1,9 @@
 package import TransferModel
 
-/// What a session knows of the servers it spoke with: its cookies, who is to be asked over https only, and who it is
-/// where. A value that
-/// reads no clock; a store follows its changes.
+/// What a session has learned of its servers: its cookies, the hosts that require https, and the credentials that work.
+/// A value that reads no clock; a store records its changes.
 package struct SessionLore: Sendable {
-    /// What is to be kept for the next run, or not any more.
+    /// A change that the store has to record for the next run.
     package enum Change: Hashable, Sendable {
         case cookie(Cookie)
         case noCookie(Cookie.ID)
@@ -13,44 +12,52 @@ package struct SessionLore: Sendable {
         case credential(CredentialChange)
     }
 
-    /// What an earlier run left.
+    /// What the store recorded in earlier runs.
     package struct Kept: Sendable {
+        /// Persistent cookies.
         package var cookies: [Cookie] = []
+        /// Hosts that require https.
         package var secureHosts: [StrictTransport.Entry] = []
+        /// Credentials that a server accepted.
         package var credentials: [StoredCredential] = []
         package init() {}
+        /// Whether earlier runs left nothing.
         package var isEmpty: Bool { cookies.isEmpty && secureHosts.isEmpty && credentials.isEmpty }
     }
 
+    /// The session's cookies.
     package private(set) var jar = CookieJar()
+    /// The hosts that require https.
     package private(set) var transport = StrictTransport()
-    /// Who it is where; asked and changed by the desks of its tasks.
+    /// The session's credentials, queried and changed by the `ChallengeDesk`s of its tasks.
     package var book = CredentialBook()
-    /// Secrets that must not come back to other hosts in a cookie that somebody made of them.
+    /// Secrets bound to hosts; a cookie that a server made from one must not go to other hosts.
     package var bound = BoundSecrets([])
     private let cookies: CookieConfiguration
-    /// From the session's file of cookies.
+    /// Cookies from the session's cookie file.
     private let fileCookies: [Cookie]
-    /// Whether a certificate proves who says something.
+    /// Whether servers' certificates are checked, so that what an https answer says is authentic.
     private let trustsPeers: Bool
     private var changes: [Change] = []
 
     package init(_ configuration: SessionConfiguration, at now: WallTime) {
         cookies = configuration.cookies
         trustsPeers = configuration.tls.policy != .insecure
-        // What cannot be a cookie was refused when the job was read.
+        // Loading the job already rejected bytes that cannot be cookies.
         fileCookies = cookies.fileBytes.map { CookieFile.read($0, at: now).cookies } ?? []
         jar.add(fromFile: fileCookies, at: now)
         _ = jar.add(cookies.preset, at: now)
     }
 
-    /// For the requests of nobody's session.
+    /// Makes an empty state for requests that belong to no session.
     package init() {
         cookies = CookieConfiguration()
         fileCookies = []
         trustsPeers = true
     }
 
+    /// Replaces cookies, https hosts and credentials by those of earlier runs, then adds the session's file and preset
+    /// cookies again.
     package mutating func recall(_ kept: Kept, at now: WallTime) {
         jar = CookieJar(stored: kept.cookies, at: now)
         jar.add(fromFile: fileCookies, at: now)
@@ -59,20 +66,21 @@ package struct SessionLore: Sendable {
         book.take(stored: kept.credentials)
     }
 
+    /// Whether there are changes that the store has not taken yet.
     package var hasChanges: Bool { !changes.isEmpty || book.hasChanges }
-    /// Since it was asked last.
+    /// Returns the changes since the last call.
     package mutating func takeChanges() -> [Change] {
         if !hasChanges { return [] }
         defer { changes = [] }
         return changes + book.takeChanges().map { .credential($0) }
     }
 
-    /// Where a request to `url` really goes; `nil` when it may go as it is.
+    /// Returns the https URL to which a request to `url` must go; `nil` when it may go as it is.
     package func secured(_ url: ResourceURL, at now: WallTime) -> ResourceURL? { transport.secured(url, at: now) }
 
     // MARK: Answers
 
-    /// What an answer, whatever its status, says of its server.
+    /// Learns cookies and the requirement of https from an answer of any status.
     package mutating func take(_ headers: HeaderBlock, from url: ResourceURL, _ visit: Visit, at now: WallTime) {
         if trustsPeers, url.isSecure { takeTransport(headers, from: url, at: now) }
         guard visit.usesCookies else { return }
@@ -103,7 +111,7 @@ package struct SessionLore: Sendable {
 
     // MARK: Requests
 
-    /// The request's header lines with what the session knows; `nil` when they stay as they are.
+    /// Returns the request's header fields with the session's cookies added; `nil` when they stay as they are.
     package mutating func dress(
         _ headers: [HeaderField], to url: ResourceURL, _ visit: Visit, at now: WallTime
     ) -> [HeaderField]? {
@@ -112,7 +120,8 @@ package struct SessionLore: Sendable {
         return Self.adding(value, to: headers)
     }
 
-    /// What such a request says of who asks by cookies that the job itself writes. What a server sets takes their place.
+    /// Returns names and values of the cookies preset by the job that a request to `url` carries, as part of its
+    /// identity. A cookie of the same name from a server replaces the preset.
     package func presets(to url: ResourceURL, _ visit: Visit, at now: WallTime) -> [String] {
         guard !cookies.preset.isEmpty || !fileCookies.isEmpty, cookies.send, visit.usesCookies, url.isHTTP else {
             return []
@@ -120,7 +129,7 @@ package struct SessionLore: Sendable {
         return jar.presets(for: url, at: now)
     }
 
-    /// One line, as RFC 6265 asks for: what the job wrote itself, then the jar's.
+    /// Merges cookies into one header line, as RFC 6265 requires: the job's own first, then the jar's.
     private static func adding(_ cookies: SecretText, to headers: [HeaderField]) -> [HeaderField] {
         var dressed = headers.filter { !$0.isNamed("cookie") }
         let typed = headers.filter { $0.isNamed("cookie") && !$0.value.revealed.isEmpty }
@@ -133,11 +142,13 @@ package struct SessionLore: Sendable {
     }
 }
 
-/// What a task says of the session's lore.
+/// How a task's requests use the session's cookies.
 package struct Visit: Sendable {
+    /// Whether the task's requests send and accept cookies.
     package var usesCookies = true
+    /// URL of the main document for the session's rule on third-party cookies; `nil` when the task names none.
     package var mainDocument: ResourceURL?
-    /// What the task asked for before any redirect.
+    /// URL of the task before any redirect.
     package var asked: ResourceURL
     package init(asked: ResourceURL) { self.asked = asked }
 }

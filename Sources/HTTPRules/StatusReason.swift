@@ -1,6 +1,7 @@
-/// The words of HTTP's registry of status codes. What a server writes beside its number is not repeated: it may say anything.
+/// The phrases of HTTP's registry of status codes. The phrase that a server writes beside its number is not repeated:
+/// it may say anything.
 package enum StatusReason {
-    /// `404 Not Found`; the number alone where the registry has none for it.
+    /// Returns `404 Not Found`; the number alone where the registry has no phrase.
     package static func text(_ status: Int) -> String { words[status].map { "\(status) \($0)" } ?? "\(status)" }
 
     private static let words: [Int: String] = [

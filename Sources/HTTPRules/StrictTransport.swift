@@ -1,15 +1,16 @@
 package import TransferModel
 
-/// The hosts that said, over https, that they are to be asked over https only (RFC 6797).
+/// The hosts that required https for all requests, by a header in an https answer (RFC 6797).
 ///
-/// What an answer over http says is ignored, so is what a host without a name says: an address is no name that
-/// somebody else could answer under.
+/// The header is ignored in an http answer and from a host that is an IP address.
 package struct StrictTransport: Sendable {
+    /// One host's requirement.
     package struct Entry: Hashable, Sendable {
-        /// In lower case and ASCII, without a dot at the end.
+        /// Host name in lower case and ASCII, without a dot at the end.
         package let host: String
+        /// Time at which the requirement ends.
         package let expires: WallTime
-        /// The names below it are meant, too.
+        /// Whether the names below the host are covered too.
         package let coversSubdomains: Bool
         package init(host: String, expires: WallTime, coversSubdomains: Bool) {
             self.host = host
@@ -18,30 +19,33 @@ package struct StrictTransport: Sendable {
         }
     }
 
-    /// What an answer changed, for the store.
+    /// A change that an answer made, for the store.
     package enum Change: Hashable, Sendable {
         case noted(Entry)
         case removed(host: String)
     }
 
-    /// A server with a wildcard name must not fill the memory.
+    /// Hosts that are remembered, at most, so that a server with a wildcard name cannot fill the memory.
     package static let maximum = 10_000
-    /// Nobody's word binds for longer.
+    /// Longest time for which a requirement counts.
     static let longest = TimeSpan.seconds(10 * 365 * 86_400)
 
     private var entries: [String: Entry] = [:]
 
     package init() {}
 
-    /// With what an earlier run left, less what has ended since.
+    /// Takes over what earlier runs recorded, without the entries that have expired.
     package init(stored: [Entry], at now: WallTime) {
         for entry in stored.prefix(Self.maximum) where entry.expires > now { entries[entry.host] = entry }
     }
 
+    /// Whether no host requires https.
     package var isEmpty: Bool { entries.isEmpty }
+    /// All entries, sorted by host.
     package var all: [Entry] { entries.values.sorted { $0.host < $1.host } }
 
-    /// Where a request to `url` really goes; `nil` when it may go as it is. The port 80 becomes 443, another stays.
+    /// Returns the https URL to which a request to `url` must go; `nil` when it may go as it is. Port 80 becomes 443,
+    /// another stays.
     package func secured(_ url: ResourceURL, at now: WallTime) -> ResourceURL? {
         guard !entries.isEmpty, url.schemeIs("http"), let host = Self.host(url), covers(host, at: now) else {
             return nil
@@ -56,7 +60,8 @@ package struct StrictTransport: Sendable {
         }
     }
 
-    /// What an answer from `url` says, if it says anything new. Its connection must have been a trusted one.
+    /// Learns from an answer from `url` and returns the change, or `nil` when nothing changed that is worth recording.
+    /// The caller must have checked that the connection is trusted.
     package mutating func take(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) -> Change? {
         guard url.isSecure, let value = headers.first("strict-transport-security"), let host = Self.host(url)?.name,
             let directives = Directives(value)
@@ -70,7 +75,7 @@ package struct StrictTransport: Sendable {
         let old = entries[host]
         if old == nil, entries.count >= Self.maximum { makeRoom(at: now) }
         entries[host] = entry
-        // Every answer says it again: a day more is no news.
+        // Every answer repeats the header: a change of the end by less than a day is not recorded.
         if let old, old.coversSubdomains == entry.coversSubdomains, old.expires > now,
             entry.expires - old.expires < .seconds(86_400), old.expires - entry.expires < .seconds(86_400)
         {
@@ -91,7 +96,7 @@ package struct StrictTransport: Sendable {
         return host.isAddress || host.name.isEmpty ? nil : host
     }
 
-    /// Section 6.1: each directive once, `max-age` required, what is not known is skipped.
+    /// The directives of the header (RFC 6797, section 6.1): each once, `max-age` required, unknown ones skipped.
     struct Directives {
         var age = TimeSpan.zero
         var coversSubdomains = false
@@ -120,7 +125,7 @@ package struct StrictTransport: Sendable {
             var digits = text.utf8[...]
             if digits.count >= 2, digits.first == 0x22, digits.last == 0x22 { digits = digits.dropFirst().dropLast() }
             guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-            // More digits than a number holds still mean for long.
+            // More digits than a number holds count as the longest time.
             guard let count = Int64(String(decoding: digits, as: UTF8.self)) else { return longest }
             return .seconds(min(count, longest.nanoseconds / 1_000_000_000))
         }

@@ -1,7 +1,7 @@
 import TextFormats
 
-/// A structured field's dictionary (RFC 9651, section 3.2). Only some kinds of values are kept, but all of the grammar is
-/// read: a field that breaks it anywhere counts for nothing.
+/// Parses a structured field's dictionary (RFC 9651, section 3.2). Only some kinds of values are returned, but the
+/// whole grammar is checked: a field that breaks it anywhere counts for nothing.
 struct StructuredDictionary {
     enum Value: Hashable {
         case bytes([UInt8])
@@ -12,17 +12,21 @@ struct StructuredDictionary {
     private struct Malformed: Error {}
     private var rest: ArraySlice<UInt8>
 
-    /// In the order in which their keys first came, the last value of each; `nil` when the field is malformed.
+    /// Returns the byte sequences in the order in which their keys first occur, with the last value of each; `nil` when
+    /// the field is malformed.
     static func byteSequences(_ text: String) -> [(key: String, bytes: [UInt8])]? {
         members(text)?.compactMap { if case .bytes(let bytes) = $0.value { ($0.key, bytes) } else { nil } }
     }
 
+    /// Returns all members in the order in which their keys first occur, with the last value of each; `nil` when the
+    /// field is malformed.
     static func members(_ text: String) -> [(key: String, value: Value)]? {
         var reader = StructuredDictionary(rest: Array(text.utf8)[...])
         return try? reader.members()
     }
 
-    /// The value of a field that is one item (section 3.3), whatever parameters it has.
+    /// Returns the value of a field that is one item (section 3.3), whatever parameters it has; `nil` when it is
+    /// malformed or a list.
     static func item(_ text: String) -> Value? {
         // As a dictionary's only member an item has the same grammar, but for lists.
         guard let members = members("a=\(text)"), members.count == 1, members[0].key == "a",

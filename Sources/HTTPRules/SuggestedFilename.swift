@@ -1,8 +1,8 @@
 package import TransferModel
 
-/// What to call a file that a server sends: its own word (RFC 6266), else the URL's, made safe.
+/// Derives the name of a downloaded file from its answer: `Content-Disposition` (RFC 6266), else the URL, made safe.
 package enum SuggestedFilename {
-    /// `nil` when neither gives a usable name.
+    /// Returns the name; `nil` when neither source gives a usable one.
     package static func of(_ headers: HeaderBlock, url: ResourceURL) -> String? {
         if let disposition = headers.first("content-disposition") {
             let parameters = HeaderParameters(disposition)
@@ -12,7 +12,7 @@ package enum SuggestedFilename {
         return url.lastPathComponent.flatMap { safe($0) }
     }
 
-    /// RFC 8187: `UTF-8''na%C3%AFve.txt`.
+    /// Decodes an extended value (RFC 8187): `UTF-8''na%C3%AFve.txt`.
     private static func decodeExtended(_ text: String) -> String? {
         let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -24,14 +24,15 @@ package enum SuggestedFilename {
         }
     }
 
-    /// The longest name that Linux filesystems take, in bytes.
+    /// Length in bytes of the longest name that Linux filesystems accept.
     private static let maximumLength = 255
-    /// A longer end after a dot is no extension worth keeping when a name must be cut.
+    /// Length in bytes up to which the end after a dot counts as an extension, which is kept when a name is cut.
     private static let maximumExtension = 20
 
-    /// One path component that names a visible, ordinary file: no folder, no way up, no control character, nothing
-    /// that makes a terminal or a file manager show another name than it is. Works on scalars throughout: to Swift
-    /// a `/` that a combining mark follows is another character, to the kernel it is a `/`.
+    /// Returns `name` as one path component that names a visible, ordinary file, or `nil`: no folder, no way up, no
+    /// control character, nothing that makes a terminal or a file manager show another name than it is. Works on
+    /// scalars throughout: to Swift a `/` that a combining mark follows is another character, to the kernel it is a
+    /// `/`.
     package static func safe(_ name: String) -> String? {
         if isPlain(name) { return name }
         let last = Array(name.unicodeScalars).split { $0 == "/" || $0 == "\\" }.last ?? []
@@ -39,13 +40,13 @@ package enum SuggestedFilename {
         scalars = scalars.drop { $0 == " " }
         while scalars.last == " " { scalars.removeLast() }
         if scalars.elementsEqual(["."]) || scalars.elementsEqual([".", "."]) { return nil }
-        // No name from the network hides a file, or makes one of our own temporary ones.
+        // A name from the network must not hide a file, or look like a temporary file of this program.
         if scalars.first == "." { scalars[scalars.startIndex] = "_" }
         let result = shortened(scalars)
         return result.isEmpty ? nil : result
     }
 
-    /// Nothing in it needs a closer look, as in nearly every name: printable ASCII, no separator, not hidden, not long.
+    /// Whether the name needs no change, as nearly every name: printable ASCII, no separator, not hidden, not too long.
     private static func isPlain(_ name: String) -> Bool {
         guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= maximumLength else {
             return false
@@ -58,13 +59,13 @@ package enum SuggestedFilename {
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: false
-        // Marks that turn the direction of writing, line ends, and a mark of the byte order.
+        // Marks that turn the direction of writing, line ends, and the byte order mark.
         case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
         default: true
         }
     }
 
-    /// Cut to what a filesystem takes, before the extension if there is one.
+    /// The name cut to the longest length, before the extension if there is one.
     private static func shortened(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
         guard size(scalars) > maximumLength else { return text(scalars) }
         var ending: ArraySlice<Unicode.Scalar> = []

@@ -1,29 +1,34 @@
 import Digests
 package import TransferModel
 
-/// The ids of a run's spans, as OpenTelemetry knows them. They follow from the run: the header that a server is sent and the
-/// spans that are written of the finished report name the same ones.
+/// The ids of a run's spans in OpenTelemetry's format. They are derived from the run, so that the header sent to
+/// servers and the spans exported from the finished report name the same ones.
 package struct TraceIDs: Sendable {
+    /// Trace id, 32 hex digits: that of the run's `TRACEPARENT`, or derived from job, host and start.
     package let trace: String
-    /// The span that the run belongs to.
+    /// Id of the span that the run belongs to; `nil` without a valid `TRACEPARENT`.
     package let parent: String?
 
-    /// `parent` is the run's `TRACEPARENT`, if it has one.
+    /// `parent` is the value of the run's `TRACEPARENT`, if it has one.
     package init(parent: String?, job: String, host: String, startedAt: WallTime) {
         let above = parent.flatMap { TraceParent($0) }
         self.parent = above?.span
-        // Reports tell dates in milliseconds.
+        // Reports round dates to milliseconds, so the id uses milliseconds too.
         trace = above?.trace ?? Self.id("\(job)\n\(host)\n\(startedAt.nanoseconds / 1_000_000)", bytes: 16)
     }
 
+    /// Span id of the run.
     package var run: String { span("run") }
+    /// Span id of a task.
     package func task(_ task: String) -> String { span("task\n\(task)") }
+    /// Span id of a task's attempt.
     package func attempt(_ number: Int, of task: String) -> String { span("attempt\n\(number)\n\(task)") }
+    /// Span id of a request; `place` is its index among the attempt's requests.
     package func request(_ place: Int, ofAttempt number: Int, of task: String) -> String {
         span("request\n\(place)\n\(number)\n\(task)")
     }
 
-    /// The value of `traceparent` in an attempt's requests: what the server does stands below the attempt.
+    /// The value of `traceparent` in an attempt's requests: the server's spans become children of the attempt's.
     package func header(attempt number: Int, of task: String) -> String {
         "00-\(trace)-\(attempt(number, of: task))-01"
     }
@@ -40,7 +45,7 @@ package struct TraceIDs: Sendable {
     }
 }
 
-/// A session's `tracing`, in one attempt.
+/// A session's `tracing`, for the requests of one attempt.
 package struct TracePropagation: Sendable {
     private let hosts: [HostPattern]
     private let header: HeaderField
@@ -50,7 +55,8 @@ package struct TracePropagation: Sendable {
         self.header = HeaderField(name: "traceparent", value: SecretText(header))
     }
 
-    /// What a request there carries beside its headers. What the job itself types stands.
+    /// Returns the `traceparent` header for a request to `url`; `nil` where the session's hosts do not cover it, or the
+    /// job sets the header itself.
     package func header(to url: ResourceURL, beside headers: [HeaderField]) -> HeaderField? {
         guard url.isHTTP, hosts.contains(where: { $0.matches(url.origin) }) else { return nil }
         return headers.contains { $0.isNamed("traceparent") } ? nil : header
@@ -62,7 +68,7 @@ private struct TraceParent {
     let trace: String
     let span: String
 
-    /// `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; `nil` for anything else.
+    /// Parses `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`; `nil` for anything else.
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count >= 4, parts[0].count == 2, parts[0] != "ff", parts[0] != "00" || parts.count == 4,

@@ -120,7 +120,7 @@ package final class JobRun {
         plan.scheduling.conditions = engine.networks.conditions
         plan.scheduling.localOrigins = networks.localOrigins
         plan.scheduling.unrepeatable = Self.unrepeatable(job)
-        if settings.keep != nil { engine.keptFirst = plan.scheduling.unrepeatable }
+        if settings.keep != nil { engine.beginnings.recordedFirst = plan.scheduling.unrepeatable }
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(

@@ -68,7 +68,7 @@ extension ScriptedServer {
             for thread in ended { thread.join() }
         }
 
-        /// From here on the connection counts as closed, and nobody else touches its descriptor.
+        /// Marks the connection as closed; afterwards only its own thread uses its descriptor.
         func leave(_ number: Int) {
             state.with { $0.open[number] = nil }
         }

@@ -2,7 +2,7 @@ internal import CLibSSL
 internal import Glibc
 package import TransferModel
 
-/// An HTTP/1.1 server on 127.0.0.1 that does exactly what a test says and remembers exactly what came.
+/// An HTTP/1.1 server on 127.0.0.1 that answers exactly as a test says and records exactly what arrived.
 ///
 /// A thread for each connection; `stop()` ends and joins them all and must be called, best in a `defer`.
 ///
@@ -13,17 +13,19 @@ package import TransferModel
 ///     server.on("/c") { request in .respond(200, body: request.bodyText) }
 ///
 /// A route is a target, a path without query, or either with a method before it (`PUT /a`), the most exact one
-/// first; what no route takes goes to the default handler, and without one is answered 404.
+/// first; other requests go to the default handler, and without one are answered 404.
 package final class ScriptedServer: Sendable {
+    /// Returns the script that answers a request.
     package typealias Handler = @Sendable (ReceivedRequest) -> Script
 
+    /// Port that the server listens on.
     package let port: UInt16
     private let host: String
     /// A file with the certificate of the authority that signed this server's; `nil` without TLS.
     package var caFile: String? { authority?.caFile }
-    /// What it shows; `nil` without TLS.
+    /// The server's certificate; `nil` without TLS.
     package var certificate: CertificateAuthority.Issued? { core.tls?.leaf }
-    /// Kept: its files live as long as it does.
+    /// Keeps the authority's files, which are deleted with it.
     private let authority: CertificateAuthority?
     let core: Core
     private let listener: Int32
@@ -44,7 +46,7 @@ package final class ScriptedServer: Sendable {
 
     deinit { precondition(stopped.with { $0 }, "a ScriptedServer was not stopped: its threads would live on") }
 
-    /// Ends every connection, joins every thread. What arrived can still be read.
+    /// Ends every connection, joins every thread. The recorded requests can still be read.
     package func stop() {
         guard
             stopped.with({ stopped in
@@ -66,43 +68,46 @@ package final class ScriptedServer: Sendable {
 
     /// `http://127.0.0.1:PORT/path`, or `https://localhost:PORT/path` with TLS.
     package func url(_ path: String = "/") -> String { "\(origin)\(path)" }
+    /// `http://127.0.0.1:PORT`, or `https://localhost:PORT` with TLS.
     package var origin: String { caFile == nil ? "http://\(host):\(port)" : "https://localhost:\(port)" }
 
-    /// The first script answers the route's first request, and so on; the last answers all that follow.
+    /// Sets a route's scripts: the first answers its first request, and so on; the last answers all that follow.
     package func on(_ route: String, _ scripts: Script...) {
         on(route, scripts: scripts)
     }
 
+    /// Sets a route's scripts: the first answers its first request, and so on; the last answers all that follow.
     package func on(_ route: String, scripts: [Script]) {
         precondition(!scripts.isEmpty, "a route needs a script")
         core.state.with { $0.routes[route] = .scripts(scripts) }
     }
 
-    /// The closure is asked before the body is read: the script says when that is.
+    /// Sets a route's handler, which is called before the body is read: its script says when to read it.
     package func onHead(_ route: String, _ handler: @escaping Handler) {
         core.state.with { $0.routes[route] = .headHandler(handler) }
     }
 
-    /// The closure runs on the connection's thread, when the request's body has been read.
+    /// Sets a route's handler, which runs on the connection's thread after the request's body has been read.
     package func on(_ route: String, _ handler: @escaping Handler) {
         core.state.with { $0.routes[route] = .handler(handler) }
     }
 
-    /// What an honest server answers for a file: ranges, validators, HEAD.
+    /// Serves a file on a route with ranges, validators and HEAD, as an ordinary server does.
     package func serve(_ route: String, _ resource: ServedResource) {
         on(route) { resource.answer($0) }
     }
 
-    /// Asked with the number of each new connection: a script is performed at once, before TLS and before a byte
-    /// was read, and the connection then closed; `nil` goes on as usual.
+    /// Sets a function that is called with the number of each new connection: its script is performed at once, before
+    /// TLS and before a byte is read, and the connection then closed; `nil` continues as usual.
     package func onAccept(_ decide: @escaping @Sendable (Int) -> Script?) {
         core.state.with { $0.onAccept = decide }
     }
 
+    /// Opens a gate: scripts that wait for it continue, now and later.
     package func open(gate: String) { core.state.with { _ = $0.openGates.insert(gate) } }
 }
 
-/// What the server saw.
+/// The server's records.
 extension ScriptedServer {
     /// Requests in the order they arrived, of one path or target or of all. A request is here as soon as its
     /// headers are complete; its body is here when it was read (`isComplete`).
@@ -127,28 +132,29 @@ extension ScriptedServer {
 
     /// Connections accepted so far.
     package var totalConnections: Int { core.state.with { $0.accepted } }
-    /// The most connections that were open at one moment, exact: one whose client has left is not counted, even
-    /// when its thread has not noticed yet.
+    /// The largest number of connections open at one moment, exact: a connection whose client has left is not counted,
+    /// even when its thread has not noticed yet.
     package var peakConnections: Int { core.state.with { $0.peakConnections } }
-    /// The most requests that were under way at one moment, from complete headers to the end of the answer.
+    /// The largest number of requests under way at one moment, from complete headers to the end of the answer.
     package var peakRequests: Int { core.state.with { $0.peakRequests } }
+    /// Number of connections that are open now.
     package var openConnections: Int { core.state.with { $0.stillOpen } }
-    /// The TLS versions that were agreed on, by connection.
+    /// The negotiated TLS versions, by connection.
     package var tlsVersions: [Int: String] { core.state.with { $0.tlsVersions } }
-    /// The names in the certificates that clients showed, by connection; empty for one that showed none.
+    /// The names in the certificates that clients sent, by connection; empty for a client that sent none.
     package var clientNames: [Int: String] { core.state.with { $0.clientNames } }
-    /// Handshakes that did not come to an end.
+    /// Number of handshakes that failed.
     package var failedHandshakes: Int { core.state.with { $0.failedHandshakes } }
 }
 
 extension ScriptedServer {
-    /// Waits until so many bytes of an answer to a request for `target` were sent, and the clients have read all that was sent
-    /// to them. Clients on this machine and in this network namespace alone.
+    /// Waits until at least `bytes` bytes of an answer to a request for `target` were sent, and the clients have read
+    /// everything sent to them. Only for clients on this machine and in this network namespace.
     package func waitUntilRead(_ bytes: Int, _ target: String) -> Bool {
         happens { requests(target).contains { $0.sent >= bytes } && isRead }
     }
 
-    /// Whether nothing that was sent to a client lies in the system any more.
+    /// Whether no byte that was sent to a client is still in the system's buffers.
     package var isRead: Bool {
         let suffix = String(port, radix: 16, uppercase: true)
         let ending = ":" + String(repeating: "0", count: 4 - suffix.count) + suffix

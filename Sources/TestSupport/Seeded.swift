@@ -1,7 +1,8 @@
 internal import Glibc
 
-/// Random numbers that a printed seed brings back: SplitMix64.
+/// A random number generator whose numbers a printed seed reproduces: SplitMix64.
 package struct Seeded: RandomNumberGenerator, Sendable {
+    /// The seed.
     package let seed: UInt64
     private var state: UInt64
 
@@ -10,7 +11,7 @@ package struct Seeded: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// Takes the seed from `TRANSFER_RUN_SEED` or makes one up, and prints it under the test's name.
+    /// Takes the seed from `TRANSFER_RUN_SEED` or draws one, and prints it with the test's name.
     package init(_ test: String) {
         let given = Environment["TRANSFER_RUN_SEED"].flatMap { UInt64($0) }
         let seed = given ?? UInt64.random(in: 0...UInt64.max)
@@ -18,6 +19,7 @@ package struct Seeded: RandomNumberGenerator, Sendable {
         self.init(seed: seed)
     }
 
+    /// Returns the next 64 random bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -26,16 +28,18 @@ package struct Seeded: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
+    /// Returns a random number from 0 up to, and not including, `bound`.
     package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
     /// True once in `times` on average.
     package mutating func oneIn(_ times: Int) -> Bool { below(times) == 0 }
 
-    /// One of them. There must be one.
+    /// Returns a random element; `choices` must not be empty.
     package mutating func pick<Choices: RandomAccessCollection>(_ choices: Choices) -> Choices.Element {
         choices[choices.index(choices.startIndex, offsetBy: below(choices.count))]
     }
 
+    /// Returns `count` random bytes.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)
@@ -45,11 +49,12 @@ package struct Seeded: RandomNumberGenerator, Sendable {
     }
 }
 
-/// How often a randomised test goes round.
+/// How often a randomised test repeats.
 package enum Rounds {
     /// `count` in an ordinary run, twenty times that with `TRANSFER_RUN_LONG=1`.
     package static func scaled(_ count: Int) -> Int { isLong ? count * 20 : count }
 
+    /// Whether `TRANSFER_RUN_LONG=1` asks for long tests.
     package static var isLong: Bool { Environment["TRANSFER_RUN_LONG"] == "1" }
 }
 

@@ -1,15 +1,17 @@
 internal import Glibc
 
-/// Compares text with a file that is kept beside the tests.
+/// Compares text with a file beside the tests.
 ///
-/// With `TRANSFER_RUN_RECORD=1` the files are written anew, and the test fails all the same: a recording proves
-/// nothing.
+/// With `TRANSFER_RUN_RECORD=1` the files are rewritten, and the test fails all the same: a recording proves nothing.
 package enum Snapshot {
+    /// The error of a text that differs from its file.
     package struct Mismatch: Error, CustomStringConvertible {
+        /// The lines that differ.
         package let description: String
     }
 
-    /// `name` is relative to the folder of the test's own file, such as `Golden/summary.txt`.
+    /// Throws when the text differs from the file. `name` is relative to the folder of the test's own file, such as
+    /// `Golden/summary.txt`.
     package static func check(_ text: String, _ name: String, testFile: String = #filePath) throws {
         let folder = testFile.lastIndex(of: "/").map { String(testFile[..<$0]) } ?? "."
         let path = "\(folder)/\(name)"
@@ -39,7 +41,7 @@ package enum Snapshot {
         guard write(file, bytes, bytes.count) == bytes.count else { throw SystemFailure("write \(path)") }
     }
 
-    /// The lines that differ, between the first and the last that do, with `-` for the file and `+` for the text.
+    /// The range of lines that differ, with `-` for the file and `+` for the text.
     static func difference(_ expected: String, _ found: String) -> String {
         var old = expected.split(separator: "\n", omittingEmptySubsequences: false)[...]
         var new = found.split(separator: "\n", omittingEmptySubsequences: false)[...]

@@ -1,23 +1,27 @@
 internal import Glibc
 
-/// strace as a saboteur: it ends a program at a chosen system call, or makes that call fail.
+/// Injects faults with strace: ends a program at a chosen system call, or makes that call fail.
 ///
 /// Calls are counted for each thread by itself, as strace does. With `paths`, only calls count that name one of these
 /// paths, or have it open.
 package struct Strace: Sendable {
+    /// What happens at a call.
     package enum Deed: Hashable, Sendable {
-        /// SIGKILL before the call does anything.
+        /// SIGKILL before the call takes effect.
         case kill
-        /// The call does nothing and says this, such as `ENOSPC`.
+        /// The call has no effect and fails with this error, such as `ENOSPC`.
         case error(String)
-        /// The call waits so long before it does anything.
+        /// The call is delayed by this time before it takes effect.
         case delay(milliseconds: Int)
     }
 
+    /// A fault at certain occurrences of a call.
     package struct Injection: Hashable, Sendable, CustomStringConvertible {
+        /// Name of the system call.
         package let call: String
+        /// What happens at the call.
         package let deed: Deed
-        /// The number of the call, from 1; `3+` is that one and all later ones, `1..2` the first two.
+        /// Number of the occurrence, from 1; `3+` for that one and all later ones, `1..2` for the first two.
         package let when: String
 
         package init(_ call: String, _ deed: Deed, when: String = "1+") {
@@ -35,7 +39,9 @@ package struct Strace: Sendable {
         }
     }
 
+    /// The faults to inject.
     package var injections: [Injection]
+    /// Paths to which traced calls are limited; empty for all calls.
     package var paths: [String]
 
     package init(_ injections: [Injection] = [], paths: [String] = []) {
@@ -43,18 +49,20 @@ package struct Strace: Sendable {
         self.paths = paths
     }
 
-    /// The command that runs a program so, every thread of it. The traced calls go to the file `trace`.
+    /// Returns the command that runs a program with the faults, in all of its threads. The traced calls are written to
+    /// the file `trace`.
     package func command(trace: String = "/dev/null", calls: [String]) -> [String] {
         [Self.program ?? "strace", "-f"] + options(trace, calls)
     }
 
-    /// The same for one thread that runs already; calls are counted from here on. It says `attached` when it is so far.
+    /// Returns the command that injects the faults into one running thread; calls are counted from then on. It prints
+    /// `attached` when it has begun.
     package func attach(to thread: Int32, calls: [String]) -> [String] {
         [Self.program ?? "strace", "-p", "\(thread)"] + options("/dev/null", calls)
     }
 
     private func options(_ trace: String, _ calls: [String]) -> [String] {
-        // A name with `?` before it may be one that this machine's processor has no call for.
+        // A `?` before a name lets strace accept calls that this machine's processor does not have.
         var words = ["-o", trace, "-e", "trace=" + calls.map { "?\($0)" }.joined(separator: ",")]
         for path in paths { words += ["-P", path] }
         for injection in injections { words += ["-e", "inject=\(injection)"] }
@@ -63,7 +71,7 @@ package struct Strace: Sendable {
 }
 
 extension Strace {
-    /// Where it is; `nil` where it is not, or may not trace.
+    /// Path of strace; `nil` where it is missing, or may not trace.
     package static let program: String? = {
         for folder in (Environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":") {
             let path = "\(folder)/strace"
@@ -77,7 +85,7 @@ extension Strace {
         return nil
     }()
 
-    /// For `.enabled(if:)`; says why not.
+    /// Whether strace works here, for `.enabled(if:)`; the reason against it is printed.
     package static var isUsable: Bool { program != nil }
 
     /// Whether this user may attach to a program that runs already.
@@ -95,7 +103,7 @@ extension Strace {
         return isAttached
     }()
 
-    /// The calls by which a program reads and changes what is in folders and files.
+    /// Names of the calls by which a program reads and changes files and folders.
     package static let fileCalls = [
         "chmod", "chown", "close", "copy_file_range", "creat", "fallocate", "fchmod", "fchmodat", "fchmodat2", "fchown",
         "fchownat", "fdatasync", "flock", "fstat", "fsync", "ftruncate", "getdents64", "lchown", "link", "linkat",
@@ -105,18 +113,20 @@ extension Strace {
         "write", "writev",
     ]
 
-    /// One moment of a traced run: the thread that makes its `number`th such call first.
+    /// One moment of a traced run: when a thread first makes its `number`th call of this name.
     package struct Moment: Hashable, Sendable, CustomStringConvertible {
+        /// Name of the system call.
         package let call: String
+        /// Number of the occurrence in its thread, from 1.
         package let number: Int
         package var description: String { "\(call) \(number)" }
     }
 
-    /// Every moment of a trace at which an injection can strike, in the order in which they came, from the first line
-    /// on that holds `start`.
+    /// Returns every moment of a trace at which an injection can take effect, in their order, from the first line on
+    /// that contains `start`.
     ///
-    /// A thread's tenth `write` is no moment of its own when another thread had made ten before it: strace would strike
-    /// there.
+    /// A thread's tenth `write` is no moment of its own when another thread made ten before it, because strace would
+    /// strike at that one.
     package static func moments(of trace: String, from start: String) -> [Moment] {
         var counts: [String: Int] = [:]
         var highest: [String: Int] = [:]
@@ -134,7 +144,7 @@ extension Strace {
         return moments
     }
 
-    /// `17 write(3, …` begins a call; `17 <... write resumed>`, signals and ends do not.
+    /// Parses a line that begins a call, `17 write(3, …`; `nil` for `17 <... write resumed>`, signals and ends.
     private static func begun(_ line: Substring) -> (thread: String, call: String)? {
         let parts = line.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, let bracket = parts[1].firstIndex(of: "(") else { return nil }

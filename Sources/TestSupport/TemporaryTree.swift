@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// A fresh folder, gone with all that is in it when the last reference is.
+/// A fresh folder, deleted with its contents when the last reference is gone.
 package final class TemporaryTree: Sendable {
-    /// Absolute, without a `/` at its end and without a symlink in it.
+    /// Absolute path, without a `/` at its end and without a symlink in it.
     package let path: String
 
     package init(_ name: String = "tree") throws {
@@ -19,15 +19,16 @@ package final class TemporaryTree: Sendable {
 
     deinit { Self.remove(path) }
 
-    /// The absolute path of something in the tree.
+    /// The absolute path of an entry of the tree.
     package func path(_ relative: String) -> String { relative.isEmpty ? path : "\(path)/\(relative)" }
 
-    /// Writes a file, making the folders above it.
+    /// Writes a file and makes the folders above it; returns its absolute path.
     @discardableResult
     package func write(_ relative: String, _ text: String, mode: UInt32 = 0o644) throws -> String {
         try write(relative, Array(text.utf8), mode: mode)
     }
 
+    /// Writes a file and makes the folders above it; returns its absolute path.
     @discardableResult
     package func write(_ relative: String, _ bytes: [UInt8], mode: UInt32 = 0o644) throws -> String {
         if let slash = relative.lastIndex(of: "/") { try makeFolder(String(relative[..<slash])) }
@@ -45,6 +46,7 @@ package final class TemporaryTree: Sendable {
         return full
     }
 
+    /// Makes a folder and those above it; returns its absolute path.
     @discardableResult
     package func makeFolder(_ relative: String, mode: UInt32 = 0o755) throws -> String {
         var made = path
@@ -55,26 +57,32 @@ package final class TemporaryTree: Sendable {
         return made
     }
 
+    /// Makes a symlink.
     package func link(_ relative: String, to target: String) throws {
         guard symlink(target, path(relative)) == 0 else { throw SystemFailure("symlink \(relative)") }
     }
 
+    /// Whether an entry exists, also a dangling symlink.
     package func exists(_ relative: String) -> Bool {
         var information = stat()
         return lstat(path(relative), &information) == 0
     }
 
+    /// Returns a file's bytes.
     package func bytes(_ relative: String) throws -> [UInt8] { try Self.bytes(at: path(relative)) }
 
+    /// Returns a file's text.
     package func text(_ relative: String) throws -> String { String(decoding: try bytes(relative), as: UTF8.self) }
 
+    /// Deletes an entry, a folder with its contents.
     package func remove(_ relative: String) { Self.remove(path(relative)) }
 
+    /// Sets an entry's permission bits.
     package func setMode(_ relative: String, _ mode: UInt32) throws {
         guard chmod(path(relative), mode) == 0 else { throw SystemFailure("chmod \(relative)") }
     }
 
-    /// The permission bits, or `nil` when it is not there.
+    /// The permission bits, or `nil` when the entry does not exist.
     package func mode(_ relative: String) -> UInt32? {
         var information = stat()
         return lstat(path(relative), &information) == 0 ? information.st_mode & 0o7777 : nil
@@ -87,7 +95,7 @@ package final class TemporaryTree: Sendable {
         return found.sorted()
     }
 
-    /// What `list` gives with the files' bytes: for comparing trees. Folders have none, symlinks their target.
+    /// The entries of `list` with the files' bytes, for comparing trees. Folders have no bytes, symlinks their target.
     package func contents(_ relative: String = "") throws -> [String: [UInt8]] {
         var all: [String: [UInt8]] = [:]
         for entry in list(relative) {
@@ -120,7 +128,7 @@ package final class TemporaryTree: Sendable {
 extension TemporaryTree {
     private enum Kind { case folder, symlink, other }
 
-    /// A whole file, wherever it is.
+    /// Returns the bytes of a file anywhere.
     package static func bytes(at path: String) throws -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw SystemFailure("open \(path)") }
@@ -167,7 +175,7 @@ extension TemporaryTree {
 
     private static func remove(_ path: String) {
         if unlink(path) == 0 { return }
-        // A test may have taken its rights away.
+        // A test may have removed the permissions.
         chmod(path, 0o700)
         for (name, _) in entries(of: path) { remove("\(path)/\(name)") }
         rmdir(path)

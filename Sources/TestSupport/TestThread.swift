@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread that must be joined: a test that leaves one behind is a test that fails another.
+/// A thread that must be joined: a thread that outlives its test makes another test fail.
 final class TestThread: Sendable {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -29,9 +29,11 @@ final class TestThread: Sendable {
     func join() { pthread_join(thread, nil) }
 }
 
-/// A system call that failed under a test: never part of what is tested.
+/// A system call of the test itself that failed; never part of what is tested.
 package struct SystemFailure: Error, CustomStringConvertible {
+    /// Name of the call, with its operand.
     package let call: String
+    /// The call's `errno`.
     package let code: Int32
 
     package init(_ call: String, _ code: Int32 = Glibc.errno) {

@@ -1,30 +1,40 @@
 package import TransferModel
 
-/// What a job says that its run's events are held against.
+/// The facts about a job that its run's events are checked against.
 package struct TraceFacts: Sendable {
+    /// The facts about one task.
     package struct Task: Sendable {
+        /// Id of the task.
         package var id: String
+        /// Index of its session in `sessions`.
         package var session: Int
+        /// Indices of the tasks outside its group that it needs.
         package var needs: [Int]
-        /// Members of the groups it needs: a group may lack what was tolerated, or be lost for it.
+        /// Indices of the members of the groups it needs: such a group may lack a tolerated member, or be lost because
+        /// of one.
         package var members: [Int] = []
-        /// Tasks of its own group that it needs: verified is enough, they are published together.
+        /// Indices of the tasks of its own group that it needs: it may begin once they are verified, because they are
+        /// published together.
         package var verified: [Int] = []
+        /// Its retry policy.
         package var retry: RetryPolicy
-        /// How many URLs it may try in one round of its retry policy.
+        /// Number of URLs that it may try in one round of its retry policy.
         package var mirrors: Int
+        /// Time before which it must not begin; `nil` without one.
         package var earliestBegin: Moment?
+        /// Whether its failure is tolerated.
         package var mayFail: Bool
-        /// How many requests an attempt may have under way at once.
+        /// Number of requests that an attempt may have under way at once.
         package var segments = 1
-        /// An attempt that lost its network counts against no limit on attempts.
+        /// Whether an attempt that lost its network counts against no limit on attempts.
         package var waitsForConnectivity = false
+        /// Whether it belongs to a discretionary session.
         package var isDiscretionary = false
-        /// What the network does to it counts against no limit on attempts.
+        /// Whether its session is a background one, so that network failures count against no limit on attempts.
         package var isPatient = false
-        /// Published with others.
+        /// Whether it is published with others.
         package var isGrouped = false
-        /// It writes to standard output, and may wait for those before it that do.
+        /// Whether it writes to standard output, and so may wait for earlier tasks that do.
         package var writesOutput = false
 
         package init(
@@ -41,10 +51,13 @@ package struct TraceFacts: Sendable {
         }
     }
 
+    /// The facts about one session.
     package struct Session: Sendable {
+        /// Name of the session.
         package var name: String
+        /// Number of its tasks that may run at once; `nil` without a limit of its own.
         package var maximumConcurrentTasks: Int?
-        /// Its progress comes by another way than its other events, and stands among them where it came.
+        /// Whether it is a background session, whose progress events arrive by another way than its other events.
         package var isBackground: Bool
         package init(name: String, maximumConcurrentTasks: Int? = nil, isBackground: Bool = false) {
             self.name = name
@@ -53,24 +66,30 @@ package struct TraceFacts: Sendable {
         }
     }
 
+    /// The tasks, in the job's order.
     package private(set) var tasks: [Task]
+    /// The sessions, in the job's order.
     package private(set) var sessions: [Session]
+    /// Number of tasks that may run at once.
     package var maximumConcurrentTasks = 64
+    /// Whether the first failure cancels the rest.
     package var failFast = false
-    /// `--no-wait`
+    /// Whether tasks that would wait are put off to the next run (`--no-wait`).
     package var putsOffWhatWaits = false
+    /// Time after which the run ends; `nil` without a limit.
     package var timeout: TimeSpan?
+    /// Moment at which the run ends; `nil` without one.
     package var finishBy: Moment?
-    /// `--exit-unchanged`
+    /// Whether a run without changes ends with 9 (`--exit-unchanged`).
     package var reportsUnchanged = false
-    /// Somebody may cancel single tasks while it runs.
+    /// Whether single tasks may be cancelled while the run goes on.
     package var takesCommands = false
-    /// How often the process that carried it ended before the run did, at most.
+    /// How often the process that carries the run ends before the run does, at most.
     package var interruptions = 0
-    /// A hook's failure turns 0 into 1.
+    /// Whether the job has a hook, whose failure turns exit status 0 into 1.
     package var hasHook = false
-    /// How far a time in the trace may be from the clock that rules go by. Lines of events cut to milliseconds, and
-    /// the date is another clock than the one that durations are measured with.
+    /// Tolerance between a time in the trace and the clock that the rules use. Lines of events round to milliseconds,
+    /// and their date is of another clock than the one that measures durations.
     package var slack = TimeSpan.zero
     private let taskNumbers: [String: Int]
     private let sessionNumbers: [String: Int]
@@ -128,6 +147,8 @@ package struct TraceFacts: Sendable {
         hasHook = job.onFinish != nil
     }
 
+    /// Index of the task with this id, or `nil`.
     package func number(ofTask id: String) -> Int? { taskNumbers[id] }
+    /// Index of the session with this name, or `nil`.
     package func number(ofSession name: String) -> Int? { sessionNumbers[name] }
 }

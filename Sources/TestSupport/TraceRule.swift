@@ -1,4 +1,4 @@
-/// The rules that hold for every run, whatever the network did.
+/// The rules that hold for every run, whatever the network does.
 package enum TraceRule: String, CaseIterable, Sendable {
     /// Sequence numbers count up by one.
     case counting
@@ -36,13 +36,15 @@ package enum TraceRule: String, CaseIterable, Sendable {
     case exit
 }
 
-/// Where a run broke a rule.
+/// A broken rule and where the run broke it.
 package struct TraceViolation: Hashable, Sendable, CustomStringConvertible {
+    /// The broken rule.
     package let rule: TraceRule
-    /// The task's id.
+    /// Id of the task that broke it; `nil` for a rule of the whole run.
     package let task: String?
-    /// Of the event at which it showed.
+    /// Sequence number of the event that showed it.
     package let sequence: UInt64
+    /// What happened, in words.
     package let what: String
 
     package var description: String {

@@ -1,13 +1,14 @@
 package import TextFormats
 internal import TransferModel
 
-/// A line of events that is not one.
+/// A line of events that cannot be read.
 package struct TraceProblem: Error, CustomStringConvertible {
+    /// The line and what is wrong with it.
     package let description: String
 }
 
 extension TraceStep {
-    /// From a line of `--events`, whose tasks and sessions are known by their names.
+    /// Parses a line of `--events`, finding its task and session by their names in `facts`.
     package init(_ line: JSONValue, _ facts: TraceFacts) throws(TraceProblem) {
         let line = TraceLine(line)
         guard let time = RFC3339.parse(try line.text("time")), let sequence = UInt64(try line.text("seq")) else {
@@ -26,7 +27,7 @@ extension TraceStep {
         self.init(time: time, sequence: sequence, task: task, session: session, kind: try line.kind())
     }
 
-    /// All lines of a file of events.
+    /// Parses all lines of a file of events.
     package static func steps(_ lines: [JSONValue], _ facts: TraceFacts) throws(TraceProblem) -> [TraceStep] {
         var steps: [TraceStep] = []
         for line in lines { steps.append(try TraceStep(line, facts)) }
@@ -34,7 +35,7 @@ extension TraceStep {
     }
 }
 
-/// One line, read member by member; what is missing is a problem and never a default.
+/// One line, read member by member; a missing member is a problem and never a default.
 private struct TraceLine {
     let value: JSONValue
 

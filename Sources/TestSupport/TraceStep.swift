@@ -1,35 +1,42 @@
 package import TransferModel
 
-/// One event of a run, as far as the rules of a run speak of it: made from an `Event` of a simulation or from a line
-/// that `--events` wrote, so that one checker holds for both.
+/// One event of a run in the form that the rules of a run need: made from an `Event` of a simulation or from a line of
+/// `--events`, so that one checker serves both.
 package struct TraceStep: Sendable {
+    /// The kinds of events that rules distinguish.
     package enum Kind: Sendable {
         case created
         case resumed
         case waiting(WaitReason)
         case attemptStarted(number: Int)
         case redirect
-        /// `nil` for schemes without statuses: such an answer is local work.
+        /// Status of an answer; `nil` for schemes without statuses, whose answers are local work.
         case response(status: Int?)
         /// Bytes moved, in either direction.
         case progress
         case fileFinished
-        /// A template's last word.
+        /// A template was wholly expanded.
         case expanded
         case attemptFinished(AttemptEnd)
         case taskFinished(TaskEnd)
         case runFinished(outcome: RunOutcome, exitStatus: Int)
-        /// Counted and dated like the others; no rule says more of it.
+        /// Counted and dated like the others; no rule looks further into it.
         case other
     }
 
+    /// The end of an attempt.
     package struct AttemptEnd: Hashable, Sendable {
+        /// Number of the attempt, from 1.
         package var number: Int
+        /// How the attempt ended.
         package var outcome: TaskOutcome
+        /// Time from its start to its end.
         package var duration: TimeSpan
+        /// Name of its error, if it failed.
         package var error: ErrorName?
+        /// Pause before the next attempt; `nil` without one.
         package var backoff: TimeSpan?
-        /// Its requests, from the first byte sent to the last that came, as far as both are known.
+        /// Its requests, each from the first byte sent to the last byte received, as far as both are known.
         package var requests: [Range<WallTime>] = []
 
         package init(
@@ -43,11 +50,17 @@ package struct TraceStep: Sendable {
         }
     }
 
+    /// The end of a task.
     package struct TaskEnd: Hashable, Sendable {
+        /// How the task ended.
         package var outcome: TaskOutcome
+        /// Whether its failure is tolerated.
         package var tolerated: Bool
+        /// Time from its creation to its end.
         package var duration: TimeSpan
+        /// Its waits, one for each reason.
         package var waits: [TaskRecord.Wait]
+        /// Name of its error, if it failed.
         package var error: ErrorName?
 
         package init(
@@ -62,11 +75,15 @@ package struct TraceStep: Sendable {
         }
     }
 
+    /// Date of the event.
     package var time: WallTime
+    /// Number of the event in the run.
     package var sequence: UInt64
-    /// Its place among the facts' tasks.
+    /// Index of the task in `TraceFacts.tasks`; `nil` for an event of the run or a session.
     package var task: Int?
+    /// Index of the session in `TraceFacts.sessions`; `nil` for an event of the run.
     package var session: Int?
+    /// What happened.
     package var kind: Kind
 
     package init(time: WallTime, sequence: UInt64, task: Int?, session: Int?, kind: Kind) {

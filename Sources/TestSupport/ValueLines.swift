@@ -1,4 +1,5 @@
-/// A value spelled out to its last field, through enums, optionals, lists and classes: what `==` is for types that have none.
+/// A value spelled out to its last field, through enums, optionals, lists and classes: what `==` is for types that have
+/// none.
 package enum ValueLines {
     /// One line for each leaf, such as `.kind.attemptFinished.error.message = "lost"`.
     package static func of(_ value: Any) -> [String] {

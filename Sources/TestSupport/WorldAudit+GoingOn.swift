@@ -2,10 +2,10 @@ internal import Scheduling
 package import Simulation
 package import TransferModel
 
-// The books of a run that another process goes on with, opened anew from what its events told.
+// The audit's state of a run that another process continues, rebuilt from its reported events.
 
 extension WorldAudit {
-    /// `now` is the new beginning.
+    /// Opens the state for a run that another process continues, from its reported events. `now` is the new beginning.
     package init(_ setting: SimulatedSetting, _ model: WorldModel, goingOn history: RunHistory, at now: Now) {
         self.init(setting, model)
         slack = .milliseconds(2)
@@ -23,7 +23,7 @@ extension WorldAudit {
         for (group, page) in groups.enumerated()
         where page.members.contains(where: { pages[$0].conclusion?.outcome == .succeeded }) {
             groups[group].outcome = true
-            // The others were put in place with it.
+            // The other members were published with it.
             for member in page.members where pages[member].phase == .waiting { pages[member].phase = .staged }
         }
     }
@@ -73,7 +73,7 @@ extension WorldAudit {
         }
     }
 
-    /// Its host wants quiet, whoever asks.
+    /// Notes that the task's host asked for no requests until `until`.
     private mutating func rest(_ index: Int, _ until: Instant, _ now: Now) {
         guard let origin = plan.tasks[index].origin.map({ Int($0.raw) }), until > now.instant else { return }
         origins[origin].isParked = true
@@ -81,7 +81,7 @@ extension WorldAudit {
         origins[origin].restUntil = max(origins[origin].restUntil, until)
     }
 
-    /// Nothing followed the failure but the task's end, which was not told: it has to be now.
+    /// Notes that the failure ends the task, which was not reported yet and has to be now.
     private mutating func owe(
         _ index: Int, _ policy: SchedulingPlan.TaskPolicy, _ error: TransferError, _ status: Int?
     ) {
@@ -93,7 +93,7 @@ extension WorldAudit {
         pages[index].isOwed = true
     }
 
-    /// The end of an attempt that its process did not live to see.
+    /// Checks the end of an attempt that ended with its process.
     mutating func lostAttemptEnded(_ index: Int, _ end: AttemptEnd, _ now: Now) {
         pages[index].isLost = false
         let isRight =

@@ -52,7 +52,7 @@ extension WorldAudit {
         }
     }
 
-    /// With its own slot an attempt gives back what it was lent.
+    /// Returns the attempt's lent slots together with its own.
     mutating func endLoans(_ task: TaskIndex, _ origin: OriginID) {
         let index = Int(task.raw)
         while pages[index].lent > 0 { gaveBack(task, origin, pages[index].lentUnanswered == 0) }
@@ -72,7 +72,7 @@ extension WorldAudit {
 
     // MARK: After each turn
 
-    /// Nobody who could begin waits for a slot that another was lent and not asked for.
+    /// Checks that no ready task waits for a slot that another task was lent and not asked to return.
     func checkLoans(_ now: Now) {
         guard pages.contains(where: { $0.lent > 0 }), !isOver(now), way == nil,
             runningCount < plan.maximumConcurrentTasks
@@ -97,7 +97,7 @@ extension WorldAudit {
         }
     }
 
-    /// Nothing but slots holds anybody back there.
+    /// Whether only slots limit the session's requests at the origin.
     private func isPlain(_ origin: OriginID, _ session: SessionIndex) -> Bool {
         let page = origins[Int(origin.raw)]
         let hasLimits = setting.hostLimits.contains { $0.origin == origin }

@@ -2,19 +2,19 @@ internal import Scheduling
 internal import Simulation
 internal import TransferModel
 
-// Tasks with several `urls`: each place once in a round, the pause only after the last.
+// Tasks with several `urls`: each URL once in a round, the pause only after the last.
 
 extension WorldAudit {
-    /// The round of such a task, as far as it shows from outside.
+    /// The present round of a task with several `urls`, as far as it can be seen from outside.
     struct MirrorPage {
         let origins: [OriginID?]
         var current = 0
-        /// Its own failures, in their order.
+        /// Failures of the task in this round, in their order.
         var failures: [(mirror: Int, canHeal: Bool, status: Int?, foundNoRoute: Bool)] = []
-        /// Places whose file is a wrong one: no round asks them again.
+        /// Indices of URLs whose file is a wrong one, which no round tries again.
         var wrong: Set<Int> = []
-        /// Others found a host of its places dead while it waited. That may have counted as its own failure, and begun
-        /// rounds that nothing shows: from then on no order of its places is wrong.
+        /// Whether failures of other tasks at one of its hosts may have counted as its own while it waited, and begun
+        /// rounds that cannot be seen: from then on any order of its URLs is right.
         var wasCharged = false
 
         init(_ origins: [OriginID?]) { self.origins = origins }
@@ -48,22 +48,23 @@ extension WorldAudit {
         checkOrder(index, page, now)
     }
 
-    /// As written, but those that failed lately last.
+    /// Checks that URLs are tried in the order of the job, those that failed lately last.
     private func checkOrder(_ index: Int, _ page: MirrorPage, _ now: Now) {
-        // A host that asked for quiet is met by a probe: whoever sends it had no better place, or the quiet is over.
+        // A host that asked for no requests gets a probe, from a task without a better URL or after that time.
         if page.wasCharged || isUnwell(page.origins[page.current], now) { return }
         let failedLately = hasFailedLately(page.origins[page.current], now)
         for other in page.origins.indices where !page.hasFailed(at: other) && !wasFarther(index, other) {
             let origin = page.origins[other]
             let isWorse = isUnwell(origin, now) || hasFailedLately(origin, now)
-            // It may have waited here since the other place was not well.
+            // The task may have begun to wait here because the other URL's host was in trouble.
             let wasWorse = origin.map { origins[Int($0.raw)].hasHadTrouble } ?? false
             let isRight = failedLately ? other == page.current || isWorse : other >= page.current || wasWorse
             hold(isRight, now, "task \(index) starts at place \(page.current) before place \(other)")
         }
     }
 
-    /// A network that was needed there only was not there, now or when it came here to wait.
+    /// Whether the other URL needed a network, missing now or when the task began to wait, that the present one does
+    /// not need.
     private func wasFarther(_ index: Int, _ other: Int) -> Bool {
         guard let conditions = plan.conditions, let page = pages[index].mirrors,
             let origin = page.origins[other]
@@ -111,7 +112,7 @@ extension WorldAudit {
         return verdict.status.map { policy.statuses.contains($0) } ?? false
     }
 
-    /// A request to a host that has trouble failed: it may count for each that waits there.
+    /// Notes that a request to a host in trouble failed, which may count for each task that waits there.
     mutating func chargeMirrors(_ origin: Int, of probe: TaskIndex) {
         for index in pages.indices where pages[index].phase == .waiting || index == Int(probe.raw) {
             guard let page = pages[index].mirrors else { continue }
@@ -121,7 +122,7 @@ extension WorldAudit {
         }
     }
 
-    /// An attempt failed and another follows: at once at another place, or after a pause when all failed.
+    /// Checks what follows a failed attempt: the next URL at once, or a pause when all have failed.
     mutating func goesOn(_ task: TaskIndex, _ backoff: TimeSpan?, _ now: Now) {
         let index = Int(task.raw)
         guard let page = pages[index].mirrors else { return }

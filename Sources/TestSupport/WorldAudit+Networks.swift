@@ -2,19 +2,21 @@ internal import Scheduling
 internal import Simulation
 internal import TransferModel
 
-// Networks and power: nobody starts without, who waits is told so once, and no longer than there is a reason.
+// Networks and power: no task starts without them; a wait is reported once, and only while it has a reason.
 
 extension WorldAudit {
+    /// The audit's state of one task's networks.
     struct NetworkPage {
-        /// The number of the conditions under which its last attempt began, and whether that found no route.
+        /// Number of the conditions under which its last attempt began; `foundNoRoute` says whether that attempt found
+        /// no route.
         var met = 0
         var foundNoRoute = false
-        /// Something was missing since then, and how long in all before.
+        /// Time since which a network or power is missing; `nil` while none is. `barred` is the total before it.
         var barredSince: Instant?
         var barred = TimeSpan.zero
-        /// As it was told.
+        /// The last reported wait for a network or power; `nil` when a further report is due.
         var waitsFor: WaitReason?
-        /// What the end of its last attempt says of networks.
+        /// What the end of its last attempt says about networks.
         var loss: Loss?
     }
 
@@ -35,7 +37,7 @@ extension WorldAudit {
 
     func waitsForNetwork(_ task: TaskIndex) -> Bool { conditions != nil && policy(task).waitsForConnectivity }
 
-    /// What it waits for instead of going there or failing.
+    /// The reason for which the task waits instead of using the origin or failing, or `nil`.
     private func held(_ task: TaskIndex, from origin: OriginID?) -> WaitReason? {
         switch shortage(task, at: origin) {
         case .power: .power
@@ -45,7 +47,7 @@ extension WorldAudit {
         }
     }
 
-    /// A reason to wait at one of its places at least.
+    /// Whether the task has a reason to wait at one of its URLs at least.
     private func isBarred(_ task: TaskIndex) -> Bool {
         let page = networks[Int(task.raw)]
         if page.foundNoRoute, page.met == conditionsNumber { return true }
@@ -75,7 +77,8 @@ extension WorldAudit {
         conditions = news
         for index in pages.indices {
             noteBarred(index, now)
-            // Whoever may start again and cannot for other reasons is told anew when it is missing once more.
+            // A task that may start again, and does not for other reasons, is reported again when a network or power is
+            // missing once more.
             let task = TaskIndex(raw: UInt32(index))
             if places(task).contains(where: { held(task, from: $0) != networks[index].waitsFor }) {
                 networks[index].waitsFor = nil
@@ -87,7 +90,7 @@ extension WorldAudit {
         let index = Int(task.raw)
         let isPutOff = plan.putsOffWhatWaits && [.network, .power, .window, .earliestBegin].contains(reason)
         hold(!isPutOff, now, "task \(index) waits for \(reason.rawValue) in a run that does not wait for that")
-        // What the first of two changes led to may not hold after the second.
+        // A wait that the first of two changes caused may not hold after the second.
         defer { networks[index].waitsFor = changes < 2 ? reason : nil }
         let isNews = reason != .hostParked || networks[index].waitsFor != reason || pages[index].mirrors != nil
         hold(isNews, now, "task \(index) is told twice that its host is parked")
@@ -113,7 +116,7 @@ extension WorldAudit {
 
     // MARK: Ends
 
-    /// Before anything else is made of it.
+    /// Notes what the end of an attempt says about networks; called before any other use of the verdict.
     mutating func noteLoss(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         let index = Int(task.raw)
         guard case .failed(let error) = verdict.outcome else { return }
@@ -134,13 +137,13 @@ extension WorldAudit {
         return conditions.shortage(of: policy(task).terms) != nil
     }
 
-    /// Another follows, and this one never counted.
+    /// Whether the attempt ended for its network alone, so that another follows and this one does not count.
     mutating func goesOnWithNetwork(_ task: TaskIndex, _ end: AttemptEnd, _ now: Now) -> Bool {
         let index = Int(task.raw)
         guard let loss = networks[index].loss, waitsForNetwork(task), end.backoff == nil else { return false }
         if let page = pages[index].mirrors {
             if loss == .noRoute {
-                // The next place of the round, if there is one, or a round that begins anew.
+                // Either the round has a next URL, or it begins anew.
                 let isAnew = page.isRoundOver && page.failures.allSatisfy { $0.foundNoRoute }
                 guard isAnew || page.wasCharged else { return false }
                 pages[index].mirrors?.failures = []
@@ -183,7 +186,7 @@ extension WorldAudit {
         }
     }
 
-    /// Its own reason, or that of one it needs or is published with.
+    /// Whether the task may be put off for this reason, its own or one of a task that it needs or is published with.
     func isPutOffRightly(_ task: TaskIndex, _ deferral: Deferral, _ now: Now) -> Bool {
         switch deferral {
         case .finishBy: return plan.finishBy != nil
@@ -199,14 +202,14 @@ extension WorldAudit {
         case .maximumBytes:
             return hasMovedAll || answersTooLong >= Scheduler.mostAnswersTooLong
                 || pages[Int(task.raw)].verdict?.isForNextRun == true
-        // The window may have opened again while a task that it ended came to its end.
+        // The window may have opened again after it ended a task that had not come to its end.
         case .window: return !isOpen(facts(task).session, now) || pages[Int(task.raw)].isCancelled
         case .earliestBegin: return moment(policy(task).earliestBegin).map { $0 > now.wall } ?? false
         default: return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled
         }
     }
 
-    /// What can wait is ended when it begins to cost somebody.
+    /// Whether a discretionary task may be ended because a condition for it is missing.
     func mayBeInterrupted(_ task: TaskIndex) -> Bool {
         policy(task).isDiscretionary && (changes > 1 || shortage(task, at: pages[Int(task.raw)].origin) != nil)
     }

@@ -2,16 +2,17 @@ import Scheduling
 import Simulation
 import TransferModel
 
-// Requests: what may be sent where, and when.
+// Requests: which may be sent, where and when.
 
 extension WorldAudit {
-    /// Another process is to go on, and none of those that must come to their end is under way.
+    /// Whether the task must end for the process that takes over: none of the tasks that must come to their end is
+    /// running.
     func mustMakeWay(_ task: TaskIndex) -> Bool {
         guard let way, !way.contains(task) else { return false }
         return !way.contains { pages[Int($0.raw)].phase == .running }
     }
 
-    /// Some attempt has begun and not ended.
+    /// Whether an attempt has begun and not ended.
     package var seesAttempts: Bool { pages.contains { $0.phase == .running } }
 
     mutating func start(_ task: TaskIndex, _ attempt: Int, _ mirror: Int, _ now: Now) {
@@ -67,14 +68,14 @@ extension WorldAudit {
 
     mutating func grant(_ task: TaskIndex, _ origin: OriginID, _ now: Now) {
         let index = Int(task.raw)
-        // One that ended in the same turn gives its slot back with its end.
+        // A task that ended in the same turn returns its slot with its end.
         guard pages[index].phase == .running else { return }
         hold(pages[index].wanted == origin, now, "task \(index) was granted what it did not ask for")
         pages[index].wanted = nil
         send(task, origin, now)
     }
 
-    /// A request goes out.
+    /// Notes a request that is sent, and checks that it may be.
     private mutating func send(_ task: TaskIndex, _ origin: OriginID, _ now: Now) {
         let index = Int(task.raw)
         let number = Int(origin.raw)
@@ -88,7 +89,7 @@ extension WorldAudit {
         occupy(task, origin, isAlone: pages[index].isAlone, now)
     }
 
-    /// One request more there, under whatever slot.
+    /// Counts one more request at the origin, under the task's own slot or a lent one.
     mutating func occupy(_ task: TaskIndex, _ origin: OriginID, isAlone: Bool, _ now: Now) {
         let number = Int(origin.raw)
         checkQuota(number, now)
@@ -200,7 +201,7 @@ extension WorldAudit {
         origins[origin].probe = nil
     }
 
-    /// What the end of an attempt says of the host where it was last.
+    /// Notes what the end of an attempt says about the host that it last used.
     mutating func judgeHost(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         guard let origin = pages[Int(task.raw)].origin.map({ Int($0.raw) }) else { return }
         let wasProbe = origins[origin].probe == task
@@ -224,10 +225,10 @@ extension WorldAudit {
             if origins[origin].hasHadTrouble { chargeMirrors(origin, of: task) }
             noteUnheard(origin, error)
             if origins[origin].mayGiveOwnTries {
-                // Whether it still gives any only the scheduler knows.
+                // Whether the host still allows own tries only the scheduler knows.
                 origins[origin].mayRest = true
                 origins[origin].hasHadTrouble = true
-                // It may have begun a round, to which what is under way now belongs.
+                // The failure may have begun a round, to which the requests under way now belong.
                 origins[origin].lastFailureAt = now.instant
                 return
             }
@@ -237,7 +238,7 @@ extension WorldAudit {
             origins[origin].failedRounds += 1
             guard origins[origin].failedRounds >= 3 else { return }
             if origins[origin].hadOwnTries, origins[origin].failedRounds == 3 {
-                // What failed while it gave them may have been the first round, or none.
+                // The failures while it allowed own tries may have been the first round, or none.
                 origins[origin].mayRest = true
                 origins[origin].hasHadTrouble = true
             } else {
@@ -253,7 +254,7 @@ extension WorldAudit {
         origins[origin].unheard = 0
         origins[origin].hasAnswered = true
         origins[origin].mayGiveOwnTries = false
-        // What others found out counts for nobody who was not tried since.
+        // The failures of others no longer count for tasks that were not tried since.
         for other in pages.indices where pages[other].attempts == 0 && pages[other].mirrors == nil {
             if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged = 0 }
         }
@@ -270,7 +271,7 @@ extension WorldAudit {
         origins[origin].isParked = false
     }
 
-    /// It was never tried, and may have no try left but that.
+    /// Whether the task was never tried, and may have no other try left.
     private func wantsOwnTry(_ index: Int, at origin: Int) -> Bool {
         guard pages[index].phase == .waiting, pages[index].attempts == 0 else { return false }
         let task = TaskIndex(raw: UInt32(index))
@@ -279,14 +280,15 @@ extension WorldAudit {
             && pages[index].tries + pages[index].charged >= policy(task).retry.attempts
     }
 
-    /// Nobody fails untried because a host hangs up at some.
+    /// Whether a task that was never tried may fail because its host hangs up: only after enough ends without an
+    /// answer.
     func isLostRightly(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) -> Bool {
         guard let error = conclusion.error, error.name == .networkConnectionLost, conclusion.attempts == 0,
             pages[Int(task.raw)].mirrors == nil, let origin = facts(task).origin.map({ origins[Int($0.raw)] })
         else { return true }
         let least = min(plan.ownTries.answered, plan.ownTries.unanswered)
-        // It may have been given up before it answered, in one and the same moment; or after that, in which much happens
-        // that takes no time.
+        // The task may have been given up before the host answered in the same moment, or after an answer that was
+        // followed by ends in no time.
         if origin.heardAt == now.instant, origin.unheardBefore >= least { return true }
         return origin.unheard >= (origin.hasAnswered ? plan.ownTries.answered : plan.ownTries.unanswered)
     }

@@ -14,7 +14,7 @@ extension WorldAudit {
         }
         hold(!page.isCancelled, now, "task \(index) was cancelled twice")
         pages[index].isCancelled = true
-        // What all was sent of is worth the answer, also when no further byte may move.
+        // A task whose body was wholly sent waits for its answer, also when no further byte may move.
         let hasReason = page.sentBody == .awaitsAnswer ? hasReasonButForBytes(task, now) : hasReasonToEnd(task, now)
         hold(hasReason, now, "task \(index) was cancelled for nothing")
     }
@@ -53,7 +53,7 @@ extension WorldAudit {
         pages[index].sentBody = .no
         pages[index].attemptTime += now.instant - pages[index].startedAt
         pages[index].verdict = verdict
-        // Its group decides when it is finished.
+        // A member of a group finishes when the group does.
         if case .succeeded = verdict.outcome, facts(task).group != nil {
             pages[index].phase = .staged
             pages[index].verdict = nil
@@ -117,13 +117,14 @@ extension WorldAudit {
         checkFit(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
-        // In the turn in which all bytes have moved, too: which of the two came first is not told.
+        // Also in the turn in which all bytes have moved: the order of the two is unknown here.
         if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOverButForBytes(now) {
             hasFailedFast = true
         }
     }
 
-    /// What does not fit into the rest of the run is put off, and nothing is that was not found too long.
+    /// Checks that a task that does not fit into the rest of the run is put off, and that only a task found too long
+    /// is.
     private mutating func checkFit(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let index = Int(task.raw)
         guard let verdict = pages[index].verdict, verdict.isForNextRun else { return }
@@ -134,7 +135,7 @@ extension WorldAudit {
 
     private mutating func checkAccounts(_ index: Int, _ conclusion: Conclusion, _ now: Now) {
         let page = pages[index]
-        // What the last attempt was held is told with the end, if that attempt was not told before.
+        // The last attempt's held time is reported with the task's end, unless it was reported before.
         let isLastTold = page.verdict == nil && page.phase != .staged
         let held = isLastTold ? page.held : page.held + conclusion.held
         let waited = conclusion.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
@@ -190,7 +191,7 @@ extension WorldAudit {
         hold(conclusion.error != nil, now, "task \(index) failed without an error")
         hold(isLostRightly(task, conclusion, now), now, "task \(index) was never tried and failed because of others")
         let isAllowed = allows(task, pages[index].verdict?.status)
-        // With several places the failure that is told counts, also when the run's end let it try no more of them.
+        // With several URLs the reported failure counts, also when the run's end left no time to try more of them.
         if let mirrors = pages[index].mirrors, !isOver(now) || pages[index].hasFailed {
             return checkGivenUp(task, mirrors, conclusion, now)
         }
@@ -198,7 +199,7 @@ extension WorldAudit {
         guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now), !pages[index].isOwed else {
             return
         }
-        // Nothing is given up that could be tried again.
+        // A task that could be tried again must not be given up.
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? pages[index].verdict?.retryAfter ?? .zero : .zero
         let canHeal =
@@ -233,6 +234,7 @@ extension WorldAudit {
 
     // MARK: Each turn, and the end
 
+    /// Checks the state after a turn of the scheduler.
     package mutating func turnEnded(at now: Now) {
         wasOver = isOver(now)
         hasCommands = false
@@ -273,7 +275,7 @@ extension WorldAudit {
         }
     }
 
-    /// After the run: what its end must be like.
+    /// Checks the state after the run.
     package mutating func close(_ result: SimulationResult) {
         let now = setting.start
         switch result.ending {

@@ -2,61 +2,65 @@ package import Scheduling
 package import Simulation
 package import TransferModel
 
-/// Watches a simulated run and keeps books of its own: whatever the scheduler does is held against them, never against
-/// what it believes itself.
+/// Observes a simulated run and keeps a state of its own, against which it checks what the scheduler does, never
+/// against the scheduler's own state.
 package struct WorldAudit: SimulationObserver {
     enum Phase: UInt8 { case waiting, running, staged, finished }
 
     enum SentBody: UInt8 { case no, awaitsAnswer, goesElsewhere }
 
-    /// One task's page.
+    /// The audit's state of one task.
     struct Page {
         var phase = Phase.waiting
         var attempts = 0
-        /// Since the run's beginning.
+        /// Time since the run's beginning.
         var createdAfter = TimeSpan.zero
         /// Attempts that count against the retry policy.
         var tries = 0
-        /// Failures without an answer of others at its host while it waited: a probe's counts for all that wait.
+        /// Failures of other tasks at its host without an answer while it waited: a probe's failure counts for all
+        /// waiting tasks.
         var charged = 0
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero
         var begunAt: Instant?
-        /// The clock of its patience stands until others of its group are verified once more.
+        /// Whether the clock of its patience stands still until others of its group are verified again.
         var isPatient = false
         var backoffUntil: Instant?
-        /// All of its body was sent; its answer may ask for another request, but for no further byte of it.
+        /// Whether all of its body was sent; its answer may require another request, but no further byte of the body.
         var sentBody = SentBody.no
-        /// It holds a slot there, or asked for one.
+        /// Origin at which it holds a slot, or asked for one.
         var origin: OriginID?
         var holdsSlot = false
         var isAlone = false
-        /// What it waits for a grant for.
+        /// Origin for which it waits for a grant.
         var wanted: OriginID?
         var awaitsAnswer = false
         var wasHeard = false
-        /// Slots beside its own: what it could use, has, was asked to give back, and has not heard an answer under.
+        /// Slots beside its own that it could use.
         var wantedLoans = 0
+        /// Slots beside its own that it has.
         var lent = 0
+        /// Lent slots that it was asked to return.
         var recalled = 0
+        /// Lent slots under which it has heard no answer.
         var lentUnanswered = 0
         var isCounted = false
         var isCancelled = false
         var isSuspended = false
-        /// Its attempt ended with its process, and that was not told yet.
+        /// Whether its attempt ended with the process, and that was not reported yet.
         var isLost = false
-        /// The task's end follows from what was told before its process ended.
+        /// Whether the task's end follows from events reported before its process ended.
         var isOwed = false
-        /// Ended, and what follows has not been said yet.
+        /// Verdict of an attempt that ended, until its consequence is reported.
         var verdict: Verdict?
         var conclusion: Conclusion?
-        /// Of a task with several `urls`.
+        /// State of a task with several `urls`, else `nil`.
         var mirrors: MirrorPage?
         var hasFailed: Bool { if case .failed? = verdict?.outcome { true } else { false } }
     }
 
-    /// One origin's page.
+    /// The audit's state of one origin.
     struct OriginPage {
         var isShared = false
         var unanswered = 0
@@ -64,11 +68,11 @@ package struct WorldAudit: SimulationObserver {
         var quota: Int?
         var quotaUntil = Instant(nanoseconds: 0)
         var nextQuota: (limit: Int, window: TimeSpan)?
-        /// It asked for quiet until then.
+        /// Time until which the host asked for no requests.
         var quietUntil = Instant(nanoseconds: 0)
-        /// It may be left alone until then, whatever others hear from it meanwhile.
+        /// Time until which the origin may be left alone, whatever other tasks hear from it meanwhile.
         var restUntil = Instant(nanoseconds: 0)
-        /// It showed that it has trouble; one request at a time may find out.
+        /// Whether the origin has shown trouble, so that one request at a time may test it.
         var isParked = false {
             didSet {
                 guard isParked else { return }
@@ -76,25 +80,26 @@ package struct WorldAudit: SimulationObserver {
                 mayRest = true
             }
         }
-        /// It was parked, and nothing good was heard from it after `restUntil`. An answer before that opens it only if
-        /// its pause was shorter, which nothing shows from outside; then a probe may be under way.
+        /// Whether the origin was parked and has not answered well after `restUntil`. An earlier answer opens it only
+        /// if its pause was shorter, which cannot be seen from outside; a probe may then be under way.
         var mayRest = false
         var probe: TaskIndex?
         var failedRounds = 0
         var lastFailureAt: Instant?
-        /// Ends without an answer since it answered last; more than any where one did not say that the host hung up.
+        /// Ends without an answer since the last answer; more than any number where one did not say that the host hung
+        /// up.
         var unheard = 0
-        /// How many those were, and when that was.
+        /// The value of `unheard` before the last answer; `heardAt` is the time of that answer.
         var unheardBefore = 0
         var heardAt: Instant?
         var hasAnswered = false
-        /// All that wait may have one try of their own there, since it does not answer.
+        /// Whether every waiting task may try the origin once, because it does not answer.
         var mayGiveOwnTries = false
-        /// Since the run began.
+        /// Whether that was so at any time of the run.
         var hadOwnTries = false
-        /// When a task with several `urls` failed here.
+        /// Time when a task with several `urls` last failed here.
         var mirrorFailedAt: Instant?
-        /// It failed so, or was parked, at any time.
+        /// Whether the origin failed so, or was parked, at any time.
         var hasHadTrouble = false
     }
 
@@ -109,10 +114,10 @@ package struct WorldAudit: SimulationObserver {
         var members: [Int] = []
         var isPublishing = false
         var isDiscarded = false
-        /// As the world said.
+        /// The world's outcome of the publication; `nil` before it.
         var outcome: Bool?
         var isTold = false
-        /// Told to be published, or nothing of it is to be.
+        /// Whether the group was reported as published, or has nothing to publish.
         var isThere: Bool { isTold || members.isEmpty }
     }
 
@@ -123,34 +128,34 @@ package struct WorldAudit: SimulationObserver {
     var origins: [OriginPage]
     var lanes: [LanePage]
     var groups: [GroupPage]
-    /// By task.
+    /// State of each task's networks.
     var networks: [NetworkPage]
     var conditions: Conditions?
-    /// Counts their changes, and those told since the last turn.
+    /// Number of the present conditions; `changes` counts the changes reported since the last turn.
     var conditionsNumber = 0
     var changes = 0
     var runBytes: AuditBytes?
     var sessionBytes: [AuditBytes?]
     var bytesMoved: Int64 = 0
-    /// Answers that were put off at their head, for what is left of the run is too little.
+    /// Answers put off at their head, because what is left of the run's bytes is too little.
     var answersTooLong = 0
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
     var isStopped = false
-    /// Another process is to go on with the run once these have ended.
+    /// Tasks after whose end another process is to take over the run; `nil` without a handover.
     var way: Set<TaskIndex>?
-    /// Whether the end had begun when the last turn was over: what happens in one turn has an order of its own.
+    /// Whether the end had begun when the last turn was over: events in one turn have an order of their own.
     var wasOver = false
-    /// Commands came since the last turn: what they led to is not known yet.
+    /// Whether commands came since the last turn, whose consequences are not known yet.
     var hasCommands = false
-    /// Of durations, where they were put together from what events told.
+    /// Tolerance of durations that are sums of reported ones.
     var slack = TimeSpan.zero
     private let found = Findings()
-    /// What must not be: a sentence each, the first few.
+    /// One sentence for each broken rule, the first five.
     package var violations: [String] { found.sentences }
 
-    /// An object, so that a check may read the books while it writes here.
+    /// A class, so that a check may read the state while it reports here.
     private final class Findings {
         var sentences: [String] = []
     }
@@ -210,7 +215,7 @@ package struct WorldAudit: SimulationObserver {
         plan.sessions[Int(session.raw)].window?.state(at: now.wall).isOpen ?? true
     }
 
-    /// The run's own end has begun, by a clock or a count.
+    /// Whether the run's own end has begun, by a clock or a count.
     func isOver(_ now: Now) -> Bool { isOverButForBytes(now) || hasMovedAll }
 
     var hasMovedAll: Bool { plan.maximumBytes.map { bytesMoved >= $0 } ?? false }
@@ -223,6 +228,7 @@ package struct WorldAudit: SimulationObserver {
 
     // MARK: What was said
 
+    /// Notes a command that the scheduler was given.
     package mutating func sees(_ command: RunCommand, affected: [TaskIndex], at now: Now) {
         defer { hasCommands = true }
         switch command {
@@ -235,7 +241,7 @@ package struct WorldAudit: SimulationObserver {
         case .resume(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = false }
         case .cancel(let tasks, _):
-            // One that comes later may have been skipped for the sake of one that was cancelled before it.
+            // A later command may find tasks skipped because of one that was cancelled before it.
             guard let task = tasks.first, !hasCommands else { return }
             let isRight = affected.contains(task) || !mayBeCancelled(task)
             hold(isRight, now, "task \(task.raw) could be cancelled and was not")
@@ -247,6 +253,7 @@ package struct WorldAudit: SimulationObserver {
         return page.phase == .waiting && page.verdict == nil && page.conclusion == nil
     }
 
+    /// Notes a report that the scheduler was given.
     package mutating func sees(_ report: ExecutorReport, at now: Now) {
         switch report {
         case .moved(let task, let bytes): moved(task, bytes, now)
@@ -260,9 +267,9 @@ package struct WorldAudit: SimulationObserver {
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
-        // No modelled world has a standard output.
+        // Modelled worlds have no standard output.
         case .awaitsOutput: break
-        // Where bytes of the same moment were the last, it came too late.
+        // It came too late when bytes of the same moment were the run's last.
         case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
         case .answered(let task, let answer): answered(task, answer, now)
@@ -273,6 +280,7 @@ package struct WorldAudit: SimulationObserver {
         }
     }
 
+    /// Checks an action of the scheduler.
     package mutating func sees(_ action: SchedulerAction, at now: Now) {
         switch action {
         case .perform(.start(let task, let attempt, let mirror)): start(task, attempt, mirror, now)
@@ -286,7 +294,7 @@ package struct WorldAudit: SimulationObserver {
             hold(isRightSign, now, "task \(task.raw) is given \(bytes) bytes of credit")
         case .perform(.publish(let group)): publish(group, now)
         case .perform(.giveUp(let group)):
-            // What was done in the same moment is done.
+            // A publication that was completed in the same moment is done.
             hold(groups[Int(group.raw)].isPublishing, now, "a group was given up that is not being published")
             let isMeant = groups[Int(group.raw)].members.contains { hasReasonToEnd(TaskIndex(raw: UInt32($0)), now) }
             hold(isMeant, now, "a group was given up for nothing")
@@ -312,12 +320,12 @@ package struct WorldAudit: SimulationObserver {
         hold(isSessionWithin, now, "more bytes than the bandwidth of session \(session)")
     }
 
-    /// The most bytes that the transfers of this moment have been given and not reported.
+    /// Upper bound of the bytes that the present transfers were given and have not reported.
     private func bytesUnderWay() -> Int64 {
         model.reportEvery * Int64(pages.reduce(0) { $0 + ($1.isCounted ? 1 + $1.lent : 0) })
     }
 
-    /// Whether no `bandwidth` of the task changes with the time of day: then credit is never taken back.
+    /// Whether no `bandwidth` of the task changes with the time of day, so that credit is never taken back.
     private func hasSteadyRates(_ task: TaskIndex) -> Bool {
         let rules = [plan.bandwidth, plan.sessions[Int(facts(task).session.raw)].bandwidth, policy(task).bandwidth]
         return rules.allSatisfy { $0 == nil || $0?.steadyRate != nil }
@@ -331,7 +339,7 @@ package struct WorldAudit: SimulationObserver {
     }
 }
 
-/// So many at once and so many a second: in any span of time no more than `rate` times its length and the burst.
+/// A token bucket: in any span of time at most `rate` times its length, and the burst.
 struct AuditBucket {
     private let rate: Double
     private let burst: Double

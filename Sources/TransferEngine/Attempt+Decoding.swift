@@ -10,14 +10,14 @@ extension Attempt {
     /// The headers said that the body is worth keeping. `false` ends the transfer.
     func beginDecoding() -> Bool {
         if isDownload, !life.isDeclined {
-            outbox.add(.decode(staging, task, BodyDecoding(life.codings, sizes: life.sizes)))
+            outbox.add(.decode(download.staging, task, BodyDecoding(life.codings, sizes: life.sizes)))
             return true
         }
         do throws(TransferError) {
-            decoder = try Decoder(life.codings, bounds: rules.sizes)
+            exchange.decoder = try Decoder(life.codings, bounds: rules.sizes)
             return true
         } catch {
-            bodyFailure = error
+            exchange.bodyFailure = error
             return false
         }
     }
@@ -25,14 +25,14 @@ extension Attempt {
     /// Keeps a piece of what a server sent in the place of the file: the beginning of it is told.
     func keepErrorPage(_ bytes: UnsafeRawBufferPointer) -> BodyReply {
         if !keep(bytes) {
-            bodyFailure = nil
-            endedByUs = true
+            exchange.bodyFailure = nil
+            exchange.endedByUs = true
         }
-        if kept.count >= Self.longestErrorPage {
-            kept.removeLast(kept.count - Self.longestErrorPage)
-            endedByUs = true
+        if exchange.body.count >= Self.longestErrorPage {
+            exchange.body.removeLast(exchange.body.count - Self.longestErrorPage)
+            exchange.endedByUs = true
         }
-        return endedByUs ? .stop : .taken
+        return exchange.endedByUs ? .stop : .taken
     }
 
     /// One byte more than the report shows: it says that there was more.
@@ -40,15 +40,15 @@ extension Attempt {
 
     /// Keeps a piece of an answer's body; `false` when what is left of it is not wanted any more.
     func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let decoder else {
-            kept.append(contentsOf: bytes)
+        guard let decoder = exchange.decoder else {
+            exchange.body.append(contentsOf: bytes)
             return true
         }
         do throws(TransferError) {
-            try decoder.decode(bytes) { kept.append(contentsOf: $0) }
+            try decoder.decode(bytes) { exchange.body.append(contentsOf: $0) }
             return true
         } catch {
-            bodyFailure = error
+            exchange.bodyFailure = error
             return false
         }
     }
@@ -56,7 +56,9 @@ extension Attempt {
     /// Why an answer's body, of which nothing more comes, is not the one wanted.
     func endDecoding() -> TransferError? {
         do throws(TransferError) {
-            try decoder?.finish(endIsProven: !lengthUnverified) { kept.append(contentsOf: $0) }
+            try exchange.decoder?.finish(endIsProven: !download.lengthUnverified) {
+                exchange.body.append(contentsOf: $0)
+            }
             return nil
         } catch {
             return error

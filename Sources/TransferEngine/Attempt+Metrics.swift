@@ -6,8 +6,8 @@ import TransferModel
 extension Attempt {
     func note(_ metrics: CurlMetrics, _ networks: NetworkDesk) {
         note(
-            metrics, networks, start: requestStartedAt, head: head, arrived: arrived,
-            received: decoder?.written ?? received)
+            metrics, networks, start: exchange.startedAt, head: exchange.head, arrived: exchange.arrived,
+            received: exchange.decoder?.written ?? exchange.received)
     }
 
     /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
@@ -21,7 +21,7 @@ extension Attempt {
         }
         let start = start + .microseconds(metrics.beganAfter)
         var transaction = TransactionMetrics(
-            method: sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
+            method: exchange.sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: start)
         func at(_ microseconds: Int64) -> WallTime? {
             microseconds > 0 ? start + .microseconds(microseconds) : nil
         }
@@ -41,7 +41,7 @@ extension Attempt {
         transaction.isReusedConnection = metrics.isReused
         transaction.requestHeaderBytesSent = metrics.requestBytes
         transaction.requestBodyBytesSent = metrics.uploadedBytes
-        transaction.requestBodyBytesBeforeEncoding = min(metrics.uploadedBytes, body?.sent ?? 0)
+        transaction.requestBodyBytesBeforeEncoding = min(metrics.uploadedBytes, sending.body?.sent ?? 0)
         transaction.responseHeaderBytesReceived = metrics.headerBytes
         // The last piece of a body that was stopped is one that libcurl does not count.
         transaction.responseBodyBytesReceived = max(metrics.downloadedBytes, arrived)

@@ -7,8 +7,10 @@ import TransferModel
 extension Attempt {
     /// By what a part of the answered file can be asked for; `nil` when it must come as it comes.
     var partValidator: String? {
-        guard decision == .keep, life.type == .download, !takesOneStream, !isLookingUp, !endedByUs, origin != nil,
-            life.request.method == "GET", !life.asksForPart, specification.options.values.decompress == .no, let head,
+        guard exchange.decision == .keep, life.type == .download, !streams.isDisabled, !isLookingUp,
+            !exchange.endedByUs, origin != nil,
+            life.request.method == "GET", !life.asksForPart, specification.options.values.decompress == .no,
+            let head = exchange.head,
             ContentEncoding.text(head.headers) == nil
         else { return nil }
         if let begun = life.resume, life.offset > 0 {
@@ -19,17 +21,17 @@ extension Attempt {
     }
 
     /// Bytes of the answer's body, whichever stream brought them.
-    var bodyReceived: Int64 { parts?.plan.received ?? received }
+    var bodyReceived: Int64 { streams.segmented?.plan.received ?? exchange.received }
 
     /// The file is there without a hole up to here.
-    var prefix: Int64 { parts?.plan.frontier ?? life.offset + received }
+    var prefix: Int64 { streams.segmented?.plan.frontier ?? life.offset + exchange.received }
 
     /// Bytes of the answer to the ordinary request, while others bring what lies further on.
     func receivedFirst(_ bytes: UnsafeRawBufferPointer, _ parts: SegmentedBody) -> BodyReply {
         let taken = parts.plan.received(bytes.count, by: SegmentPlan.first)
         coalesce(UnsafeRawBufferPointer(rebasing: bytes[..<taken.count]))
         guard taken.mustStop else { return .taken }
-        endedByUs = true
+        exchange.endedByUs = true
         return .stop
     }
 

@@ -23,7 +23,7 @@ extension Engine {
     }
 
     private func goesOnInNextRun(_ attempt: Attempt) -> Bool {
-        attempt.life.knowsUploads && attempt.plannedBody?.file != nil
+        attempt.life.knowsUploads && attempt.sending.planned?.file != nil
             && memory?.keeps(uploadsOf: attempt.specification.session) == true
     }
 
@@ -31,7 +31,7 @@ extension Engine {
     /// did not say so, and no run has room for all of it: the next one would be cut at the same place.
     func lostUpload(_ attempt: Attempt) -> TransferError? {
         guard let ledger, ledger.budget.isSpent, attempt.life.knowsUploads, attempt.life.uploadPoint == nil,
-            attempt.sentSomething, let length = attempt.plannedBody?.length, length > ledger.budget.most
+            attempt.sending.sentSomething, let length = attempt.sending.planned?.length, length > ledger.budget.most
         else { return nil }
         var error = ledger.budget.refusal(.never, of: "the body", length: length)
         error?.message += "; its server did not say that it keeps what arrives"
@@ -40,7 +40,7 @@ extension Engine {
 
     /// Before anybody hears that bytes moved: those may have been the last ones that may.
     func tellSentBody(_ attempt: Attempt) {
-        guard ledger != nil, attempt.specification.type == .upload, let body = attempt.body, !body.wasToldSent,
+        guard ledger != nil, attempt.specification.type == .upload, let body = attempt.sending.body, !body.wasToldSent,
             body.sent == body.length, body.sent > 0
         else { return }
         body.wasToldSent = true
@@ -51,8 +51,8 @@ extension Engine {
 extension Attempt {
     /// Bytes of a body moved, either way.
     func count(moved bytes: Int) {
-        unreportedBytes += Int64(bytes)
-        rateFloor?.moved(Int64(bytes))
+        unreported.bytes += Int64(bytes)
+        transport.rateFloor?.moved(Int64(bytes))
         ledger?.budget.moved(task, Int64(bytes))
     }
 
@@ -60,12 +60,14 @@ extension Attempt {
     /// an upload goes on, and so does a command, which cannot stand still and has little to give in one turn.
     var isPastBudget: Bool {
         guard let ledger, ledger.budget.isSpent else { return false }
-        return specification.type != .upload && command == nil
+        return specification.type != .upload && transport.command == nil
     }
 
     /// The same of a body that is sent. One that was sent to its end waits for its answer.
     var isSendingPastBudget: Bool {
-        guard let ledger, ledger.budget.isSpent, command == nil, let body, let length = body.length else {
+        guard let ledger, ledger.budget.isSpent, transport.command == nil, let body = sending.body,
+            let length = body.length
+        else {
             return false
         }
         return body.sent < length
@@ -84,10 +86,11 @@ extension Attempt {
     ///
     /// `hasLostPart`: the server was asked for the rest of this very thing, and sends all of it.
     func claimAnswer(hasLostPart: Bool) -> TransferError? {
-        guard ledger != nil, specification.type != .upload, !isFromCache, !isLookingUp, life.request.method != "HEAD",
+        guard ledger != nil, specification.type != .upload, !exchange.isFromCache, !isLookingUp,
+            life.request.method != "HEAD",
             let announced = life.announcedLength, announced > life.offset
         else { return nil }
-        let goesOn = leavesPart && continuation != nil && !hasLostPart && announced >= PartFile.leastLeft
+        let goesOn = known.leavesPart && known.continuation != nil && !hasLostPart && announced >= PartFile.leastLeft
         return goesOn ? nil : claimBytes(of: "the answer", length: announced - life.offset)
     }
 }

@@ -8,32 +8,32 @@ import TransferModel
 
 /// What an attempt knows of the file that another program left under the final name.
 enum ForeignFileCandidate {
-    case unknown
-    /// It is not looked for any more.
+    /// There is none, or it was not looked for.
     case none
     /// As it was when it was looked at.
     case file(FileStamp)
 }
 
 extension Engine {
-    /// Looks what stands under the final name, once an attempt. `false`: the attempt goes on without.
-    func looksForForeignPart(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard case .unknown = attempt.foreign else { return false }
-        attempt.foreign = .none
-        guard mayAdopt(attempt, url) else { return false }
-        attempt.phase = .lookingForPart(url)
+    /// Looks for a file of another program under the final name.
+    func findForeignFile(_ attempt: Attempt) -> StepOutcome {
+        guard mayAdopt(attempt) else { return .done }
+        attempt.phase = .lookingForPart
         outbox.add(
             .look(
-                attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
-        return true
+                .init(
+                    attempt.task, path: attempt.specification.destination ?? "", member: member(attempt.specification)))
+        )
+        return .pending
     }
 
     /// What an earlier attempt or run of the task left comes first, and a file whose validators were kept is a whole one. In
     /// the folder of a destination that ends in `/` nobody knows yet which file would be the one.
-    private func mayAdopt(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
+    private func mayAdopt(_ attempt: Attempt) -> Bool {
+        let url = attempt.life.request.url
         let values = attempt.specification.options.values
         return values.resume == .adopt && values.decompress == .no && attempt.specification.type == .download
-            && attempt.life.resume == nil && (attempt.asked == nil || attempt.life.asksByTime) && url.isHTTP
+            && attempt.life.resume == nil && (attempt.known.asked == nil || attempt.life.asksByTime) && url.isHTTP
             && attempt.session.takesSlot(url)
             && attempt.life.request.method == "GET" && !attempt.life.asksForPart
             && (values.existing == .revalidate || values.existing == .replace)
@@ -42,42 +42,42 @@ extension Engine {
             && carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }
 
-    func foundForeignPart(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
-        guard let stamp, stamp.size > 0 else { return begin(attempt, url) }
+    func foundForeignPart(_ attempt: Attempt, _ stamp: FileStamp?) {
+        guard let stamp, stamp.size > 0 else { return stepDone(.findForeignFile, attempt) }
         if carryovers[attempt.task]?.leftForeignFileUnanswered == true {
             attempt.life.startOver("the server did not answer the question how long the file is")
         } else {
-            attempt.foreign = .file(stamp)
+            attempt.known.foreign = .file(stamp)
         }
-        begin(attempt, url)
+        stepDone(.findForeignFile, attempt)
     }
 
     /// Before the first request: makes it a HEAD where a file may be adopted.
     func askAboutForeignPart(_ attempt: Attempt) {
-        guard case .file(let stamp) = attempt.foreign else { return }
-        attempt.life.ask(about: ForeignPart(size: stamp.size, hasChecksum: attempt.checksum != nil))
+        guard case .file(let stamp) = attempt.known.foreign else { return }
+        attempt.life.ask(about: ForeignPart(size: stamp.size, hasChecksum: attempt.download.checksum != nil))
     }
 
     /// The HEAD was answered.
     func judgedForeignPart(_ attempt: Attempt, _ verdict: ForeignPart.Verdict) {
-        guard case .adopt(let point) = verdict, case .file(let stamp) = attempt.foreign,
-            var destination = attempt.destination
+        guard case .adopt(let point) = verdict, case .file(let stamp) = attempt.known.foreign,
+            var destination = attempt.download.destination
         else {
             if case .leave(let why?) = verdict { attempt.life.startOver(why) }
             return goOn(attempt, attempt.life.request)
         }
         // It is shorter than the server's: whatever its time, it is not the whole.
         _ = attempt.life.askForAll()
-        attempt.asked = nil
+        attempt.known.asked = nil
         // The copy may take a while, and needs no connection.
         releaseSlot(attempt)
         attempt.phase = .copyingPart(point)
         destination.sent = point.sent
-        if destination.mode != nil { outbox.add(.conceal(attempt.staging)) }
+        if destination.mode != nil { outbox.add(.conceal(attempt.download.staging)) }
         let expect = attempt.rules.expect
         outbox.add(
             .adoptForeign(
-                attempt.staging, attempt.task,
+                attempt.download.staging, attempt.task,
                 ForeignFile(path: destination.path, stamp: stamp, destination: destination) {
                     ForeignPart.objection(to: $0, expect)
                 }))
@@ -111,7 +111,7 @@ extension Engine {
 
     /// The shape under which a half-done file is kept. One of which nothing but the job's checksum proves the whole has a
     /// shape of its own, so that no run without a checksum goes on with it; `nil` for one that nothing proves.
-    func shape(of point: ResumePoint, _ task: TaskSpecification, _ memory: MemoryDesk) -> Int64? {
+    func shape(of point: ResumePoint, _ task: TaskSpecification, _ memory: StoreClient) -> Int64? {
         let shape = memory.shape(of: task)
         guard point.isForeign, point.sent == nil else { return shape }
         return task.options.values.checksum == nil ? nil : ForeignPart.shape(shape)

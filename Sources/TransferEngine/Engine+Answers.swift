@@ -83,7 +83,7 @@ extension Engine {
 extension Engine {
     /// By what an answer's text is written, as it says itself.
     func charset(_ attempt: Attempt) -> String? {
-        (attempt.mixed?.lastHeaders ?? attempt.saidHeaders).flatMap { Self.charset($0) }
+        (attempt.exchange.mixed?.lastHeaders ?? attempt.saidHeaders).flatMap { Self.charset($0) }
     }
 
     static func charset(_ headers: HeaderBlock) -> String? {
@@ -99,11 +99,11 @@ extension Engine {
     /// An answer whose headers are not as the job wants them: its body may not be either, and all is told in one. `false`:
     /// there is nothing more to tell.
     func examineDeclined(_ attempt: Attempt, _ miss: TransferError) -> Bool {
-        guard attempt.life.missesWhatIsNamed, !attempt.isDownload, !attempt.isLookingUp, attempt.mixed == nil,
+        guard attempt.life.missesWhatIsNamed, !attempt.isDownload, !attempt.isLookingUp, attempt.exchange.mixed == nil,
             let rules = attempt.rules.answer, rules.expectsOfBody
         else { return false }
         tellChallenges(attempt)
-        attempt.missedHead = miss
+        attempt.inspection.missedHead = miss
         look(attempt, prepare(attempt, rules, charset(attempt), .network), rules)
         return true
     }
@@ -142,7 +142,7 @@ extension Engine {
 
     /// How the bytes of a download's file are packed that stay as they were sent.
     private func packing(_ attempt: Attempt) -> [ContentCoding] {
-        guard attempt.life.codings.isEmpty, let head = attempt.head else { return [] }
+        guard attempt.life.codings.isEmpty, let head = attempt.exchange.head else { return [] }
         return (try? ContentEncoding.codings(head.headers)) ?? []
     }
 
@@ -171,20 +171,20 @@ extension Engine {
         _ attempt: Attempt, _ rules: AnswerRules, _ charset: String?, _ source: ResultSource
     ) -> ExaminedAnswer {
         var headers = attempt.saidHeaders ?? .empty
-        if let part = attempt.mixed?.lastHeaders { headers = Self.merged(headers, part) }
+        if let part = attempt.exchange.mixed?.lastHeaders { headers = Self.merged(headers, part) }
         let answer = ExaminedAnswer(
             rules, charset: charset, headers: headers, at: attempt.life.request.url, hiding: events.hiding,
             source: source)
-        attempt.answer = answer
+        attempt.inspection.answer = answer
         return answer
     }
 
     /// Somebody has looked.
     func examined(_ attempt: Attempt) {
-        guard let answer = attempt.answer else { return }
+        guard let answer = attempt.inspection.answer else { return }
         takeFindings(attempt)
-        if var miss = attempt.missedHead {
-            attempt.missedHead = nil
+        if var miss = attempt.inspection.missedHead {
+            attempt.inspection.missedHead = nil
             if let more = answer.findings.missedBody { miss.message += "; \(more)" }
             return fail(attempt, miss)
         }
@@ -203,7 +203,7 @@ extension Engine {
 
     /// Before anything is told of what was found.
     func takeFindings(_ attempt: Attempt) {
-        guard let answer = attempt.answer else { return }
+        guard let answer = attempt.inspection.answer else { return }
         learn(answer.findings.secrets)
         if answer.isDone { tellHeld(attempt) }
     }
@@ -244,25 +244,25 @@ extension Engine {
     }
 
     private func reportedBody(_ attempt: Attempt, _ source: ResultSource) -> [UInt8]? {
-        if attempt.isDownload, !attempt.life.isDeclined || attempt.kept.isEmpty { return nil }
-        if attempt.head == nil, source == .network { return nil }
+        if attempt.isDownload, !attempt.life.isDeclined || attempt.exchange.body.isEmpty { return nil }
+        if attempt.exchange.head == nil, source == .network { return nil }
         // Its parts are told.
-        if attempt.mixed != nil { return nil }
-        guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.kept.isEmpty else {
-            return attempt.kept
+        if attempt.exchange.mixed != nil { return nil }
+        guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.exchange.body.isEmpty else {
+            return attempt.exchange.body
         }
         // An error's page need not hold what the answer would have held, and tells what went wrong.
         if attempt.life.isDeclined {
-            if attempt.answer?.isDone != true {
-                guard !rules.isHeavy(attempt.kept.count) else { return nil }
-                prepare(attempt, rules, charset(attempt), source).look(attempt.kept)
+            if attempt.inspection.answer?.isDone != true {
+                guard !rules.isHeavy(attempt.exchange.body.count) else { return nil }
+                prepare(attempt, rules, charset(attempt), source).look(attempt.exchange.body)
                 takeFindings(attempt)
             }
-            return attempt.answer?.findings.toldBody ?? attempt.kept
+            return attempt.inspection.answer?.findings.toldBody ?? attempt.exchange.body
         }
-        guard attempt.answer?.isDone == true else { return nil }
-        let findings = attempt.answer?.findings ?? AnswerFindings()
-        return findings.withholdsBody ? nil : findings.toldBody ?? attempt.kept
+        guard attempt.inspection.answer?.isDone == true else { return nil }
+        let findings = attempt.inspection.answer?.findings ?? AnswerFindings()
+        return findings.withholdsBody ? nil : findings.toldBody ?? attempt.exchange.body
     }
 
     /// What a task captured that ended in another process, or is carried by one.
@@ -277,13 +277,13 @@ extension Engine {
     /// What a task captured counts once it has succeeded.
     func keepCaptures(_ attempt: Attempt, _ verdict: Verdict) {
         tellHeld(attempt)
-        guard attempt.answer != nil, case .succeeded = verdict.outcome else { return }
+        guard attempt.inspection.answer != nil, case .succeeded = verdict.outcome else { return }
         captured.keep(captures(attempt), of: attempt.specification.id)
     }
 
     /// A server that repeats what it was shown is no way for a bound secret to leave its hosts.
     func captures(_ attempt: Attempt) -> [CapturedValue] {
-        guard let findings = attempt.answer?.findings else { return [] }
+        guard let findings = attempt.inspection.answer?.findings else { return [] }
         return secrets.bound.binding(findings.captures, but: findings.secrets)
     }
 }

@@ -16,7 +16,7 @@ extension Engine {
             _ = couldNotCompare(attempt)
         case .awaitingOutput:
             output?.withdraw(task)
-            attempt.file = nil
+            attempt.download.file = nil
             cancelled(attempt)
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
             .awaitingLore, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .comparing,

@@ -6,22 +6,34 @@ package import TransferModel
 
 /// `checksum: { from: … }`: what a download shall be is looked up when its attempt begins, before it sends anything.
 extension Engine {
-    /// Finds the checksum, or asks for the file that holds it; then `begin` is called again.
-    func lookUpChecksum(_ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
+    /// Finds the checksum, or asks for the file that holds it. This step is begun again once that file is there.
+    func resolveChecksum(_ attempt: Attempt) -> StepOutcome {
+        guard let source = attempt.specification.options.values.checksum else { return .done }
         switch source {
         case .literal(let checksum):
-            attempt.checksum = checksum
-            begin(attempt, url)
+            attempt.download.checksum = checksum
+            return .done
         case .awaited: preconditionFailure("a task begins when its captured values are in it")
-        case .task(let task, _, _): lookUp(attempt, .task(task), source, url)
-        case .url(let list, _, _): lookUp(attempt, .url(list.text, attempt.specification.session), source, url)
+        case .task(let task, _, _): return lookUp(attempt, .task(task), source)
+        case .url(let list, _, _): return lookUp(attempt, .url(list.text, attempt.specification.session), source)
         }
     }
 
-    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource, _ url: ResourceURL) {
+    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource) -> StepOutcome {
         switch checksumFiles.ask(key, for: attempt.task) {
-        case .list(let list): use(list, attempt, source, url)
-        case .failure(let error): fail(attempt, error)
+        case .list(let list):
+            do throws(TransferError) {
+                // Of several `urls` the first one's name is the task's.
+                let url = attempt.specification.location.url ?? attempt.life.request.url
+                attempt.download.checksum = try checksum(source, list, url)
+                return .done
+            } catch {
+                fail(attempt, error)
+                return .ended
+            }
+        case .failure(let error):
+            fail(attempt, error)
+            return .ended
         case .wait:
             attempt.phase = .awaitingChecksum
             // A slot that nobody uses might be the one that the list's own request needs.
@@ -31,27 +43,27 @@ extension Engine {
             }
         case .get:
             attempt.phase = .awaitingChecksum
-            attempt.lookup = key
+            attempt.checksumLookup.key = key
             get(attempt, source)
         }
+        return .pending
     }
 
-    private func use(_ list: ChecksumList, _ attempt: Attempt, _ source: ChecksumSource, _ url: ResourceURL) {
-        do throws(TransferError) {
-            // Of several `urls` the first one's name is the task's.
-            attempt.checksum = try checksum(source, list, attempt.specification.location.url ?? url)
-        } catch {
-            return fail(attempt, error)
+    /// Compares the file in the final place with a checksum that was looked up.
+    func inspectListedFile(_ attempt: Attempt) -> StepOutcome {
+        let specification = attempt.specification
+        switch specification.options.values.checksum {
+        case .literal, .awaited, nil: return .done
+        case .task, .url: break
         }
-        if mayKeep(attempt.specification) {
-            attempt.phase = .inspecting
-            let (task, specification) = (attempt.task, attempt.specification)
-            return outbox.add(
-                .inspect(
-                    task, path: specification.destination ?? "", attempt.checksum,
-                    member: member(specification)))
-        }
-        begin(attempt, url)
+        guard mayKeep(specification) else { return .done }
+        attempt.phase = .inspecting
+        outbox.add(
+            .inspect(
+                .init(
+                    attempt.task, path: specification.destination ?? "", attempt.download.checksum,
+                    member: member(specification))))
+        return .pending
     }
 
     /// Whether a file that is as the list says it shall be stays, as with a checksum that the job itself writes.
@@ -141,8 +153,9 @@ extension Engine {
     private func read(_ path: String, _ attempt: Attempt, group: GroupIndex?) {
         outbox.add(
             .read(
-                attempt.task, path: path, maximum: ChecksumFiles.longest,
-                group: group.map { groups[Int($0.raw)].place }))
+                .init(
+                    attempt.task, path: path, maximum: ChecksumFiles.longest,
+                    group: group.map { groups[Int($0.raw)].place })))
     }
 
     /// A request of this attempt, with a life of its own.
@@ -186,7 +199,7 @@ extension Engine {
     func endedLookup(_ attempt: Attempt, _ step: NextStep) {
         switch step {
         case .send(let request, _): goOn(attempt, request)
-        case .deliver: gotChecksums(attempt.kept, attempt)
+        case .deliver: gotChecksums(attempt.exchange.body, attempt)
         // A checksum file is asked for without conditions; questions and rules are everybody's.
         case .keep, .isThere, .judged, .ask, .cancel: break
         case .fail(var error, _):
@@ -198,7 +211,7 @@ extension Engine {
 
     /// The file is there. This attempt goes on, and so do those that waited for it.
     func gotChecksums(_ bytes: [UInt8], _ attempt: Attempt) {
-        guard let key = attempt.lookup else { return }
+        guard let key = attempt.checksumLookup.key else { return }
         attempt.endLookup()
         // Each request asks anew for its slot; what was read from a disk left the slot alone.
         if !attempt.transactions.isEmpty { releaseSlot(attempt) }
@@ -208,8 +221,8 @@ extension Engine {
 
     /// An attempt ended before it had the file that others wait for too.
     func lostChecksums(_ attempt: Attempt, _ verdict: Verdict) {
-        guard let key = attempt.lookup else { return }
-        attempt.lookup = nil
+        guard let key = attempt.checksumLookup.key else { return }
+        attempt.checksumLookup.key = nil
         let statuses = attempt.specification.options.values.policies.retry.statuses
         let mayHeal = verdict.error?.name.canHeal == true || verdict.status.map { statuses.contains($0) } == true
         var final: TransferError?
@@ -220,9 +233,7 @@ extension Engine {
     }
 
     private func askAgain(_ task: TaskIndex) {
-        guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase,
-            let url = attempt.specification.location(mirror: attempt.mirror).url
-        else { return }
-        begin(attempt, url)
+        guard let attempt = attempt(of: task), case .awaitingChecksum = attempt.phase else { return }
+        prepare(attempt)
     }
 }

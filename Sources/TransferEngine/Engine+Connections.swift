@@ -4,14 +4,9 @@ import TransferModel
 
 /// What happens when a connection is made, as far as it is told.
 extension Engine {
-    /// Whether it goes over HTTP/1.1 where slots are streams of one connection: it needs a connection more.
-    func standsAlone(_ request: OutgoingRequest, _ origin: OriginID) -> Bool {
-        protocols[origin] == .http2 && !request.mayUseHTTP2
-    }
-
     /// The slot that its attempt began with is a stream, and its request needs a connection: it asks for that.
     func givesBackStream(_ attempt: Attempt) -> Bool {
-        guard let origin = attempt.origin, standsAlone(attempt.life.request, origin) else { return false }
+        guard let origin = attempt.origin, policy.standsAlone(attempt.life.request, origin) else { return false }
         attempt.origin = nil
         reports.append(.unused(attempt.task, origin))
         return true

@@ -12,20 +12,20 @@ extension Engine {
     func ask(_ query: CredentialQuery, _ attempt: Attempt) {
         releaseSlot(attempt)
         attempt.phase = .awaitingCredential
-        attempt.askedAt = now.instant
-        let clerk = clerk ?? CredentialClerk(folder: job.baseDirectory, wake: wake)
-        self.clerk = clerk
-        clerk.ask(query, for: attempt.task)
+        attempt.credentialWait.start(at: now.instant)
+        let lookup = credentialLookup ?? CredentialLookup(folder: job.baseDirectory, wake: wake)
+        credentialLookup = lookup
+        lookup.ask(query, for: attempt.task)
     }
 
     /// Somebody may have written down meanwhile what nobody knew.
-    package func askAnew() { clerk?.forget() }
+    package func askAnew() { credentialLookup?.forget() }
 
     func answered(_ answer: CredentialAnswer) {
         if case .password(_, let password)? = answer.secret { learn(password.revealed) }
         for task in answer.tasks {
             guard let attempt = attempt(of: task), case .awaitingCredential = attempt.phase else { continue }
-            attempt.endAsking(at: now.instant)
+            attempt.credentialWait.stop(at: now.instant)
             goOn(attempt, after: attempt.life.found(answer.secret, by: &attempt.session.lore))
         }
     }
@@ -34,12 +34,12 @@ extension Engine {
         tellChallenges(attempt)
         switch step {
         case .send(let request):
-            if attempt.head != nil { discardBody(attempt) }
+            if attempt.exchange.head != nil { discardBody(attempt) }
             goOn(attempt, request)
         case .ask(let query): ask(query, attempt)
         case .accept(let end):
             attempt.phase = .transferring
-            if let head = attempt.head { tellResponse(attempt, head) }
+            if let head = attempt.exchange.head { tellResponse(attempt, head) }
             perform(attempt.life.ended(end), attempt)
         case .cancel(let error): cancelled(attempt, error)
         }
@@ -47,7 +47,7 @@ extension Engine {
 
     /// The proxy did not open the tunnel because it wants to know who asks. Whether somebody has an answer to that.
     func answersProxy(_ attempt: Attempt, _ completion: CurlCompletion, _ error: TransferError?) -> Bool {
-        guard attempt.head == nil, let head = completion.proxyHead, head.status == 407,
+        guard attempt.exchange.head == nil, let head = completion.proxyHead, head.status == 407,
             attempt.life.proxyAsked(head.headers, by: &attempt.session.lore)
         else { return false }
         perform(
@@ -61,14 +61,14 @@ extension Engine {
     func tellChallenges(_ attempt: Attempt) {
         let news = attempt.life.takeChallengeNews()
         for record in news.records { emit(.challenge(record), attempt) }
-        for report in news.reports { clerk?.tell(report) }
+        for report in news.reports { credentialLookup?.tell(report) }
     }
 
     /// A rule of `challenges` ends the task.
     func cancelled(_ attempt: Attempt, _ error: TransferError) {
         var verdict = Verdict(.cancelled(error), status: attempt.life.lastStatus)
         verdict.isForNextRun = attempt.isForNextRun
-        verdict.sentSomething = attempt.sentSomething
+        verdict.sentSomething = attempt.sending.sentSomething
         finish(attempt, verdict)
     }
 
@@ -88,8 +88,8 @@ extension Engine {
             curl.pool = attempt.session.pool(for: logins, at: request.url.origin, like: curl.pool)
         } else {
             let pool = attempt.session.takePool(for: logins, at: request.url.origin, like: curl.pool)
-            attempt.session.giveBack(attempt.ownPool)
-            attempt.ownPool = pool
+            attempt.session.giveBack(attempt.transport.ownPool)
+            attempt.transport.ownPool = pool
             curl.pool = pool.pool
         }
     }
@@ -119,8 +119,7 @@ extension Engine {
 
     /// Those that the job file holds in the clear.
     func learnPasswords(_ attempt: Attempt, _ url: ResourceURL) {
-        if learnedRules !== attempt.rules {
-            learnedRules = attempt.rules
+        if secrets.isFirst(of: attempt.rules) {
             for secret in attempt.rules.challenges.secrets { learn(secret) }
             for header in attempt.rules.headers {
                 for secret in ShownSecret.texts(in: header) { learn(secret) }

@@ -16,12 +16,6 @@ extension Engine {
     }
     private static let manyFiles = 32
 
-    /// Whether some transfers of the job are under a `bandwidth`.
-    static func isMetered(_ job: Job) -> Bool {
-        job.limits.bandwidth != nil || job.sessions.contains { $0.bandwidth != nil }
-            || job.tasks.contains { $0.options.values.bandwidth != nil }
-    }
-
     /// The lowest rate that the task is under.
     func rate(_ task: TaskSpecification) -> Int64? {
         let session = sessions[Int(task.session.raw)].configuration.bandwidth
@@ -45,12 +39,12 @@ extension Engine {
         var destination = Destination(path: attempt.specification.destination ?? "")
         destination.existing = options.values.existing
         destination.mode = options.values.mode
-        destination.checksum = attempt.checksum
+        destination.checksum = attempt.download.checksum
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
         // Or another process may have to know it again.
-        destination.isStamped = attempt.isKept || attempt.session.configuration.kind == .background
+        destination.isStamped = attempt.known.isKept || attempt.session.configuration.kind == .background
         destination.untoldSince = untold[attempt.task]
         return destination
     }
@@ -62,7 +56,7 @@ extension Engine {
             if let failure = attempt.endDecoding() ?? attempt.endParts() { return fail(attempt, failure) }
             return examine(
                 attempt, charset: charset(attempt),
-                source: attempt.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
+                source: attempt.exchange.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
         // One that was adopted may have to come once more.
         if attempt.life.resume?.isForeign != true { reports.append(.transferred(attempt.task)) }
@@ -77,26 +71,27 @@ extension Engine {
         attempt.phase = .delivering
         outbox.add(
             .publish(
-                attempt.task, attempt.staging, destination, rest: attempt.takeRest(),
-                lengthUnverified: attempt.lengthUnverified))
+                .init(
+                    attempt.task, attempt.download.staging, destination, rest: attempt.takeRest(),
+                    lengthUnverified: attempt.download.lengthUnverified)))
     }
 
     /// Whether a member whose group is not published can be known again.
     private func isOfUseToNextRun(_ destination: Destination, _ attempt: Attempt) -> Bool {
         if destination.checksum != nil || destination.existing == .skip { return true }
-        guard attempt.isKept, let headers = attempt.saidHeaders else { return false }
+        guard attempt.known.isKept, let headers = attempt.saidHeaders else { return false }
         return headers.first("etag") != nil || headers.first("last-modified") != nil
     }
 
     /// Nothing of what came is of use to a later attempt or run.
     func lose(_ attempt: Attempt, _ miss: TransferError) {
-        attempt.isLost = true
+        attempt.download.isLost = true
         fail(attempt, miss)
     }
 
     /// The complete destination; fails the attempt when a folder's file has no usable name.
     func named(_ attempt: Attempt) -> Destination? {
-        guard var destination = attempt.destination else { return nil }
+        guard var destination = attempt.download.destination else { return nil }
         if destination.toStandardOutput { return destination }
         guard destination.path.hasSuffix("/") else {
             let isKnown = job.tasks[Int(attempt.task.raw)].destination == destination.path
@@ -127,7 +122,7 @@ extension Engine {
             if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
-            attempt.isLost = true
+            attempt.download.isLost = true
             fail(attempt, error)
         case .inspected(let task, let path, let size, let matches):
             guard let attempt = attempt(of: task) else { return }
@@ -145,8 +140,8 @@ extension Engine {
             // A download reads nothing but checksums.
             guard attempt.specification.type != .download else { return gotChecksums(bytes, attempt) }
             if let miss = localMiss(attempt, bytes) { return fail(attempt, miss) }
-            attempt.kept = bytes
-            attempt.received = Int64(bytes.count)
+            attempt.exchange.body = bytes
+            attempt.exchange.received = Int64(bytes.count)
             announceFile(attempt, length: Int64(bytes.count))
             examine(attempt, charset: nil, source: .local)
         case .examined(let task):
@@ -178,16 +173,16 @@ extension Engine {
 
     private func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
         guard let attempt = attempt(of: task) else { return }
-        attempt.file = record
+        attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
-        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
+        if attempt.exchange.head == nil { announceFile(attempt, length: record.bytes) }
         emit(.fileFinished(record), attempt)
         if isKept { return finishUnchanged(attempt) }
         if attempt.session.configuration.durability == .flush {
             attempt.phase = .flushing
             unhurriedFlushes += 1
-            attempt.flushStartedAt = now.instant
+            attempt.download.flushStartedAt = now.instant
             if carryovers[task]?.isPartRecorded == true { keepValidators(attempt, isFlushed: false) }
         } else {
             keepValidators(attempt, isFlushed: false)
@@ -198,23 +193,23 @@ extension Engine {
     /// A member is verified: its part is done, its file is not there yet.
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
-        attempt.file = record
+        attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
-        if attempt.keepsExisting {
+        if attempt.download.keepsExisting {
             // A file that an earlier run kept is another than the one that stands there.
             let source = record.changed ? ResultSource.resumed : .unchanged
             return finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         }
-        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
+        if attempt.exchange.head == nil { announceFile(attempt, length: record.bytes) }
         // The next run knows the member by that if the group is not published.
-        if attempt.destination?.group?.keeping != nil { keepValidators(attempt, isFlushed: false) }
+        if attempt.download.destination?.group?.keeping != nil { keepValidators(attempt, isFlushed: false) }
         succeed(attempt)
     }
 
     /// A member that failed and may, or is not in this run, leaves the old file as it was.
     func publish(_ group: EngineGroup) {
-        let missing = group.members.filter { attempts[Int($0.raw)]?.file == nil }
+        let missing = group.members.filter { attempts[Int($0.raw)]?.download.file == nil }
         let absent = job.groups[Int(group.place.index.raw)].absent + missing.map { job.tasks[Int($0.raw)].destination }
         outbox.add(.publishGroup(group.place, absent: absent))
     }
@@ -229,10 +224,10 @@ extension Engine {
             for attempt in members(of: group) {
                 tellFile(attempt)
                 let isFlushed = attempt.session.configuration.durability == .flush
-                if attempt.keepsExisting {
+                if attempt.download.keepsExisting {
                     noteCopy(attempt, isFlushed: isFlushed)
                 } else {
-                    let isKept = attempt.destination?.group?.keeping != nil
+                    let isKept = attempt.download.destination?.group?.keeping != nil
                     if isFlushed || !isKept { keepValidators(attempt, isFlushed: isFlushed) }
                 }
             }
@@ -241,9 +236,9 @@ extension Engine {
     }
 
     func succeed(_ attempt: Attempt) {
-        let isLocal = attempt.head == nil
+        let isLocal = attempt.exchange.head == nil
         let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.source ?? source)
+        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
     }
 
     private func finishUnchanged(_ attempt: Attempt) {
@@ -264,17 +259,15 @@ extension Engine {
     }
 
     private func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
-        let url = attempt.life.request.url
-        // What it shall be comes from a list: all else was asked before that.
-        if attempt.checksum != nil {
-            guard let size, matches == true else { return begin(attempt, url) }
-            if let record = attempt.part {
-                attempt.part = nil
+        if attempt.preparation.next == .inspectListedFile {
+            guard let size, matches == true else { return stepDone(.inspectListedFile, attempt) }
+            if let record = attempt.known.part {
+                attempt.known.part = nil
                 removePart(record, of: attempt.task)
             }
             return keepExisting(attempt, attempt.specification.destination ?? "", size)
         }
-        guard let size else { return recall(attempt, url) }
+        guard let size else { return stepDone(.inspectDestination, attempt) }
         let path = attempt.specification.destination ?? ""
         switch attempt.specification.options.values.existing {
         case .fail:
@@ -287,7 +280,7 @@ extension Engine {
         case .revalidate where matches == true:
             keepExisting(attempt, path, size)
         case .revalidate, .replace:
-            recall(attempt, url)
+            stepDone(.inspectDestination, attempt)
         }
     }
 
@@ -296,14 +289,14 @@ extension Engine {
         memory?.dropPart(of: job.tasks[Int(attempt.task.raw)], at: now.instant)
         var destination = plannedDestination(attempt)
         if let member = destination.member {
-            attempt.keepsExisting = true
+            attempt.download.keepsExisting = true
             attempt.phase = .delivering
             destination.path = path
             // Whichever it is: a copy gets that of the file.
             destination.modificationTime = now.wall
             let mayCopy = options.mode != nil && options.existing == .revalidate
             return outbox.add(
-                .keep(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil))
+                .keep(.init(attempt.task, path: path, member, metChecksum(attempt), anew: mayCopy ? destination : nil)))
         }
         let file = FileRecord(
             path: path, bytes: size, checksum: metChecksum(attempt), changed: false, lengthUnverified: false)
@@ -312,14 +305,14 @@ extension Engine {
             attempt.phase = .delivering
             return outbox.add(.keepFile(attempt.task, file, mode: mode))
         }
-        attempt.file = file
+        attempt.download.file = file
         emit(.fileFinished(file), attempt)
         finishUnchanged(attempt)
     }
 
     /// Of a file that stays as it is: it was held against that.
     private func metChecksum(_ attempt: Attempt) -> Checksum? {
-        if let listed = attempt.checksum { return listed }
+        if let listed = attempt.download.checksum { return listed }
         guard case .literal(let literal) = attempt.specification.options.values.checksum else { return nil }
         return literal
     }

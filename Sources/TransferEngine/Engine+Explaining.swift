@@ -27,10 +27,10 @@ extension Engine {
     /// Not of a body in which something is a secret that only a look through all of it finds, nor where the job's own
     /// expectations of the body quote it.
     private func serverWords(_ attempt: Attempt) -> String? {
-        guard let head = attempt.head, head.isHTTP, head.status >= 400, attempt.mixed == nil,
+        guard let head = attempt.exchange.head, head.isHTTP, head.status >= 400, attempt.exchange.mixed == nil,
             attempt.rules.answer?.hidesSomethingInBody != true,
             !attempt.life.missesWhatIsNamed || attempt.rules.answer?.expectsOfBody != true
         else { return nil }
-        return ServerWords.of(attempt.kept, head.headers)
+        return ServerWords.of(attempt.exchange.body, head.headers)
     }
 }

@@ -65,7 +65,7 @@ struct Foresight {
 
 extension Engine {
     /// A task begins; others will soon.
-    func lookAhead(of task: TaskIndex, _ memory: MemoryDesk) {
+    func lookAhead(of task: TaskIndex, _ memory: StoreClient) {
         guard memory.isOpen, foresight.begin(task) else { return }
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))
@@ -85,7 +85,7 @@ extension Engine {
         if let kept, record == nil, !Revalidation.mustRead(kept, boot: memory?.boot ?? 0) {
             foresight[task] = .looking(kept)
             let specification = job.tasks[Int(task.raw)]
-            outbox.add(.look(task, path: keptPath(specification, kept), member: member(specification)))
+            outbox.add(.look(.init(task, path: keptPath(specification, kept), member: member(specification))))
         } else {
             foresight[task] = .found(kept, record)
         }

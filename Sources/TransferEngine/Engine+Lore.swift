@@ -9,13 +9,12 @@ extension Engine {
     /// After `close`: waits until what was learned is kept, and says what went wrong with the store.
     package func storeProblems() -> [String] { memory?.problems() ?? [] }
 
-    /// Whether the attempt has to wait until its session's lore was read: a request without its cookies would be
-    /// another request.
-    func mustAwaitLore(_ attempt: Attempt, _ url: ResourceURL) -> Bool {
-        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return false }
-        attempt.phase = .awaitingLore(url)
-        awaitingLore.append(attempt.task)
-        return true
+    /// Waits until what the session learned in earlier runs was read.
+    func loadSession(_ attempt: Attempt) -> StepOutcome {
+        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return .done }
+        attempt.phase = .awaitingLore
+        awaitingSessions.append(attempt.task)
+        return .pending
     }
 
     func recalled(_ kept: [SessionIndex: SessionLore.Kept]) {
@@ -23,11 +22,11 @@ extension Engine {
             sessions[Int(session.raw)].lore.recall(lore, at: now.wall)
             for credential in lore.credentials { learn(credential.secret) }
         }
-        let waiting = awaitingLore
-        awaitingLore = []
+        let waiting = awaitingSessions
+        awaitingSessions = []
         for task in waiting {
-            guard let attempt = attempt(of: task), case .awaitingLore(let url) = attempt.phase else { continue }
-            begin(attempt, url)
+            guard let attempt = attempt(of: task), case .awaitingLore = attempt.phase else { continue }
+            stepDone(.loadSession, attempt)
         }
     }
 
@@ -50,7 +49,7 @@ extension Engine {
     }
 
     /// What was learned since goes to the store.
-    func keepLore(_ memory: MemoryDesk) {
+    func keepLore(_ memory: StoreClient) {
         for (number, session) in sessions.enumerated() where session.lore.hasChanges {
             memory.learned(SessionIndex(raw: UInt16(number)), session.lore.takeChanges(), at: now.instant)
         }

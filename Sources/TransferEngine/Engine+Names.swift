@@ -26,19 +26,20 @@ extension Engine {
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
     func inspectName(_ attempt: Attempt) {
-        guard attempt.isDownload, attempt.decision == .keep, !attempt.life.isDeclined, attempt.asksForItsName,
-            let destination = attempt.destination, let path = pathInFolder(destination.path, attempt)
+        guard attempt.isDownload, attempt.exchange.decision == .keep, !attempt.life.isDeclined, attempt.asksForItsName,
+            let destination = attempt.download.destination, let path = pathInFolder(destination.path, attempt)
         else { return }
-        let checksum = destination.existing == .skip ? attempt.checksum : nil
+        let checksum = destination.existing == .skip ? attempt.download.checksum : nil
         outbox.add(
             .inspect(
-                attempt.task, path: path, checksum, member: destination.member,
-                exceptSince: ownFileMayBeThere(attempt)))
+                .init(
+                    attempt.task, path: path, checksum, member: destination.member,
+                    exceptSince: ownFileMayBeThere(attempt))))
     }
 
     /// What stands there. Once all of the body is with a delivery thread, that decides.
     func inspectedName(_ attempt: Attempt, _ path: String, _ size: Int64?, _ matches: Bool?) {
-        guard case .transferring = attempt.phase, let destination = attempt.destination,
+        guard case .transferring = attempt.phase, let destination = attempt.download.destination,
             path == pathInFolder(destination.path, attempt), attempt.life.isFinalAnswer
         else { return }
         guard let size else { return attempt.announceLength() }
@@ -46,10 +47,10 @@ extension Engine {
         guard destination.existing == .skip else {
             return lose(attempt, TransferError(.destinationExists, "\(path) is there already"))
         }
-        if attempt.checksum != nil, matches != true { return lose(attempt, .skippedFileDiffers(path)) }
+        if attempt.download.checksum != nil, matches != true { return lose(attempt, .skippedFileDiffers(path)) }
         guard claim(path, attempt) else { return }
         _ = attempt.takeRest()
-        discard(attempt.staging)
+        discard(attempt.download.staging)
         keepExisting(attempt, path, size)
     }
 }

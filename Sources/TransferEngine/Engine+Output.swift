@@ -68,7 +68,7 @@ extension Engine {
         destination.toStandardOutput = true
         destination.existing = .replace
         destination.mode = 0o600
-        destination.checksum = attempt.checksum
+        destination.checksum = attempt.download.checksum
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         return destination
     }
@@ -76,10 +76,10 @@ extension Engine {
     /// The body is whole, verified and kept until its turn comes.
     func readyForOutput(_ task: TaskIndex, _ record: FileRecord, _ body: StagedBody) {
         guard let attempt = attempt(of: task), case .delivering = attempt.phase, let output else { return }
-        attempt.file = record
+        attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
-        if attempt.head == nil { announceFile(attempt, length: record.bytes) }
+        if attempt.exchange.head == nil { announceFile(attempt, length: record.bytes) }
         if let problem = output.problem { return failOutput(attempt, problem) }
         attempt.phase = .awaitingOutput
         reports.append(.awaitsOutput(task))
@@ -90,13 +90,13 @@ extension Engine {
         output?.written(error)
         guard let attempt = attempt(of: task), case .awaitingOutput = attempt.phase else { return }
         if let error { return failOutput(attempt, error) }
-        if let record = attempt.file { emit(.fileFinished(record), attempt) }
+        if let record = attempt.download.file { emit(.fileFinished(record), attempt) }
         succeed(attempt)
     }
 
     private func failOutput(_ attempt: Attempt, _ error: TransferError) {
         output?.withdraw(attempt.task)
-        attempt.file = nil
+        attempt.download.file = nil
         lose(attempt, error)
     }
 }

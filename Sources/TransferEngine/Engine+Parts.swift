@@ -9,7 +9,8 @@ import TransferModel
 
 extension Engine {
     /// Whether it is worth a look. What no longer fits goes.
-    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) -> Bool {
+    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt) -> Bool {
+        let url = attempt.life.request.url
         let specification = attempt.specification
         // Of another place of `urls`: its turn may come.
         let places = specification.options.values.mirrors
@@ -40,15 +41,20 @@ extension Engine {
         outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
     }
 
-    /// What an earlier run left of this file: is it still what it was then?
-    func adopt(_ record: ResumeRecord, _ attempt: Attempt, _ url: ResourceURL) {
-        attempt.phase = .adopting(url, record)
+    /// Verifies that what an earlier run left of the file is still what it was then.
+    func adoptPart(_ attempt: Attempt) -> StepOutcome {
+        guard let record = attempt.known.part else { return .done }
+        attempt.known.part = nil
+        attempt.phase = .adopting(record)
         outbox.add(
             .adopt(
-                attempt.staging, attempt.task, folder: partFolder(attempt), group: plannedDestination(attempt).group,
-                record.part,
-                keeping: record.keptSize, algorithm: attempt.checksum?.algorithm,
-                sent: record.point.sent?.checksum.algorithm))
+                .init(
+                    attempt.download.staging, attempt.task,
+                    BodyPlacement(
+                        partFolder(attempt), written: attempt.download.checksum?.algorithm,
+                        sent: record.point.sent?.checksum.algorithm, group: plannedDestination(attempt).group),
+                    record.part, keeping: record.keptSize)))
+        return .pending
     }
 
     /// Where a half-done file waits: beside the task's own, or with the other members of its group.
@@ -61,30 +67,30 @@ extension Engine {
     func adopted(_ task: TaskIndex, _ problem: String?) {
         guard let attempt = attempt(of: task) else { return }
         if case .copyingPart(let point) = attempt.phase { return copiedForeignPart(attempt, point, problem) }
-        guard case .adopting(let url, let record) = attempt.phase else { return }
+        guard case .adopting(let record) = attempt.phase else { return }
         if let problem {
             forgetPart(task)
             attempt.life.startOver(problem)
-            return askAgain(attempt, url)
+            return stepDone(.adoptPart, attempt)
         }
         var point = record.point
         point.offset = record.keptSize
         point.isForeign = isForeign(record, attempt.specification)
         attempt.life.resume(from: point)
-        partLabels[attempt.staging] = record
-        begin(attempt, url)
+        partLabels[attempt.download.staging] = record
+        stepDone(.adoptPart, attempt)
     }
 
     /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.
     func labelPart(_ attempt: Attempt) {
-        guard attempt.leavesPart, attempt.specification.type == .download, let memory else { return }
+        guard attempt.known.leavesPart, attempt.specification.type == .download, let memory else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
         if attempt.life.keepsPart { return }
         guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint,
             let shape = shape(of: point, attempt.specification, memory)
-        else { return forgetLabel(of: attempt.staging) }
+        else { return forgetLabel(of: attempt.download.staging) }
         let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
-        partLabels[attempt.staging] = ResumeRecord(
+        partLabels[attempt.download.staging] = ResumeRecord(
             start: start, point: point, shape: shape,
             folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
     }
@@ -93,8 +99,8 @@ extension Engine {
     func leaveUntouched(_ attempt: Attempt) -> Bool {
         guard !unwanted.contains(attempt.task) else { return false }
         if case .adopting = attempt.phase {
-            outbox.add(.leave(attempt.staging, nil))
-        } else if attempt.part == nil {
+            outbox.add(.leave(attempt.download.staging, nil))
+        } else if attempt.known.part == nil {
             return false
         }
         carryovers[attempt.task]?.isPartRecorded = false

@@ -52,5 +52,5 @@ extension Engine {
         groups[Int(group.raw)].members.compactMap { attempts[Int($0.raw)] }
     }
 
-    func tellFile(_ attempt: Attempt) { if let file = attempt.file { emit(.fileFinished(file), attempt) } }
+    func tellFile(_ attempt: Attempt) { if let file = attempt.download.file { emit(.fileFinished(file), attempt) } }
 }

@@ -6,10 +6,10 @@ import TransferModel
 extension Engine {
     /// Lets a transfer that stood still go on, where it may move so many more bytes.
     func credit(_ task: TaskIndex, _ bytes: Int64) {
-        guard let attempt = attempt(of: task), attempt.add(credit: bytes, at: now.instant) else { return }
-        if let transfer = attempt.transfer { loop.resume(transfer) }
-        attempt.command?.goOn(at: now.instant)
-        for segment in attempt.parts?.segments ?? [] {
+        guard let attempt = attempt(of: task), attempt.bandwidth.add(bytes, at: now.instant) else { return }
+        if let transfer = attempt.transport.transfer { loop.resume(transfer) }
+        attempt.transport.command?.goOn(at: now.instant)
+        for segment in attempt.streams.segmented?.segments ?? [] {
             if let transfer = segment.transfer { loop.resume(transfer) }
         }
     }
@@ -18,16 +18,18 @@ extension Engine {
 extension Attempt {
     /// Time in which the attempt did not stand still for want of bandwidth.
     func ownTime(at now: Instant) -> TimeSpan {
-        now - startedAt.instant - bandwidthWait - (pausedAt.map { now - $0 } ?? .zero)
+        now - startedAt.instant - bandwidth.pause.elapsed(at: now)
     }
 
     /// What is wrong with an attempt that has been too slow for too long; `nextLook` is brought forward to when that is to
     /// be asked again.
     func slowness(at now: Instant, nextLook: inout Instant) -> TransferError? {
-        guard rateFloor != nil else { return nil }
+        guard transport.rateFloor != nil else { return nil }
         // The server has all of the body, or its command has nothing to give: neither is the line's fault.
-        if received == 0, head == nil, let body, body.isSent || body.waitsForCommand { rateFloor?.restart() }
-        switch rateFloor?.look(at: ownTime(at: now)) {
+        if exchange.received == 0, exchange.head == nil, let body = sending.body, body.isSent || body.waitsForCommand {
+            transport.rateFloor?.restart()
+        }
+        switch transport.rateFloor?.look(at: ownTime(at: now)) {
         case .holds(let span)?:
             nextLook = min(nextLook, now + span)
             return nil

@@ -8,7 +8,7 @@ extension Engine {
         let origin = origins.id(of: request.url)
         releaseSlot(attempt)
         attempt.phase = .awaitingGrant(request)
-        reports.append(.needsGrant(attempt.task, origin, isAlone: standsAlone(request, origin)))
+        reports.append(.needsGrant(attempt.task, origin, isAlone: policy.standsAlone(request, origin)))
     }
 
     func tell(_ record: RedirectRecord, _ attempt: Attempt) {

@@ -9,29 +9,36 @@ import TransferModel
 // A file that stands there and was kept validators of: the server is asked whether it is still the same.
 
 extension Engine {
-    /// Asks what is kept of the last time, or begins when that is surely nothing.
-    func recall(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let memory else { return begin(attempt, url) }
+    /// Asks the store what earlier runs kept of the task's file.
+    func recallFile(_ attempt: Attempt) -> StepOutcome {
+        guard let memory else { return .done }
         // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
         let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
-        let mayBeWritten = !secrets.areCaptured(in: url)
-        attempt.isKept = keeps.file && mayBeWritten
-        attempt.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
-        guard keeps.isEligible, attempt.life.resume == nil else { return begin(attempt, url) }
+        let mayBeWritten = !secrets.areCaptured(in: attempt.life.request.url)
+        attempt.known.isKept = keeps.file && mayBeWritten
+        attempt.known.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
+        guard keeps.isEligible, attempt.life.resume == nil else { return .done }
+        attempt.known.isEligible = true
         lookAhead(of: attempt.task, memory)
         switch foresight.take(attempt.task) {
         case nil:
-            guard memory.find(attempt.task, attempt.specification) else { return askByDate(attempt, url) }
-            attempt.phase = .recalling(url, nil)
-        case .nothing: askByDate(attempt, url)
-        case .asked: attempt.phase = .recalling(url, nil)
-        case .found(let kept, let record): found(kept, record, attempt, url)
+            guard memory.find(attempt.task, attempt.specification) else { return .done }
+            attempt.phase = .recalling(nil)
+            return .pending
+        case .nothing: return .done
+        case .asked:
+            attempt.phase = .recalling(nil)
+            return .pending
+        case .found(let kept, let record):
+            take(kept, record, attempt)
+            return .done
         case .looking(let kept):
-            attempt.validators = kept
-            attempt.phase = .recalling(url, kept)
+            attempt.known.validators = kept
+            attempt.phase = .recalling(kept)
+            return .pending
         case .seen(let kept, let stamp):
-            attempt.validators = kept
-            looked(attempt, url, kept, stamp, sum: nil)
+            (attempt.known.validators, attempt.known.seen) = (kept, .some(stamp))
+            return .done
         }
     }
 
@@ -45,43 +52,53 @@ extension Engine {
             recalled(opened.lore)
         case .found(let task, let kept, let record):
             if foresaw(task, kept, record) { return }
-            guard let attempt = attempt(of: task), case .recalling(let url, nil) = attempt.phase else { return }
-            found(kept, record, attempt, url)
+            guard let attempt = attempt(of: task), case .recalling(nil) = attempt.phase else { return }
+            take(kept, record, attempt)
+            stepDone(.recallFile, attempt)
         case .known(let task, let isKnown):
-            guard let attempt = attempt(of: task), case .dating(let url) = attempt.phase else { return }
-            if isKnown { begin(attempt, url) } else { date(attempt, attempt.specification.destination ?? "") }
+            guard let attempt = attempt(of: task), case .dating = attempt.phase else { return }
+            guard isKnown else { return date(attempt, attempt.specification.destination ?? "") }
+            stepDone(.examineKeptFile, attempt)
         case .foundSent(let task, let sent): foundSent(task, sent)
         case .cached, .cachedBody: takeCached(report)
         case .useless(let path): outbox.add(.removePart(path))
         }
     }
 
-    private func found(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt, _ url: ResourceURL) {
-        attempt.validators = kept
-        if let record, attempt.leavesPart, isOfUse(record, attempt, url) {
-            attempt.part = record
-            begin(attempt, url)
-        } else {
-            if let record, !attempt.leavesPart { removePart(record, of: attempt.task) }
-            askAgain(attempt, url)
+    private func take(_ kept: KeptValidators?, _ record: ResumeRecord?, _ attempt: Attempt) {
+        attempt.known.validators = kept
+        guard let record else { return }
+        if !attempt.known.leavesPart {
+            removePart(record, of: attempt.task)
+        } else if isOfUse(record, attempt) {
+            attempt.known.part = record
         }
     }
 
-    /// The file may be the one that was kept: what stands there tells.
-    func askAgain(_ attempt: Attempt, _ url: ResourceURL) {
-        guard let kept = attempt.validators, attempt.isKept else { return askByDate(attempt, url) }
-        attempt.phase = .recalling(url, kept)
+    /// The file in the final place may be the one that was kept. A partial file that was adopted comes first.
+    func examineKeptFile(_ attempt: Attempt) -> StepOutcome {
+        guard attempt.known.isEligible, attempt.life.resume == nil else { return .done }
+        guard let kept = attempt.known.validators else { return askByDate(attempt) }
+        if case .some(let stamp) = attempt.known.seen { return compare(attempt, kept, stamp, sum: nil) }
+        guard attempt.known.isKept else { return askByDate(attempt) }
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
-        attempt.wasRead = readsIt
-        look(attempt, kept, readingIt: readsIt)
+        attempt.known.wasRead = readsIt
+        return look(attempt, kept, readingIt: readsIt)
     }
 
-    private func look(_ attempt: Attempt, _ kept: KeptValidators?, readingIt: Bool = false) {
+    private func look(_ attempt: Attempt, _ kept: KeptValidators, readingIt: Bool) -> StepOutcome {
+        attempt.phase = .recalling(kept)
+        look(attempt, at: kept, readingIt: readingIt)
+        return .pending
+    }
+
+    private func look(_ attempt: Attempt, at kept: KeptValidators?, readingIt: Bool = false) {
         let specification = attempt.specification
         outbox.add(
             .look(
-                attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
-                member: member(specification)))
+                .init(
+                    attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
+                    member: member(specification))))
     }
 
     /// Where the file stands that may be kept.
@@ -89,67 +106,67 @@ extension Engine {
         (specification.destination ?? "") + (kept?.name ?? "")
     }
 
-    private func looked(
-        _ attempt: Attempt, _ url: ResourceURL, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
-    ) {
+    private func compare(
+        _ attempt: Attempt, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
+    ) -> StepOutcome {
         let options = attempt.specification.options.values
         // Only now it is known that another file stands in its place.
-        if attempt.isKept, !attempt.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
+        if attempt.known.isKept, !attempt.known.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
             stamp.looksLike(kept.file), Revalidation.mustRead(kept, file: stamp, boot: memory?.boot ?? 0)
         {
-            attempt.wasRead = true
-            attempt.phase = .recalling(url, kept)
+            attempt.known.wasRead = true
             return look(attempt, kept, readingIt: true)
         }
-        if attempt.isKept,
+        if attempt.known.isKept,
             let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
         {
-            attempt.asked = stamp
+            attempt.known.asked = stamp
             attempt.life.ask(under: condition)
-        } else if let stamp, !kept.file.looksLike(stamp), kept.url == url.text {
-            return dated(attempt, url, stamp)
+        } else if let stamp, !kept.file.looksLike(stamp), kept.url == attempt.life.request.url.text {
+            askByDate(attempt, stamp)
         }
-        begin(attempt, url)
+        return .done
     }
 
     // MARK: Nothing is known of the file but its time
 
     /// The state was lost: a file that has the server's time may be the server's all the same. A session that keeps nothing
     /// cannot tell that from a file that another task put there.
-    private func askByDate(_ attempt: Attempt, _ url: ResourceURL) {
+    private func askByDate(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
-        guard attempt.isKept, let memory, url.isHTTP, attempt.life.resume == nil, attempt.part == nil,
+        guard attempt.known.isKept, let memory, attempt.life.request.url.isHTTP, attempt.life.resume == nil,
+            attempt.known.part == nil,
             carryovers[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
-        else { return begin(attempt, url) }
-        attempt.phase = .dating(url)
+        else { return .done }
+        attempt.phase = .dating
         // One that another session put there may have the size and time of this task's.
         if !memory.asksWhetherKnown(attempt.task, path) { date(attempt, path) }
+        return .pending
     }
 
     private func date(_ attempt: Attempt, _ path: String) {
-        outbox.add(.look(attempt.task, path: path, member: member(attempt.specification)))
+        outbox.add(.look(.init(attempt.task, path: path, member: member(attempt.specification))))
     }
 
-    private func dated(_ attempt: Attempt, _ url: ResourceURL, _ stamp: FileStamp?) {
+    private func askByDate(_ attempt: Attempt, _ stamp: FileStamp?) {
         let options = attempt.specification.options.values
         if let stamp, let condition = Revalidation.condition(unknown: stamp, at: now.wall, options) {
-            attempt.asked = stamp
-            attempt.validators = nil
+            attempt.known.asked = stamp
+            attempt.known.validators = nil
             attempt.life.ask(under: condition)
         }
-        begin(attempt, url)
     }
 
     /// From the next run on the file is known by what the server said of it now.
     private func noteDated(_ attempt: Attempt, _ file: FileStamp) {
-        guard let memory, attempt.isKept, let headers = attempt.saidHeaders else { return }
+        guard let memory, attempt.known.isKept, let headers = attempt.saidHeaders else { return }
         let answer = FiledAnswer(
             url: attempt.life.request.url.text, status: 200, headers: headers,
             shape: memory.shape(of: attempt.specification), file: file,
             content: ContentMark(boot: memory.boot, sum: nil),
-            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.requestStartedAt,
+            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.exchange.startedAt,
             path: attempt.specification.destination)
         memory.file(answer, attempt.specification, at: now.instant)
     }
@@ -159,16 +176,22 @@ extension Engine {
         if foresaw(task, stamp) { return }
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
-        case .recalling(let url, let kept?): looked(attempt, url, kept, stamp, sum: sum)
-        case .dating(let url): dated(attempt, url, stamp)
-        case .lookingForPart(let url): foundForeignPart(attempt, url, stamp)
-        case .measuring(let url, let path): measured(attempt, url, path: path, size: stamp?.size)
+        case .recalling(.some) where attempt.preparation.next == .recallFile:
+            attempt.known.seen = .some(stamp)
+            stepDone(.recallFile, attempt)
+        case .recalling(let kept?):
+            if case .done = compare(attempt, kept, stamp, sum: sum) { stepDone(.examineKeptFile, attempt) }
+        case .dating:
+            askByDate(attempt, stamp)
+            stepDone(.examineKeptFile, attempt)
+        case .lookingForPart: foundForeignPart(attempt, stamp)
+        case .measuring(let path): measured(attempt, attempt.life.request.url, path: path, size: stamp?.size)
         case .confirming(nil): keepOwn(attempt, stamp)
         case .confirming(let asked?):
             if stamp == asked {
-                let path = keptPath(attempt.specification, attempt.validators)
-                if attempt.validators?.name != nil, !claim(path, attempt) { return }
-                if attempt.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
+                let path = keptPath(attempt.specification, attempt.known.validators)
+                if attempt.known.validators?.name != nil, !claim(path, attempt) { return }
+                if attempt.known.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
                 return keepExisting(attempt, path, asked.size)
             }
             // Somebody took or changed the file while the server was asked about it.
@@ -180,7 +203,7 @@ extension Engine {
 
     /// It was read, and need not be read again.
     private func noteSurvival(_ attempt: Attempt, _ file: FileStamp) {
-        guard let memory, let known = attempt.validators,
+        guard let memory, let known = attempt.known.validators,
             let kept = Revalidation.confirmed(known, file: file, boot: memory.boot)
         else { return }
         memory.confirm(kept, attempt.specification, at: now.instant)
@@ -188,7 +211,9 @@ extension Engine {
 
     /// A member of a group that is unchanged and was staged as a copy: what was known of the file holds for that.
     func noteCopy(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, var kept = attempt.validators, let record = attempt.file, let file = record.stamp else {
+        guard let memory, var kept = attempt.known.validators, let record = attempt.download.file,
+            let file = record.stamp
+        else {
             return
         }
         kept.file = file
@@ -198,21 +223,21 @@ extension Engine {
 
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
-        guard let asked = attempt.asked else { return confirmOwn(attempt) }
+        guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
-        look(attempt, attempt.validators)
+        look(attempt, at: attempt.known.validators)
     }
 
     /// The same to a condition of the job's own, which knows what file it speaks of.
     private func confirmOwn(_ attempt: Attempt) {
         guard let destination = named(attempt) else { return }
-        attempt.destination = destination
+        attempt.download.destination = destination
         attempt.phase = .confirming(nil)
-        outbox.add(.look(attempt.task, path: destination.path, member: destination.member))
+        outbox.add(.look(.init(attempt.task, path: destination.path, member: destination.member)))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {
-        guard let stamp, let path = attempt.destination?.path else {
+        guard let stamp, let path = attempt.download.destination?.path else {
             return fail(
                 attempt,
                 TransferError(
@@ -227,7 +252,8 @@ extension Engine {
     /// The file stands under its name: what its answer was known by goes to the store. What was a while under way has
     /// lost its temporary name by that: nobody would know it if the run were killed before this is written.
     func keepValidators(_ attempt: Attempt, isFlushed: Bool) {
-        guard let memory, attempt.isKept, let record = attempt.file, let file = record.stamp, let head = attempt.head,
+        guard let memory, attempt.known.isKept, let record = attempt.download.file, let file = record.stamp,
+            let head = attempt.exchange.head,
             let headers = attempt.saidHeaders
         else { return }
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
@@ -240,8 +266,8 @@ extension Engine {
             name: isInFolder ? Folders.split(record.path).name : nil,
             content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
             asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
-            askedAt: attempt.requestStartedAt, path: record.path)
-        answer.isProven = !attempt.lengthUnverified
+            askedAt: attempt.exchange.startedAt, path: record.path)
+        answer.isProven = !attempt.download.lengthUnverified
         memory.file(answer, attempt.specification, at: now.instant)
         if carryovers[attempt.task]?.isPartRecorded == true { memory.writeAtOnce() }
     }

@@ -12,20 +12,21 @@ extension Engine {
 
     /// The answer's headers are there: is the body worth more than one stream, and can there be more?
     func considerSegments(_ attempt: Attempt) {
-        guard attempt.specification.options.values.segments > 1, attempt.parts == nil, attempt.head?.isHTTP == true,
-            attempt.command == nil, !attempt.life.provesConnection, let validator = attempt.partValidator,
+        guard attempt.specification.options.values.segments > 1, attempt.streams.segmented == nil,
+            attempt.exchange.head?.isHTTP == true,
+            attempt.transport.command == nil, !attempt.life.provesConnection, let validator = attempt.partValidator,
             let total = attempt.life.announcedLength,
-            SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.received),
+            SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.exchange.received),
             // What is cut with a hole in it would move in vain.
-            (ledger?.budget.left ?? .max) >= total - attempt.life.offset - attempt.received
+            (ledger?.budget.left ?? .max) >= total - attempt.life.offset - attempt.exchange.received
         else { return }
         let most = attempt.specification.options.values.segments
         var plan = SegmentPlan(attempt.life.offset..<total, most: most)
-        _ = plan.received(Int(attempt.received), by: SegmentPlan.first)
+        _ = plan.received(Int(attempt.exchange.received), by: SegmentPlan.first)
         let parts = SegmentedBody(plan, validator: validator, now: now.instant)
-        attempt.parts = parts
-        segmented.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
+        attempt.streams.segmented = parts
+        segmented.add(attempt)
+        active.check(by: now.instant + Self.streamPatience.last)
         tellUse(attempt, parts)
     }
 
@@ -46,29 +47,29 @@ extension Engine {
 
     func lent(_ task: TaskIndex) {
         // One that is over gave back with its own slot what it was lent.
-        guard let attempt = attempt(of: task), let parts = attempt.parts else { return }
+        guard let attempt = attempt(of: task), let parts = attempt.streams.segmented else { return }
         parts.loans += 1
-        haveLoans = true
+        segmented.haveLoans = true
     }
 
     /// What was lent in one turn is used together, so that all get parts of the same size.
     func useLoans() {
-        guard haveLoans else { return }
-        haveLoans = false
-        for attempt in segmented {
-            guard let parts = attempt.parts, parts.loans > 0, attempt.origin != nil else { continue }
+        guard segmented.haveLoans else { return }
+        segmented.haveLoans = false
+        for attempt in segmented.attempts {
+            guard let parts = attempt.streams.segmented, parts.loans > 0, attempt.origin != nil else { continue }
             let begun = parts.plan.begin(parts.loans)
             for _ in begun.count..<max(begun.count, parts.loans) { giveBack(attempt, wasAnswered: false) }
             parts.loans = 0
             for (id, range) in begun { ask(for: range, id, attempt, parts) }
-            if attempt.parts === parts { tellUse(attempt, parts) }
+            if attempt.streams.segmented === parts { tellUse(attempt, parts) }
         }
     }
 
     /// The slot came without which nothing went on.
     func begin(_ attempt: Attempt, _ parts: SegmentedBody) {
         for (id, range) in parts.plan.begin(1) { ask(for: range, id, attempt, parts) }
-        if attempt.parts === parts { tellUse(attempt, parts) }
+        if attempt.streams.segmented === parts { tellUse(attempt, parts) }
     }
 
     private func ask(
@@ -77,7 +78,7 @@ extension Engine {
         let part = PartRequest(
             range: range, validator: parts.validator, total: parts.plan.total,
             modified: attempt.saidHeaders.flatMap { Resuming.strongDate($0) },
-            isProven: attempt.checksum != nil || attempt.destination?.sent != nil)
+            isProven: attempt.download.checksum != nil || attempt.download.destination?.sent != nil)
         let segment = Segment(id, part, of: attempt, parts, now: now)
         let request = attempt.life.request(for: part)
         do throws(TransferError) {
@@ -90,8 +91,8 @@ extension Engine {
             return streamEnded(id, .failed, error, wasAnswered: false, attempt, parts)
         }
         parts.segments.append(segment)
-        attempt.isOfSeveralStreams = true
-        nextIdleCheck = min(nextIdleCheck, now.instant + Self.streamPatience.last)
+        attempt.streams.wereSeveral = true
+        active.check(by: now.instant + Self.streamPatience.last)
     }
 
     // MARK: Answers
@@ -115,9 +116,9 @@ extension Engine {
     func firstStreamEnded(_ attempt: Attempt, _ parts: SegmentedBody, _ error: TransferError?) {
         let isDone = !parts.plan.isLive(SegmentPlan.first)
         // It is not the body wanted: what the others bring is of no use either.
-        if attempt.endedByUs, !isDone {
+        if attempt.exchange.endedByUs, !isDone {
             endSegments(attempt)
-            attempt.parts = nil
+            attempt.streams.segmented = nil
             return ended(attempt, error, sawCloseNotify: false)
         }
         attempt.handOverRest()
@@ -130,7 +131,7 @@ extension Engine {
     func complete(_ segment: Segment, _ completion: CurlCompletion) {
         let attempt = segment.attempt
         guard segment.transfer != nil, attempt.result == nil else { return }
-        guard let parts = attempt.parts, parts.segments.contains(where: { $0 === segment }) else {
+        guard let parts = attempt.streams.segmented, parts.segments.contains(where: { $0 === segment }) else {
             // It was over before it could be stopped with the others.
             return note(completion.metrics, segment)
         }
@@ -202,7 +203,7 @@ extension Engine {
     /// No stream is left: the attempt failed as the last one did.
     private func lost(_ attempt: Attempt, _ parts: SegmentedBody) {
         let error = parts.lastError ?? TransferError(.networkConnectionLost, "no stream is left")
-        if parts.mayBeTheRanges, !attempt.lostNetwork {
+        if parts.mayBeTheRanges, !attempt.transport.lostNetwork {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
             attempt.rangesBroughtNothing()
         }
@@ -214,8 +215,8 @@ extension Engine {
     /// All bytes are there: the body is judged as if one stream had brought it.
     private func segmentsAreWhole(_ attempt: Attempt, _ parts: SegmentedBody) {
         endSegments(attempt)
-        attempt.received = parts.plan.total - attempt.life.offset
-        attempt.parts = nil
+        attempt.exchange.received = parts.plan.total - attempt.life.offset
+        attempt.streams.segmented = nil
         emitProgress(attempt)
         ended(attempt, nil, sawCloseNotify: false)
     }
@@ -224,8 +225,8 @@ extension Engine {
     private func startOver(_ attempt: Attempt, _ why: String) {
         stopTransfer(attempt)
         endSegments(attempt)
-        attempt.parts = nil
-        (attempt.takesOneStream, attempt.isOfSeveralStreams) = (true, false)
+        attempt.streams.segmented = nil
+        (attempt.streams.isDisabled, attempt.streams.wereSeveral) = (true, false)
         attempt.life.startOver(why)
         discardBody(attempt)
         goOn(attempt, attempt.life.request)
@@ -235,7 +236,7 @@ extension Engine {
 
     /// Another task can use a slot that was lent.
     func slotIsWanted(_ task: TaskIndex) {
-        guard let attempt = attempt(of: task), let parts = attempt.parts else { return }
+        guard let attempt = attempt(of: task), let parts = attempt.streams.segmented else { return }
         if parts.loans > 0 {
             parts.loans -= 1
             return giveBack(attempt, wasAnswered: false)
@@ -262,7 +263,7 @@ extension Engine {
     /// All further streams are stopped; what they brought goes to the file. The attempt's slots are its caller's to
     /// give back.
     func endSegments(_ attempt: Attempt) {
-        guard let parts = attempt.parts else { return }
+        guard let parts = attempt.streams.segmented else { return }
         for segment in parts.segments {
             let transfer = segment.transfer
             let metrics = transfer.flatMap { loop.stop($0) }
@@ -270,6 +271,6 @@ extension Engine {
             // Its completion is there already and tells what it cost.
             if metrics == nil { segment.transfer = transfer }
         }
-        segmented.removeAll { $0 === attempt }
+        segmented.remove(attempt)
     }
 }

@@ -8,7 +8,7 @@ import TransferModel
 extension Engine {
     /// Whether the request goes on later, or not at all. It keeps its slot: files are read fast.
     func digestsBody(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
-        switch attempt.plannedBody?.content {
+        switch attempt.sending.planned?.content {
         case .sections(let sections, let starts):
             let pieces = Self.pieces(sections, starts, request.bodyRange)
             // Long, but it lies in memory.

@@ -26,10 +26,10 @@ extension Engine {
         guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
             return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
         }
-        attempt.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
+        attempt.exchange.sourceHeaders = fileType(url).map { HeaderBlock([("Content-Type", $0)]) }
         guard attempt.rules.onResponseIsEmpty else {
-            attempt.phase = .measuring(url, path: path)
-            return outbox.add(.look(attempt.task, path: path, isSource: true))
+            attempt.phase = .measuring(path: path)
+            return outbox.add(.look(.init(attempt.task, path: path, isSource: true)))
         }
         take(path, url, attempt)
     }
@@ -50,7 +50,7 @@ extension Engine {
         attempt.phase = .delivering
         guard attempt.isDownload else {
             let maximum = attempt.life.maximumSize ?? (16 << 20)
-            return outbox.add(.read(attempt.task, path: path, maximum: maximum))
+            return outbox.add(.read(.init(attempt.task, path: path, maximum: maximum)))
         }
         guard var destination = sourceDestination(attempt, url) else { return }
         // Any date says "take the source's own".
@@ -59,7 +59,7 @@ extension Engine {
         let (rules, headers) = (attempt.rules, attempt.saidHeaders ?? .empty)
         destination.check = { start, size in rules.miss(headers, size: size, start: start) }
         destination.decoding = localDecoding(attempt)
-        outbox.add(.copy(attempt.task, from: path, destination, maximum: attempt.life.maximumSize))
+        outbox.add(.copy(.init(attempt.task, from: path, destination, maximum: attempt.life.maximumSize)))
     }
 
     private func beginData(_ attempt: Attempt, _ url: ResourceURL) {
@@ -67,7 +67,7 @@ extension Engine {
         var ending: TransferError?
         do throws(TransferError) {
             data = try DataURL(url)
-            attempt.sourceHeaders = data.headers
+            attempt.exchange.sourceHeaders = data.headers
             ending = attempt.life.obeyRules(data.headers, length: Int64(data.bytes.count))
             if ending == nil, let maximum = attempt.life.maximumSize, Int64(data.bytes.count) > maximum {
                 throw TransferError(
@@ -84,12 +84,12 @@ extension Engine {
                     headers: .empty)), attempt)
         if let ending { return cancelled(attempt, ending) }
         noteBecoming(attempt)
-        attempt.received = Int64(data.bytes.count)
-        if let miss = attempt.rules.miss(data.headers, size: attempt.received, start: data.bytes) {
+        attempt.exchange.received = Int64(data.bytes.count)
+        if let miss = attempt.rules.miss(data.headers, size: attempt.exchange.received, start: data.bytes) {
             return fail(attempt, miss)
         }
         guard attempt.isDownload else {
-            attempt.kept = data.bytes
+            attempt.exchange.body = data.bytes
             return examine(attempt, charset: data.charset, source: .local)
         }
         guard var destination = sourceDestination(attempt, url), examine(&destination, attempt, charset: data.charset)
@@ -97,9 +97,14 @@ extension Engine {
             return
         }
         attempt.phase = .delivering
-        if let decoding = localDecoding(attempt) { outbox.add(.decode(attempt.staging, attempt.task, decoding)) }
+        if let decoding = localDecoding(attempt) {
+            outbox.add(.decode(attempt.download.staging, attempt.task, decoding))
+        }
         outbox.add(
-            .publish(attempt.task, attempt.staging, destination, rest: .bytes(data.bytes), lengthUnverified: false))
+            .publish(
+                .init(
+                    attempt.task, attempt.download.staging, destination, rest: .bytes(data.bytes),
+                    lengthUnverified: false)))
     }
 
     /// How a source of this machine is unpacked: nothing labels how it is packed.

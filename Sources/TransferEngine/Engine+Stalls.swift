@@ -31,16 +31,16 @@ extension Engine {
     /// Gives up streams on which nothing moves. The attempt fails for it only when it has no other.
     func checkSegments() -> Instant {
         var next = Instant.distantFuture
-        for attempt in segmented {
-            guard let parts = attempt.parts else { continue }
+        for attempt in segmented.attempts {
+            guard let parts = attempt.streams.segmented else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {
-                for stream in liveStreams(attempt, parts) where attempt.parts === parts {
+                for stream in liveStreams(attempt, parts) where attempt.streams.segmented === parts {
                     stop(stream.id, .failed, error, attempt, parts)
                 }
                 continue
             }
-            if attempt.pausedAt != nil {
-                next = min(next, now.instant + attempt.idleLimit)
+            if attempt.bandwidth.isPaused {
+                next = min(next, now.instant + attempt.transport.idleLimit)
                 continue
             }
             next = min(next, checkStreams(attempt, parts))
@@ -53,17 +53,18 @@ extension Engine {
         let latest = streams.reduce(parts.lastActivity) { max($0, $1.movedAt) }
         let isLast = parts.plan.hasIdlePlace
         var next = Instant.distantFuture
-        for stream in streams where attempt.parts === parts {
+        for stream in streams where attempt.streams.segmented === parts {
             let limit = min(
-                isLast && stream.isAnswered ? Self.streamPatience.last : Self.streamPatience.usual, attempt.idleLimit)
+                isLast && stream.isAnswered ? Self.streamPatience.last : Self.streamPatience.usual,
+                attempt.transport.idleLimit)
             let othersMoved = latest - stream.movedAt > (isLast ? .zero : TimeSpan(nanoseconds: limit.nanoseconds / 2))
             if othersMoved, !parts.plan.isRefused, stream.movedAt + limit <= now.instant {
                 stop(stream.id, .recalled, nil, attempt, parts)
                 continue
             }
-            let due = dueWhenIdle(stream.transfer, since: stream.movedAt, attempt.idleLimit)
+            let due = dueWhenIdle(stream.transfer, since: stream.movedAt, attempt.transport.idleLimit)
             if due <= now.instant {
-                let seconds = attempt.idleLimit.seconds
+                let seconds = attempt.transport.idleLimit.seconds
                 let error = TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
                 stop(stream.id, .failed, error, attempt, parts)
             } else {
@@ -86,7 +87,7 @@ extension Engine {
             return LiveStream(
                 id: segment.id, transfer: segment.transfer, movedAt: movedAt, isAnswered: segment.head != nil)
         }
-        if let transfer = attempt.transfer {
+        if let transfer = attempt.transport.transfer {
             let movedAt = loop.lastActivity(of: transfer) ?? now.instant
             streams.append(LiveStream(id: SegmentPlan.first, transfer: transfer, movedAt: movedAt, isAnswered: true))
         }

@@ -7,12 +7,12 @@ package import TransferModel
 
 extension Engine {
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
-        guard var held = attempt.heldEvents else {
+        guard var held = attempt.inspection.heldEvents else {
             return events.append(kind, task: attempt.task, session: attempt.specification.session)
         }
         // Of a long body the last word on how far it is will do.
         if case .receivedData = kind, case .receivedData? = held.last { held.removeLast() }
-        attempt.heldEvents = held + [kind]
+        attempt.inspection.heldEvents = held + [kind]
     }
 
     /// As it may be told: without secrets where what it quotes is cut.
@@ -34,13 +34,15 @@ extension Engine {
 
     /// A redirect, or an answer's headers, may repeat what is a secret in the body that is still to come.
     func holdBackIfHiding(_ attempt: Attempt) {
-        if attempt.rules.answer?.hidesSomethingInBody == true, attempt.heldEvents == nil { attempt.heldEvents = [] }
+        if attempt.rules.answer?.hidesSomethingInBody == true, attempt.inspection.heldEvents == nil {
+            attempt.inspection.heldEvents = []
+        }
     }
 
     /// The secrets in its body are known, or will not be.
     func tellHeld(_ attempt: Attempt) {
-        let held = attempt.heldEvents ?? []
-        attempt.heldEvents = nil
+        let held = attempt.inspection.heldEvents ?? []
+        attempt.inspection.heldEvents = nil
         // An error's page need not hold what the answer would have held, and tells what went wrong.
         let isWithheld = lacksSecret(attempt) && !attempt.life.isDeclined
         for kind in held {
@@ -55,7 +57,7 @@ extension Engine {
     /// Whether the body was to hold a secret, and nobody found it there.
     func lacksSecret(_ attempt: Attempt) -> Bool {
         guard attempt.rules.answer?.hidesSomethingInBody == true else { return false }
-        return attempt.answer?.isDone != true || attempt.answer?.findings.withholdsBody == true
+        return attempt.inspection.answer?.isDone != true || attempt.inspection.answer?.findings.withholdsBody == true
     }
 
     private static func withoutHeaders(_ record: ResponseRecord) -> ResponseRecord {
@@ -68,21 +70,23 @@ extension Engine {
     }
 
     func reportProgress(_ attempt: Attempt) {
-        attempt.hasNews = false
-        if attempt.hasNewPlace { keepUpload(attempt) }
+        attempt.unreported.isListed = false
+        if attempt.unreported.hasUploadPlace { keepUpload(attempt) }
         // Of a body the end is told before its answer: where both came in one turn, when the transfer is looked at.
-        if attempt.hasNewHead, attempt.body == nil || !hasEnded(attempt) { announce(attempt) }
-        if attempt.mixed != nil, !attempt.hasNewHead { tellParts(attempt) }
-        if let parts = attempt.parts { announceSegments(attempt, parts) }
-        guard attempt.unreportedBytes > 0 else { return }
+        if attempt.exchange.hasNewHead, attempt.sending.body == nil || !hasEnded(attempt) { announce(attempt) }
+        if attempt.exchange.mixed != nil, !attempt.exchange.hasNewHead { tellParts(attempt) }
+        if let parts = attempt.streams.segmented { announceSegments(attempt, parts) }
+        guard attempt.unreported.bytes > 0 else { return }
         tellSentBody(attempt)
-        reports.append(.moved(attempt.task, bytes: attempt.unreportedBytes))
-        attempt.unreportedBytes = 0
+        reports.append(.moved(attempt.task, bytes: attempt.unreported.bytes))
+        attempt.unreported.bytes = 0
         // Of five a second one is left for the end of a body that is sent.
-        let isSending = attempt.body != nil && attempt.head == nil
-        if now.instant - attempt.lastProgressAt >= .milliseconds(isSending ? 250 : 200) { return emitProgress(attempt) }
-        attempt.owesProgress = true
-        progressDue = min(progressDue, attempt.lastProgressAt + Self.lateProgress)
+        let isSending = attempt.sending.body != nil && attempt.exchange.head == nil
+        if now.instant - attempt.unreported.lastEventAt >= .milliseconds(isSending ? 250 : 200) {
+            return emitProgress(attempt)
+        }
+        attempt.unreported.owesEvent = true
+        progressDue = min(progressDue, attempt.unreported.lastEventAt + Self.lateProgress)
     }
 
     /// What came soon after the last event is told so late at the latest, though nothing more comes.
@@ -90,16 +94,16 @@ extension Engine {
 
     func tellLateProgress() {
         progressDue = .distantFuture
-        for attempt in transferring where attempt.owesProgress {
-            let due = attempt.lastProgressAt + Self.lateProgress
+        for attempt in active.attempts where attempt.unreported.owesEvent {
+            let due = attempt.unreported.lastEventAt + Self.lateProgress
             if due <= now.instant { emitProgress(attempt) } else { progressDue = min(progressDue, due) }
         }
     }
 
     func emitProgress(_ attempt: Attempt) {
-        attempt.lastProgressAt = now.instant
-        attempt.owesProgress = false
-        if attempt.body != nil, attempt.head == nil {
+        attempt.unreported.lastEventAt = now.instant
+        attempt.unreported.owesEvent = false
+        if attempt.sending.body != nil, attempt.exchange.head == nil {
             tellSent(attempt)
         } else if attempt.bodyReceived > 0, attempt.life.isFinalAnswer, !attempt.isLookingUp {
             emit(
@@ -123,12 +127,12 @@ extension Engine {
     package func progress(of task: TaskIndex) -> Progress {
         guard let attempt = attempt(of: task) else { return Progress() }
         var progress = Progress()
-        progress.sent = attempt.toldSent
+        progress.sent = attempt.sending.reported
         if attempt.life.isFinalAnswer, !attempt.isLookingUp {
             progress.received = attempt.life.offset + attempt.bodyReceived
             progress.expected = attempt.life.announcedLength
         } else {
-            progress.expected = attempt.body?.total
+            progress.expected = attempt.sending.body?.total
         }
         if case .awaitingCredential = attempt.phase { progress.awaitsCredential = true }
         return progress
@@ -136,18 +140,19 @@ extension Engine {
 
     /// The headers of an answer were read: if it is the result, that is an event.
     func announce(_ attempt: Attempt) {
-        attempt.hasNewHead = false
-        guard let head = attempt.head else { return }
-        if attempt.body != nil { tellSent(attempt) }
+        attempt.exchange.hasNewHead = false
+        guard let head = attempt.exchange.head else { return }
+        if attempt.sending.body != nil { tellSent(attempt) }
         // The rest of the body is not wanted: libcurl need not wait until a command has more of it.
-        if head.status >= 300, attempt.body?.stream != nil, let transfer = attempt.transfer { loop.resume(transfer) }
+        if head.status >= 300, attempt.sending.body?.stream != nil, let transfer = attempt.transport.transfer {
+            loop.resume(transfer)
+        }
         tellChallenges(attempt)
         if attempt.origin != nil {
             reports.append(
                 .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
         }
-        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, protocols[origin] != head.version {
-            protocols[origin] = head.version
+        if attempt.life.request.mayUseHTTP2, let origin = attempt.origin, policy.note(head.version, of: origin) {
             reports.append(.protocolIs(origin, head.version))
         }
         if head.wasAskedForCertificate { tellOfCertificate(attempt) }
@@ -159,7 +164,7 @@ extension Engine {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         learnSecrets(attempt, head.headers)
         inspectName(attempt)
-        if !attempt.isFromCache {
+        if !attempt.exchange.isFromCache {
             considerSegments(attempt)
             labelPart(attempt)
         }
@@ -169,7 +174,9 @@ extension Engine {
         }
         holdBackIfHiding(attempt)
         // Of an answer in parts each part's headers are told, the first's too when they are there.
-        if attempt.mixed == nil { emit(response(attempt, head, head.headers, announcedLength(attempt, head)), attempt) }
+        if attempt.exchange.mixed == nil {
+            emit(response(attempt, head, head.headers, announcedLength(attempt, head)), attempt)
+        }
         noteBecoming(attempt)
     }
 

@@ -55,21 +55,16 @@ package final class Engine {
     let deliveries: Mailbox<DeliveryReport>
     let outbox: Outbox
     /// `nil` when nothing of this run's sessions is kept for the next.
-    let memory: MemoryDesk?
+    let memory: StoreClient?
     package let networks = NetworkDesk()
     let news = News()
     package var origins: OriginTable
     var reports: [ExecutorReport] = []
     /// By task; one that ended stays until its result was taken.
     var attempts: [Attempt?]
-    /// Attempts with a transfer under way, densely, for the idle clock.
-    var transferring: [Attempt] = []
-    /// Attempts whose body comes in several streams, or may.
-    var segmented: [Attempt] = []
-    /// Slots were lent that are not used yet.
-    var haveLoans = false
-    /// What each origin last answered in, told to the scheduler when it changes.
-    var protocols: [OriginID: HTTPProtocol] = [:]
+    var active = ActiveTransfers()
+    var segmented = SegmentedDownloads()
+    var policy: ConnectionPolicy
     /// By task, while its attempts have left something.
     var carryovers: [TaskIndex: Carryover] = [:]
     /// What is to be remembered of half-done files, without how far they are.
@@ -81,36 +76,23 @@ package final class Engine {
     var unfilled: [TaskIndex: AttemptResult] = [:]
     /// Tasks that were cancelled for good.
     package var unwanted: Set<TaskIndex> = []
-    private var unkeptOrigins: Set<OriginID> = []
-    var bodies = BodyBook()
+    var bodies = PlannedBodies()
     let ledger: ByteLedger?
-    /// There once a command's output is sent.
-    var bodyStreams: BodyStreams?
-    /// Whoever knows who to be; there once somebody is asked.
-    var clerk: CredentialClerk?
-    /// What went wrong with files and helpers that were asked who to be: sentences for people, once it is closed.
+    /// Looks up credentials in files and by helpers; made when the first one is needed.
+    var credentialLookup: CredentialLookup?
+    /// What went wrong with those files and helpers: sentences for people, once the engine is closed.
     package private(set) var credentialProblems: [String] = []
-    /// The rules whose secrets were learned last: tasks that say nothing of their own share them.
-    var learnedRules: AttemptRules?
     var commands = CommandTransfers()
     var foresight: Foresight
-    /// Attempts that wait until it is known what their session knows.
-    var awaitingLore: [TaskIndex] = []
-    /// Tasks whose attempts begin when it is kept that they do: told by `kept`.
-    package var keptFirst: Set<TaskIndex> = []
-    var unkept: [AttemptBeginning] = []
+    /// Attempts that wait until what their session learned earlier was read.
+    var awaitingSessions: [TaskIndex] = []
+    package var beginnings = RecordedBeginnings()
     package var untold = UntoldFiles()
-    var nextIdleCheck = Instant.distantFuture
     /// When progress is to be told that came too soon after the last.
     var progressDue = Instant.distantFuture
     var stagingCount: UInt32 = 0
     /// `nil` where no task writes to standard output.
     let output: OutputQueue?
-    /// Of each transfer. What came is copied from there at once: out of a small one while the processor has it nearest at
-    /// hand. One or two alone are better served by few long reads.
-    private let receiveBuffer: Int
-    /// Some transfers are under a `bandwidth`.
-    private let isMetered: Bool
     var lastType: (text: String, type: MediaType?) = ("", nil)
     /// The groups with their members, by number.
     var groups: [EngineGroup]
@@ -153,12 +135,11 @@ package final class Engine {
             sessions.append(session)
         }
         self.sessions = sessions
-        isMetered = Self.isMetered(job)
-        receiveBuffer = min(job.limits.maximumConcurrentTasks, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
+        policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
-        memory = MemoryDesk(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
+        memory = StoreClient(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
         for (number, session) in sessions.enumerated() {
             session.cache = SessionCache(session.configuration.cache, on: memory?.cachePlace(number))
             if memory?.isEmpty == true { session.cache?.open(nil) }
@@ -184,7 +165,7 @@ package final class Engine {
     package func close() {
         endCommands()
         output?.close()
-        bodyStreams?.close()
+        bodies.streams?.close()
         outbox.handOver()
         delivery.finish()
         for report in deliveries.takeAll() {
@@ -196,7 +177,7 @@ package final class Engine {
             handOverCacheOrders(memory)
         }
         memory?.close()
-        credentialProblems = clerk?.finish() ?? []
+        credentialProblems = credentialLookup?.finish() ?? []
     }
 
     /// Connections a session opened, and requests that found one open.
@@ -224,13 +205,13 @@ package final class Engine {
     /// Over all sessions the origin may have only so many connections: with several sessions, an idle one of each would
     /// be one too many.
     package func limitConnections(to origin: OriginID, _ most: Int) {
-        if sessions.count > 1 { unkeptOrigins.insert(origin) }
+        if sessions.count > 1 { policy.dropConnections(to: origin) }
         for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
     /// When the engine must be given a turn although nothing arrived.
     package var nextDeadline: Instant {
-        let due = min(nextIdleCheck, progressDue, memory?.due ?? .distantFuture)
+        let due = min(active.nextCheck, progressDue, memory?.due ?? .distantFuture)
         return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
     }
 
@@ -262,10 +243,10 @@ package final class Engine {
             task: task, number: number, mirror: mirror, specification: specification,
             session: sessions[Int(specification.session.raw)], url: url,
             staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
-            rate: isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
+            rate: policy.isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
             loop: loop, now: now)
         if let carryover = carryovers[task] {
-            attempt.takesOneStream = carryover.takesOneStream
+            attempt.streams.isDisabled = carryover.takesOneStream
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
         }
@@ -277,36 +258,7 @@ package final class Engine {
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
-        beginWhenKept(attempt)
-    }
-
-    func begin(_ attempt: Attempt, _ url: ResourceURL) {
-        if mustAwaitLore(attempt, url) { return }
-        if attempt.checksum == nil, let source = attempt.specification.options.values.checksum {
-            return lookUpChecksum(attempt, source, url)
-        }
-        if let record = attempt.part {
-            attempt.part = nil
-            return adopt(record, attempt, url)
-        }
-        if looksForForeignPart(attempt, url) { return }
-        attempt.phase = .transferring
-        if attempt.session.takesSlot(url) {
-            attempt.life.secure(attempt.session.lore, at: now.wall)
-            if attempt.specification.options.values.resumable { beginUpload(attempt) }
-            if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
-            askAboutForeignPart(attempt)
-            if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
-            if attempt.mayBecomeFile { attempt.destination = plannedDestination(attempt) }
-            // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
-            if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
-                goOn(attempt, attempt.life.request)
-            } else {
-                send(attempt.life.request, attempt)
-            }
-        } else {
-            beginLocal(attempt, url)
-        }
+        prepare(attempt)
     }
 
     // MARK: Requests
@@ -315,7 +267,7 @@ package final class Engine {
         guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
-        if let parts = attempt.parts {
+        if let parts = attempt.streams.segmented {
             begin(attempt, parts)
         } else {
             send(request, attempt)
@@ -342,7 +294,7 @@ package final class Engine {
     /// The cache has no answer to it.
     func transmit(_ asked: OutgoingRequest, _ attempt: Attempt) {
         let request = questioned(asked, attempt)
-        attempt.sentMethod = request.method
+        attempt.exchange.sentMethod = request.method
         if !request.url.needsConnection { return startCommand(request, attempt) }
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
@@ -355,45 +307,42 @@ package final class Engine {
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)
             if curl.ftp != nil { curl.headers = [] }
             curl.needsFreshConnection = !HTTPMethod.isIdempotent(request.method)
-            attempt.body = nil
+            attempt.sending.body = nil
             if request.sendsBody { try openBody(request, attempt, &curl) }
-            attempt.transfer = try loop.start(curl, receiver: attempt)
+            attempt.transport.transfer = try loop.start(curl, receiver: attempt)
         } catch {
             tellOfTrust(attempt, request.url)
             return fail(attempt, error)
         }
-        attempt.place = transferring.count
-        transferring.append(attempt)
-        nextIdleCheck = min(nextIdleCheck, now.instant + attempt.idleLimit)
-        _ = attempt.slowness(at: now.instant, nextLook: &nextIdleCheck)
+        active.add(attempt)
+        var nextCheck = now.instant + attempt.transport.idleLimit
+        _ = attempt.slowness(at: now.instant, nextLook: &nextCheck)
+        active.check(by: nextCheck)
     }
 
     /// What all requests of the attempt have in common; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
-        let isApart =
-            request.url.isSecure && !request.mayUseHTTP2 && attempt.origin.flatMap { protocols[$0] } != .http1
         let pool = try attempt.session.pools.pool(
-            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms, isApart: isApart)
+            for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms,
+            isApart: policy.isApart(request, attempt.origin))
         var curl = CurlRequest(url: attempt.life.wireURL(request), method: request.method, pool: pool)
         curl.version = request.mayUseHTTP2 && request.url.isSecure ? .http2OverTLS : .http1
         curl.connectTimeout = attempt.session.configuration.connectTimeout
-        // Small enough that what is read at once is no burst.
-        curl.receiveBuffer =
-            attempt.rate.map { Int(min(Int64(receiveBuffer), max(1 << 10, $0 / 100))) } ?? receiveBuffer
-        curl.keepsConnection = attempt.origin.map { !unkeptOrigins.contains($0) } ?? true
+        curl.receiveBuffer = policy.receiveBuffer(at: attempt.bandwidth.rate)
+        curl.keepsConnection = policy.keepsConnection(to: attempt.origin)
         if attempt.life.mayAuthorize { show(request, &curl, attempt) }
         return curl
     }
 
     /// Ends whatever streams the attempt has.
     func stopTransfer(_ attempt: Attempt) {
-        if attempt.parts != nil { endSegments(attempt) }
+        if attempt.streams.segmented != nil { endSegments(attempt) }
         stopFirst(attempt)
     }
 
     func stopFirst(_ attempt: Attempt) {
-        if let command = attempt.command { leave(command) }
-        guard let transfer = attempt.transfer else { return }
+        if let command = attempt.transport.command { leave(command) }
+        guard let transfer = attempt.transport.transfer else { return }
         if let metrics = loop.stop(transfer) {
             note(metrics, attempt)
             endBody(attempt, metrics)
@@ -402,12 +351,8 @@ package final class Engine {
     }
 
     private func forgetTransfer(_ attempt: Attempt) {
-        attempt.transfer = nil
-        let last = transferring.removeLast()
-        if last !== attempt {
-            transferring[attempt.place] = last
-            last.place = attempt.place
-        }
+        attempt.transport.transfer = nil
+        active.remove(attempt)
     }
 
     // MARK: A turn of the loop
@@ -419,15 +364,15 @@ package final class Engine {
         let completions = loop.turn(wait: wait, others: commands.isEmpty ? [] : commands.entries)
         now = clock()
         // First: what is told after this ends the next wait, and what was told before it is moved now.
-        if bodyStreams != nil { resumeStreams() }
+        if bodies.streams != nil { resumeStreams() }
         if !commands.isEmpty { moveCommands() }
         for attempt in news.takeAll() { reportProgress(attempt) }
         for completion in completions { complete(completion) }
-        if nextIdleCheck <= now.instant { checkIdle() }
+        if active.takeCheck(at: now.instant) { checkIdle() }
         if progressDue <= now.instant { tellLateProgress() }
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
-        for answer in clerk?.takeAll() ?? [] { answered(answer) }
+        for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -435,7 +380,7 @@ package final class Engine {
 
     private func handOver() {
         // When nothing moves any more and only a flush is waited for, let it come at once.
-        if transferring.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
+        if active.isEmpty, segmented.isEmpty, !commands.areRunning, unhurriedFlushes > 0 {
             unhurriedFlushes = 0
             outbox.add(.hurry)
         }
@@ -462,22 +407,23 @@ package final class Engine {
         if let segment = completion.receiver as? Segment { return complete(segment, completion) }
         guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
         // It was over before it could be stopped for the sake of another stream.
-        guard attempt.transfer != nil else { return note(completion.metrics, attempt) }
+        guard attempt.transport.transfer != nil else { return note(completion.metrics, attempt) }
         endBody(attempt, completion.metrics)
         if completion.isLonger { attempt.cannotGoOn() }
         if completion.isRefused { reports.append(.heard(attempt.task)) }
-        if attempt.hasNewHead { announce(attempt) }
-        if attempt.mixed != nil { tellParts(attempt) }
-        if attempt.received > 0 { emitProgress(attempt) }
+        if attempt.exchange.hasNewHead { announce(attempt) }
+        if attempt.exchange.mixed != nil { tellParts(attempt) }
+        if attempt.exchange.received > 0 { emitProgress(attempt) }
         note(completion.metrics, attempt)
         forgetTransfer(attempt)
-        attempt.lostAnswer = completion.lostAnswer
-        if completion.wasAskedForCertificate, attempt.head == nil { tellOfCertificate(attempt) }
-        let error = attempt.bodyFailure ?? (attempt.endedByUs ? nil : transportError(attempt, completion))
-        if let parts = attempt.parts { return firstStreamEnded(attempt, parts, error) }
+        attempt.exchange.lostAnswer = completion.lostAnswer
+        if completion.wasAskedForCertificate, attempt.exchange.head == nil { tellOfCertificate(attempt) }
+        let error =
+            attempt.exchange.bodyFailure ?? (attempt.exchange.endedByUs ? nil : transportError(attempt, completion))
+        if let parts = attempt.streams.segmented { return firstStreamEnded(attempt, parts, error) }
         if let head = completion.proxyHead {
             if answersProxy(attempt, completion, error) { return }
-            if !(200..<300).contains(head.status) { attempt.refusedTunnel = head }
+            if !(200..<300).contains(head.status) { attempt.exchange.refusedTunnel = head }
         }
         ended(attempt, error, sawCloseNotify: completion.sawCloseNotify)
     }
@@ -485,8 +431,9 @@ package final class Engine {
     /// Fails what moved no byte for as long as it may. The clock stands while a task waits for a slot.
     private func checkIdle() {
         var next = Instant.distantFuture
-        for attempt in transferring.reversed() {
-            guard attempt.parts == nil, let transfer = attempt.transfer, let last = loop.lastActivity(of: transfer)
+        for attempt in active.attempts.reversed() {
+            guard attempt.streams.segmented == nil, let transfer = attempt.transport.transfer,
+                let last = loop.lastActivity(of: transfer)
             else { continue }
             if let error = attempt.slowness(at: now.instant, nextLook: &next) {
                 stopTransfer(attempt)
@@ -494,28 +441,28 @@ package final class Engine {
                 continue
             }
             // That it stands still is our doing.
-            if attempt.pausedAt != nil {
-                next = min(next, now.instant + attempt.idleLimit)
+            if attempt.bandwidth.isPaused {
+                next = min(next, now.instant + attempt.transport.idleLimit)
                 continue
             }
-            let due = dueWhenIdle(transfer, since: last, attempt.idleLimit)
+            let due = dueWhenIdle(transfer, since: last, attempt.transport.idleLimit)
             guard due <= now.instant else {
                 next = min(next, due)
                 continue
             }
-            let error = silence(transfer, attempt.idleLimit)
+            let error = silence(transfer, attempt.transport.idleLimit)
             stopTransfer(attempt)
             ended(attempt, error, sawCloseNotify: false)
         }
         if !segmented.isEmpty { next = min(next, checkSegments()) }
-        nextIdleCheck = next
+        active.check(by: next)
     }
 
     // MARK: After a request
 
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
-        if attempt.cacheTurn != nil, endedForCache(attempt, error) { return }
-        let concernsCache = attempt.cacheTurn != nil || attempt.passesCache
+        if attempt.caching.turn != nil, endedForCache(attempt, error) { return }
+        let concernsCache = attempt.caching.turn != nil || attempt.caching.isBypassed
         if concernsCache { forgetWhatChanged(attempt) }
         let step = attempt.life.ended(transportEnd(attempt, error, sawCloseNotify: sawCloseNotify))
         if concernsCache { noteForCache(attempt, step, error) }
@@ -535,7 +482,7 @@ package final class Engine {
             goOn(attempt, request)
         case .deliver(let unverified, let record):
             if let record { tell(record, attempt) }
-            attempt.lengthUnverified = unverified
+            attempt.download.lengthUnverified = unverified
             deliver(attempt)
         case .keep: confirm(attempt)
         case .isThere: uploadIsThere(attempt)
@@ -557,13 +504,15 @@ package final class Engine {
         _ = attempt.takeRest()
         // What an earlier attempt left is still of use on the next hop.
         if attempt.life.resume != nil { return }
-        discard(attempt.staging)
-        attempt.staging = newStaging(attempt.specification, attempt.task)
+        discard(attempt.download.staging)
+        attempt.download.staging = newStaging(attempt.specification, attempt.task)
     }
 
     /// Keeps what the attempt received for the task's next one, when that can ask for the rest of it.
     private func keepPartial(_ attempt: Attempt) -> Bool {
-        guard attempt.destination != nil, !attempt.isLost, let point = attempt.resumePoint else { return false }
+        guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
+            return false
+        }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
@@ -572,9 +521,9 @@ package final class Engine {
             return false
         }
         attempt.handOverRest()
-        if attempt.parts != nil { outbox.add(.settle(attempt.staging)) }
-        partLabels[attempt.staging]?.point.unanswered = point.unanswered
-        let file = Carryover.PartialFile(staging: attempt.staging, point: point, mirror: attempt.mirror)
+        if attempt.streams.segmented != nil { outbox.add(.settle(attempt.download.staging)) }
+        partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
+        let file = Carryover.PartialFile(staging: attempt.download.staging, point: point, mirror: attempt.mirror)
         carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
         return true
     }
@@ -608,14 +557,14 @@ package final class Engine {
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         // What an old answer asked for is over.
-        let head = attempt.isFromCache ? nil : attempt.head ?? attempt.refusedTunnel
+        let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
             .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
-            sentSomething: attempt.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
+            sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
-        verdict.lostNetwork = attempt.lostNetwork
-        if attempt.isOfSeveralStreams, error.name == .checksumMismatch {
+        verdict.lostNetwork = attempt.transport.lostNetwork
+        if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
         verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
@@ -626,14 +575,14 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
-        if attempt.parts != nil { stopTransfer(attempt) }
+        if attempt.streams.segmented != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
-            forgetLabel(of: attempt.staging)
+            forgetLabel(of: attempt.download.staging)
         } else if attempt.isDownload, !leaveUntouched(attempt), !keepPartial(attempt) {
-            discard(attempt.staging)
+            discard(attempt.download.staging)
         }
         releaseSlot(attempt)
-        if case .failed = verdict.outcome, attempt.head != nil {
+        if case .failed = verdict.outcome, attempt.exchange.head != nil {
             carryovers[attempt.task, default: Carryover()].hadFailedResponse = true
         }
         noteUnasked(attempt, verdict)
@@ -645,30 +594,31 @@ package final class Engine {
         if attempt.life.brokeAtQuestion {
             carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
         }
-        if case .succeeded = verdict.outcome, let file = attempt.file {
+        if case .succeeded = verdict.outcome, let file = attempt.download.file {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }
-        attempt.endPause(at: now.instant)
-        attempt.endAsking(at: now.instant)
-        attempt.takeUntouchedStream()?.leave()
-        attempt.session.giveBack(attempt.ownPool)
-        attempt.ownPool = nil
+        attempt.bandwidth.stopPause(at: now.instant)
+        attempt.credentialWait.stop(at: now.instant)
+        attempt.sending.takeUntouchedStream()?.leave()
+        attempt.session.giveBack(attempt.transport.ownPool)
+        attempt.transport.ownPool = nil
         if let rejected = attempt.life.refusals {
             carryovers[attempt.task, default: Carryover()].rejectedCredentials = rejected
         }
-        let flushWait = attempt.flushStartedAt.map { now.instant - $0 } ?? .zero
+        let flushWait = attempt.download.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
-            body: body, file: attempt.file, source: source, lengthUnverified: attempt.lengthUnverified,
-            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidthWait,
-            credentialWait: attempt.credentialWait,
+            body: body, file: attempt.download.file, source: source,
+            lengthUnverified: attempt.download.lengthUnverified,
+            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidth.pause.total,
+            credentialWait: attempt.credentialWait.total,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
-            startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.cacheNote,
+            startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.caching.note,
             captures: captures(attempt), parts: parts)
-        attempt.parts = nil
+        attempt.streams.segmented = nil
         reports.append(.ended(attempt.task, verdict))
     }
 }

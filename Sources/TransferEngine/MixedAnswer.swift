@@ -21,11 +21,13 @@ struct MixedAnswer {
 extension Attempt {
     /// More of the body was kept; `false` when the rest of it is not wanted.
     func scanParts() -> Bool {
+        // Read first: while the scanner changes, nothing else of the exchange may be looked at.
+        let body = exchange.body
         do throws(TransferError) {
-            try mixed?.scanner.scan(kept)
+            try exchange.mixed?.scanner.scan(body)
             return true
         } catch {
-            bodyFailure = error
+            exchange.bodyFailure = error
             return false
         }
     }
@@ -33,7 +35,7 @@ extension Attempt {
     /// Why a body of which nothing more comes is cut.
     func endParts() -> TransferError? {
         do throws(TransferError) {
-            try mixed?.scanner.end()
+            try exchange.mixed?.scanner.end()
             return nil
         } catch {
             return error
@@ -42,17 +44,17 @@ extension Attempt {
 
     /// What counts as the answer's body: of one in parts that of the last, if there is one.
     var lastBody: [UInt8] {
-        guard let mixed else { return kept }
+        guard let mixed = exchange.mixed else { return exchange.body }
         guard let part = mixed.scanner.parts.last else { return [] }
-        return Array(kept[part.start..<(part.end ?? kept.count)])
+        return Array(exchange.body[part.start..<(part.end ?? exchange.body.count)])
     }
 }
 
 extension Attempt {
     /// Those in whose place the last one stands.
     var earlierParts: [AnswerPart] {
-        (mixed?.scanner.parts.dropLast() ?? []).compactMap { part in
-            part.end.map { AnswerPart(headers: part.headers, body: Array(kept[part.start..<$0])) }
+        (exchange.mixed?.scanner.parts.dropLast() ?? []).compactMap { part in
+            part.end.map { AnswerPart(headers: part.headers, body: Array(exchange.body[part.start..<$0])) }
         }
     }
 }
@@ -60,13 +62,15 @@ extension Attempt {
 extension Engine {
     /// As in the guide each part is a response of its own: the answer's headers, over them the part's.
     func tellParts(_ attempt: Attempt) {
-        guard let mixed = attempt.mixed, let head = attempt.head, attempt.life.isFinalAnswer else { return }
+        guard let mixed = attempt.exchange.mixed, let head = attempt.exchange.head, attempt.life.isFinalAnswer else {
+            return
+        }
         for part in mixed.scanner.parts[mixed.told...] {
             learnSecrets(attempt, part.headers)
             let length = part.headers.first("content-length").flatMap { Int64($0) }
             emit(response(attempt, head, Self.merged(head.headers, part.headers), length), attempt)
         }
-        attempt.mixed?.told = mixed.scanner.parts.count
+        attempt.exchange.mixed?.told = mixed.scanner.parts.count
     }
 
     static func merged(_ answer: HeaderBlock, _ part: HeaderBlock) -> HeaderBlock {
@@ -82,14 +86,14 @@ extension Engine {
 
     /// What the report tells of the parts. An answer without a whole part is told by its own headers.
     func toldParts(_ attempt: Attempt) -> [AnswerPart] {
-        guard let mixed = attempt.mixed else { return [] }
-        if mixed.told == 0, let head = attempt.head {
+        guard let mixed = attempt.exchange.mixed else { return [] }
+        if mixed.told == 0, let head = attempt.exchange.head {
             emit(response(attempt, head, head.headers, nil), attempt)
         }
         if lacksSecret(attempt) { return [] }
         return mixed.scanner.parts.compactMap { part in
             part.end.map { end in
-                let body = readable(Array(attempt.kept[part.start..<end]), Self.charset(part.headers))
+                let body = readable(Array(attempt.exchange.body[part.start..<end]), Self.charset(part.headers))
                 return AnswerPart(headers: part.headers, body: body)
             }
         }

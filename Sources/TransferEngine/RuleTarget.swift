@@ -16,13 +16,13 @@ extension Attempt {
     /// Gives the answer's body the file of the rule that it obeys, if there is one; false when that can be no file, which ends
     /// the transfer.
     func takeRuleTarget() -> Bool {
-        guard let target = life.target, var destination else { return true }
+        guard let target = life.target, var destination = download.destination else { return true }
         do throws(TransferError) {
             try destination.becomeFile(at: target, specification.options.values)
-            self.destination = destination
+            download.destination = destination
             return true
         } catch {
-            bodyFailure = error
+            exchange.bodyFailure = error
             return false
         }
     }

@@ -1,3 +1,4 @@
+import AttemptLife
 import HTTPRules
 import TransferModel
 
@@ -14,6 +15,8 @@ struct RunSecrets {
     private(set) var bound: BoundSecrets
     /// Secrets that the log was told of in the run.
     private var learned: Set<ExactText> = []
+    /// The rules whose secrets were looked at last: tasks that say nothing of their own share them.
+    private var lastRules: AttemptRules?
 
     init(_ job: [KnownSecret], unwritten: Redactor?) {
         self.unwritten = unwritten ?? Redactor([])
@@ -37,6 +40,12 @@ struct RunSecrets {
     mutating func learnPassword(_ text: String) -> KnownSecret? {
         guard text.utf8.count >= 8, learned.insert(ExactText(text)).inserted else { return nil }
         return KnownSecret(name: "password", value: text)
+    }
+
+    /// Whether the secrets in these rules have to be looked at: they are not those of the call before.
+    mutating func isFirst(of rules: AttemptRules) -> Bool {
+        defer { lastRules = rules }
+        return lastRules !== rules
     }
 
     /// Whether a secret came up in the run.

@@ -72,7 +72,7 @@ final class Segment: TransferReceiver {
             endedByUs = true
             return false
         }
-        digest = PartDigest(head.headers, whole: attempt.destination?.sent)
+        digest = PartDigest(head.headers, whole: attempt.download.destination?.sent)
         return true
     }
 
@@ -132,4 +132,16 @@ final class Segment: TransferReceiver {
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill { .stop }
     func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool { false }
+}
+
+/// The downloads whose body comes in several streams, or may.
+struct SegmentedDownloads {
+    private(set) var attempts: [Attempt] = []
+    /// Whether slots were lent that are not used yet.
+    var haveLoans = false
+
+    var isEmpty: Bool { attempts.isEmpty }
+
+    mutating func add(_ attempt: Attempt) { attempts.append(attempt) }
+    mutating func remove(_ attempt: Attempt) { attempts.removeAll { $0 === attempt } }
 }

@@ -1,4 +1,4 @@
-/// The rules of YAML 1.2.2, section 10.3.2, for what an unquoted word means.
+/// Resolves an unquoted word by YAML 1.2.2, section 10.3.2.
 enum CoreSchema {
     static let prefix = "tag:yaml.org,2002:"
 
@@ -53,7 +53,7 @@ enum CoreSchema {
         return unsafe float(text, from: start, isNegative: isNegative)
     }
 
-    /// nil where a byte is no digit; a float where 64 bits are too few.
+    /// `nil` where a byte is no digit; a float where 64 bits are too few.
     private static func integer(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int, radix: UInt8, isNegative: Bool
     ) -> YAMLTree.Scalar? {
@@ -130,7 +130,7 @@ extension CoreSchema {
         case null = "null"
         case mapping = "map"
         case sequence = "seq"
-        /// `!` alone: no guessing, take it as it is written.
+        /// `!` alone: the scalar is a string, whatever it looks like.
         case nonSpecific = "!"
 
         init?(_ tag: String) {

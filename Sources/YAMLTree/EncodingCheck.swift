@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// What can be said about the bytes before any YAML is read.
+/// Checks a file's bytes before any YAML is read.
 enum EncodingCheck {
     static func passes(_ source: SourceText, limits: YAMLTree.Limits, problems: inout ProblemCollector) -> Bool {
         guard source.bytes.count <= limits.bytes else {
@@ -14,8 +14,8 @@ enum EncodingCheck {
         return true
     }
 
-    /// As its byte-order mark says; `nil` where it may be UTF-8. That of UTF-32 begins like that of UTF-16, in which no text
-    /// goes on with a NUL.
+    /// The encoding by the byte order mark; `nil` where the file may be UTF-8. UTF-32's mark begins like UTF-16's,
+    /// after which no text continues with a NUL.
     private static func encoding(of bytes: [UInt8]) -> String? {
         if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) { return "UTF-32" }
         return bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) ? "UTF-16" : nil

@@ -33,7 +33,7 @@ enum EventReader {
         }
         defer { unsafe yaml_parser_delete(parser) }
         unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
-        // An empty text has no address, and libyaml insists on one.
+        // An empty array has no address, and libyaml requires one.
         var nothing: UInt8 = 0
         return unsafe withUnsafePointer(to: &nothing) { nothing in
             unsafe yaml_parser_set_input_string(parser, bytes.baseAddress ?? nothing, bytes.count)

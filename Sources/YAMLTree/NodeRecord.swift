@@ -1,16 +1,16 @@
 import Diagnostics
 
-/// One node in 32 bytes. Children follow their parent at once, so `next` is all it takes to walk.
+/// One node in 32 bytes. Children follow their parent directly, so `next` suffices to walk the tree.
 struct NodeRecord: Hashable, Sendable {
     enum Form: UInt8 {
         case scalar, sequence, mapping, alias
     }
 
     var span: SourceSpan
-    /// The number of the first node that is not inside this one.
+    /// Index of the first node that is not inside this one.
     var next: UInt32
-    /// Scalar: where its text starts in the heap. Alias: the node it stands for (never an alias itself). Mapping with
-    /// a merge key: which list of merged entries is its own.
+    /// Scalar: start of its text in the heap. Alias: index of the node it stands for (never an alias itself). Mapping
+    /// with a merge key: index of its list of merged entries.
     var value: UInt32
     /// Scalar: bytes of text. Sequence: elements. Mapping: entries as written.
     var size: UInt32

@@ -1,13 +1,13 @@
 import Diagnostics
 
-/// What is wrong with a document, in words; a limit ends the reading, everything else lets it go on.
+/// Collects the problems of a document as diagnostics; a limit ends the reading, all other problems let it continue.
 struct ProblemCollector {
     private let source: SourceText
     private(set) var list = DiagnosticList()
-    /// A limit was met, or there is no use in more.
+    /// Whether a limit was exceeded, or the list of problems is full.
     private(set) var isFatal = false
 
-    /// A file that is wrong everywhere is told so a thousand times, not a million.
+    /// Problems that are listed, at most: a file that is wrong everywhere gets a thousand, not a million.
     private static let most = 1000
 
     init(source: SourceText) { self.source = source }
@@ -88,7 +88,8 @@ struct ProblemCollector {
 }
 
 extension SourceSpan {
-    /// Where a text does not end in a line break, libyaml goes to a line that is not there before it reports the end.
+    /// The span within the text: where a text does not end in a line break, libyaml reports its end on a line after the
+    /// last.
     func clamped(to source: SourceText) -> SourceSpan {
         guard endLine > source.lineCount else { return self }
         let last = source.lineCount

@@ -1,7 +1,7 @@
 import CLibYAML
 import Diagnostics
 
-/// libyaml's error, in words that say what would be right.
+/// Translates libyaml's error into words that say what would be right.
 struct SyntaxProblem {
     private(set) var code = "yaml-syntax"
     private(set) var message: String
@@ -9,7 +9,7 @@ struct SyntaxProblem {
     private(set) var span: SourceSpan?
 
     private let source: SourceText
-    /// What libyaml was reading, and where that began: "while parsing a flow mapping".
+    /// What libyaml was parsing, "while parsing a flow mapping"; empty when it does not say.
     private let context: String
     private let begin: Place
     private let problem: Place

@@ -1,17 +1,17 @@
 import Diagnostics
 
-/// Takes a document's events in order and grows the tree; knows nothing of libyaml.
+/// Builds the tree from a document's events in order; independent of libyaml.
 struct TreeBuilder {
     private(set) var tree: YAMLTree
     private let limits: YAMLTree.Limits
     private var problems: ProblemCollector
     private var open: [Frame] = []
     private var anchors: [String: Anchor] = [:]
-    /// Aliases of which it was told already that they stand for nothing.
+    /// Indices of aliases that were already reported as unresolved.
     private var brokenAliases: Set<UInt32> = []
-    /// Nodes so far, each alias counted as all it stands for.
+    /// Nodes so far, with each alias counted in full.
     private var expandedNodes = 0
-    /// Where the last node ended: where block style ends what is around it.
+    /// End of the last node, where the collections around it end in block style.
     private var lastEnd: (line: Int32, column: Int32) = (1, 1)
 
     private struct Frame {
@@ -25,7 +25,7 @@ struct TreeBuilder {
 
     private struct Anchor {
         let number: UInt32
-        /// nil while the anchored collection is still open: an alias to it would contain itself.
+        /// `nil` while the anchored collection is still open: an alias to it would contain itself.
         var expandedNodes: Int?
     }
 
@@ -99,7 +99,8 @@ struct TreeBuilder {
         if open.count > limits.depth { problems.tooDeep(limits.depth, at: span) }
     }
 
-    /// `end` counts for flow style only: in block style what libyaml states lies past blank lines and comments.
+    /// Ends a collection. `end` counts for flow style only: in block style libyaml reports an end past blank lines and
+    /// comments.
     mutating func endCollection(at end: (line: Int32, column: Int32)) {
         guard let frame = open.popLast() else { return }
         let isMapping = tree.nodes[frame.number].form == .mapping

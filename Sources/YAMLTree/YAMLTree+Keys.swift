@@ -1,6 +1,6 @@
-/// Questions about a mapping's keys as they are written, asked once when the mapping ends.
+/// Checks of a mapping's keys as written, made once when the mapping ends.
 extension YAMLTree {
-    /// Keys that are sequences or mappings themselves: legal YAML, but nothing a name can be compared with.
+    /// Keys that are sequences or mappings themselves: legal YAML, but no name can be compared with them.
     func collectionKeys(of mapping: Int) -> [NodeID] {
         var found: [NodeID] = []
         forEachKey(of: mapping) { key in
@@ -10,7 +10,8 @@ extension YAMLTree {
         return found
     }
 
-    /// Each key that stood before, with its first place. Keys are the same when their text is: `1` and `"1"` too.
+    /// Each repeated key, with the first occurrence of its text. Keys are the same when their text is: `1` and `"1"`
+    /// too.
     func duplicateKeys(of mapping: Int) -> [(first: NodeID, second: NodeID)] {
         let count = Int(nodes[mapping].size)
         if count < 2 { return [] }
@@ -27,7 +28,7 @@ extension YAMLTree {
         }
     }
 
-    /// Every pair: for the few keys of almost every mapping nothing is quicker, and nothing is allocated.
+    /// Compares every pair: for the few keys of almost every mapping nothing is quicker, and nothing is allocated.
     private func fewDuplicates(of mapping: Int) -> [(first: NodeID, second: NodeID)] {
         var found: [(first: NodeID, second: NodeID)] = []
         forEachKey(of: mapping) { second in
@@ -43,7 +44,7 @@ extension YAMLTree {
         return found
     }
 
-    /// Sorted by text, so that a hostile file cannot make it quadratic as it could a hash table.
+    /// Sorts the keys by text, so that a hostile file cannot cause quadratic time as it could with a hash table.
     private func manyDuplicates(of mapping: Int, count: Int) -> [(first: NodeID, second: NodeID)] {
         var keys: [Int] = []
         keys.reserveCapacity(count)
@@ -70,7 +71,7 @@ extension YAMLTree {
         return heap[left.textRange].elementsEqual(heap[right.textRange])
     }
 
-    /// By length, then by bytes; a key that is no scalar has no text and comes first.
+    /// Orders by length, then by bytes; a key that is no scalar has no text and comes first.
     private func compareText(_ left: Int, _ right: Int) -> Int {
         let (left, right) = (record(NodeID(raw: UInt32(left))), record(NodeID(raw: UInt32(right))))
         let (leftSize, rightSize) = (left.form == .scalar ? left.size : 0, right.form == .scalar ? right.size : 0)

@@ -1,7 +1,8 @@
-/// Merge keys (`<<`), resolved when their mapping ends: what they name stands before them in the file, so it is
-/// complete and its own merges are flat already.
+/// Resolves merge keys (`<<`) when their mapping ends: the mappings they name precede them in the file, so these are
+/// complete and their own merges are flat already.
 extension YAMLTree {
-    /// Own entries in the order of the file, then what is merged, in order; an earlier entry wins.
+    /// Returns the mapping's own entries in the order of the file, then the merged ones in order; an earlier entry
+    /// wins.
     func mergeKeys(of mapping: Int) -> (entries: [Entry], notMappings: [NodeID]) {
         var entries: [Entry] = []
         var merged: [NodeID] = []
@@ -24,7 +25,7 @@ extension YAMLTree {
         return node.form == .scalar && node.isPlain && node.size == 2 && text(key, is: "<<")
     }
 
-    /// A mapping, or a list of mappings.
+    /// The mappings that a merge key names: one, or a list of them.
     private func mergeSources(_ value: NodeID, notMappings: inout [NodeID]) -> [NodeID] {
         let candidates = kind(value) == .sequence ? Array(children(value)) : [value]
         notMappings += candidates.filter { kind($0) != .mapping }

@@ -1,5 +1,5 @@
 extension YAMLTree {
-    /// What a scalar means in YAML 1.2's core schema.
+    /// A scalar's value in YAML 1.2's core schema.
     package enum Scalar: Equatable, Sendable {
         case null
         case boolean(Bool)
@@ -8,8 +8,8 @@ extension YAMLTree {
         case string
     }
 
-    /// Quoted scalars and those tagged `!!str` or `!` are strings whatever they look like; an integer that 64 bits
-    /// cannot hold is a float.
+    /// Resolves a scalar. Quoted scalars and those tagged `!!str` or `!` are strings whatever they look like; an
+    /// integer that 64 bits cannot hold is a float.
     package func resolve(_ id: NodeID) -> Scalar {
         let node = record(id)
         guard node.form == .scalar else { return .string }
@@ -23,13 +23,13 @@ extension YAMLTree {
         }
     }
 
-    /// `yes`, `no`, `on`, `off`: booleans in YAML 1.1, strings in 1.2.
+    /// Whether the scalar is `yes`, `no`, `on`, `off` or the like: booleans in YAML 1.1, strings in 1.2.
     package func isYAML11Boolean(_ id: NodeID) -> Bool {
         guard isPlain(id) else { return false }
         return unsafe withUTF8(id) { unsafe CoreSchema.isYAML11Boolean($0) }
     }
 
-    /// `0644`: octal in YAML 1.1, decimal 644 in 1.2.
+    /// Whether the scalar looks like `0644`: octal in YAML 1.1, decimal 644 in 1.2.
     package func looksOctal(_ id: NodeID) -> Bool {
         guard isPlain(id) else { return false }
         return unsafe withUTF8(id) { unsafe CoreSchema.looksOctal($0) }

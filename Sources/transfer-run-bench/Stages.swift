@@ -242,9 +242,10 @@ struct Stages {
         for start in stride(from: 0, to: tasks, by: 32) {
             let orders = (start..<min(start + 32, tasks)).map { index in
                 DeliveryOrder.publish(
-                    TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
-                    Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body),
-                    lengthUnverified: false)
+                    .init(
+                        TaskIndex(raw: UInt32(index)), StagingID(raw: UInt64(index)),
+                        Destination(path: path(index, "publish\(round)-\(getpid())")), rest: .bytes(body),
+                        lengthUnverified: false))
             }
             delivery.submit(orders, bytes: 32 << 10)
         }

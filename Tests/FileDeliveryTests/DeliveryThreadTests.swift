@@ -15,7 +15,9 @@ struct DeliveryThreadTests {
         var destination = Destination(path: tree.path("f\(number)"))
         destination.flush = true
         return .publish(
-            TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes([1]), lengthUnverified: false)
+            .init(
+                TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes([1]), lengthUnverified: false)
+        )
     }
 
     @Test func flushesComeAfterTheirFilesAndInOneBatch() throws {
@@ -78,15 +80,15 @@ struct DeliveryThreadTests {
     @Test func inspect() throws {
         let desk = try Desk()
         try tree.write("f", "four")
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("f"), nil)))
         guard case .inspected(_, path: _, size: 4, matches: nil) = try desk.next() else { throw Desk.Silence() }
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("none"), nil))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("none"), nil)))
         guard case .inspected(_, path: _, size: nil, matches: nil) = try desk.next() else { throw Desk.Silence() }
         let wrong = Checksum(algorithm: .sha256, bytes: [UInt8](repeating: 0, count: 32))
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), wrong))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("f"), wrong)))
         guard case .inspected(_, path: _, size: 4, matches: false) = try desk.next() else { throw Desk.Silence() }
         // A folder must not pass for a file that is there already.
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path, nil))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path, nil)))
         guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }
         #expect(error.name == .cannotMoveFile)
     }
@@ -98,18 +100,22 @@ struct DeliveryThreadTests {
         try tree.write("source", content)
         var destination = Destination(path: tree.path("to/copy"))
         destination.modificationTime = WallTime(nanoseconds: 0)
-        desk.submit(.copy(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil))
+        desk.submit(.copy(.init(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil)))
         #expect(try desk.outcome().get().bytes == 2_500_000)
         #expect(try tree.bytes("to/copy") == content)
         let times = try ["source", "to/copy"].map { try FileFacts.of(tree.path($0)).modifiedNanoseconds }
         #expect(times[0] == times[1])
         // Onto itself: the same file again.
         desk.submit(
-            .copy(TaskIndex(raw: 1), from: tree.path("source"), Destination(path: tree.path("source")), maximum: nil))
+            .copy(
+                .init(
+                    TaskIndex(raw: 1), from: tree.path("source"), Destination(path: tree.path("source")), maximum: nil))
+        )
         #expect(try !desk.outcome().get().changed)
         // What `/proc` says has no size, but an end.
         desk.submit(
-            .copy(TaskIndex(raw: 1), from: "/proc/version", Destination(path: tree.path("version")), maximum: nil))
+            .copy(
+                .init(TaskIndex(raw: 1), from: "/proc/version", Destination(path: tree.path("version")), maximum: nil)))
         #expect(try desk.outcome().get().bytes > 10)
     }
 
@@ -123,14 +129,15 @@ struct DeliveryThreadTests {
             ("/proc/version", 4, .dataLengthExceedsMaximum),
         ]
         for (source, maximum, name) in wanted {
-            desk.submit(.copy(TaskIndex(raw: 1), from: source, Destination(path: tree.path("x")), maximum: maximum))
+            desk.submit(
+                .copy(.init(TaskIndex(raw: 1), from: source, Destination(path: tree.path("x")), maximum: maximum)))
             guard case .failure(let error) = try desk.outcome() else { throw Desk.Silence() }
             #expect(error.name == name, "\(source)")
-            desk.submit(.read(TaskIndex(raw: 1), path: source, maximum: maximum ?? 100))
+            desk.submit(.read(.init(TaskIndex(raw: 1), path: source, maximum: maximum ?? 100)))
             guard case .failed(_, let again) = try desk.next() else { throw Desk.Silence() }
             #expect(again.name == name, "\(source)")
         }
-        desk.submit(.read(TaskIndex(raw: 1), path: tree.path("source"), maximum: 5))
+        desk.submit(.read(.init(TaskIndex(raw: 1), path: tree.path("source"), maximum: 5)))
         guard case .contents(_, let read) = try desk.next() else { throw Desk.Silence() }
         #expect(read == bytes("12345"))
         #expect(tree.list() == ["pipe", "source"])
@@ -144,13 +151,15 @@ struct DeliveryThreadTests {
         let id = desk.staging()
         let piece = [UInt8](repeating: 7, count: 4 << 20)
         for count in 1...15 {
-            desk.submit(.append(id, folder: tree.path, algorithm: .sha512, .bytes(piece)))
+            desk.submit(.append(.init(id, BodyPlacement(tree.path, written: .sha512), .bytes(piece))))
             let written = (try? FileFacts.of(tree.path(".transfer-run-test0000state-1")).size) ?? 0
             #expect(Int64(count * piece.count) - written <= Int64(desk.thread.maximumOutstanding))
         }
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: .bytes([1]), lengthUnverified: false))
+                .init(
+                    TaskIndex(raw: 1), id, Destination(path: tree.path("big")), rest: .bytes([1]),
+                    lengthUnverified: false)))
         #expect(try desk.outcome().get().bytes == 15 * (4 << 20) + 1)
     }
 
@@ -160,8 +169,9 @@ struct DeliveryThreadTests {
         let (goOn, wasTold) = (WakeSignal(), Flag())
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), desk.staging(), Destination(path: tree.path("long")),
-                rest: .bytes([UInt8](repeating: 1, count: 300 << 10)), lengthUnverified: false),
+                .init(
+                    TaskIndex(raw: 1), desk.staging(), Destination(path: tree.path("long")),
+                    rest: .bytes([UInt8](repeating: 1, count: 300 << 10)), lengthUnverified: false)),
             .examine(TaskIndex(raw: 2)) { if goOn.wait(nanoseconds: 10_000_000_000) { wasTold.set() } })
         #expect(try desk.outcome().get().bytes == 300 << 10)
         goOn.signal()
@@ -181,8 +191,9 @@ struct DeliveryThreadTests {
             let path = number % 2 == 0 ? tree.path("f") : tree.path
             desk.submit(
                 .publish(
-                    TaskIndex(raw: 1), desk.staging(), Destination(path: path), rest: .buffer(buffer),
-                    lengthUnverified: false))
+                    .init(
+                        TaskIndex(raw: 1), desk.staging(), Destination(path: path), rest: .buffer(buffer),
+                        lengthUnverified: false)))
             // The buffer is given back before the answer is handed over.
             let record = try? desk.outcome().get()
             #expect((record != nil) == (number % 2 == 0))

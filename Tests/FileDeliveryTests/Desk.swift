@@ -73,10 +73,15 @@ final class Desk {
         for piece in pieces.dropLast() {
             submit(
                 .append(
-                    id, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                    sent: destination.sent?.checksum.algorithm, .bytes(piece)))
+                    .init(
+                        id,
+                        BodyPlacement(
+                            destination.folder, written: destination.checksum?.algorithm,
+                            sent: destination.sent?.checksum.algorithm), .bytes(piece))))
         }
-        submit(.publish(TaskIndex(raw: 7), id, destination, rest: .bytes(pieces.last ?? []), lengthUnverified: false))
+        submit(
+            .publish(
+                .init(TaskIndex(raw: 7), id, destination, rest: .bytes(pieces.last ?? []), lengthUnverified: false)))
         return try outcome()
     }
 

@@ -68,14 +68,16 @@ import TransferModel
         var destination = Destination(path: tree.path("site/sums"))
         destination.group = place
         func read() throws -> String? {
-            desk.submit(.read(TaskIndex(raw: 1), path: tree.path("site/sums"), maximum: 100, group: place))
+            desk.submit(.read(.init(TaskIndex(raw: 1), path: tree.path("site/sums"), maximum: 100, group: place)))
             guard case .contents(_, let contents) = try desk.next() else { return nil }
             return String(decoding: contents, as: UTF8.self)
         }
         #expect(try read() == "old")
         desk.submit(
             .publish(
-                TaskIndex(raw: 0), desk.staging(), destination, rest: .bytes(bytes("new")), lengthUnverified: false))
+                .init(
+                    TaskIndex(raw: 0), desk.staging(), destination, rest: .bytes(bytes("new")), lengthUnverified: false)
+            ))
         guard case .staged = try desk.next() else {
             Issue.record("not staged")
             return
@@ -95,7 +97,7 @@ import TransferModel
         destination.check = { start, size in
             start == bytes("abc") && size == 3 ? TransferError(.magicMismatch, "not it") : nil
         }
-        desk.submit(.copy(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil))
+        desk.submit(.copy(.init(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil)))
         guard case .failed(_, let error) = try desk.next() else {
             Issue.record("published")
             return

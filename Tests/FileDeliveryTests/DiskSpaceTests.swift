@@ -28,7 +28,7 @@ import TransferModel
 
     /// Whether nothing was answered so far.
     private func isSilent(_ desk: Desk) throws -> Bool {
-        desk.submit(.inspect(TaskIndex(raw: 999), path: "/none", nil))
+        desk.submit(.inspect(.init(TaskIndex(raw: 999), path: "/none", nil)))
         guard case .inspected = try desk.next() else { return false }
         return true
     }
@@ -44,7 +44,7 @@ import TransferModel
     }
 
     private func append(_ id: StagingID, _ folder: String, reserve: Int64 = 0, _ count: Int) -> DeliveryOrder {
-        .append(id, folder: folder, algorithm: nil, reserve: reserve, .bytes([UInt8](repeating: 7, count: count)))
+        .append(.init(id, BodyPlacement(folder, reserve: reserve), .bytes([UInt8](repeating: 7, count: count))))
     }
 
     /// Ten terabytes: no machine that runs this has them free. Nothing is written and nothing made.
@@ -54,7 +54,7 @@ import TransferModel
         let folder = tree.path("not/there/yet")
         let free = try FreeSpace.at(tree.path).bytes
         let claim = max(10 * Self.terabyte, free + Self.terabyte)
-        desk.submit(.announce(id, TaskIndex(raw: 5), folder: folder, length: claim, reserve: 0))
+        desk.submit(.announce(.init(id, TaskIndex(raw: 5), folder: folder, length: claim, reserve: 0)))
         let (task, error) = try failure(desk)
         #expect(task.raw == 5 && error.name == .notEnoughDiskSpace && !error.name.canHeal)
         #expect(error.message.contains(folder) && error.message.contains("\(claim)"))
@@ -62,7 +62,9 @@ import TransferModel
         desk.submit(append(id, folder, 100_000))
         desk.submit(
             .publish(
-                TaskIndex(raw: 5), id, Destination(path: folder + "/f"), rest: .bytes([1]), lengthUnverified: false))
+                .init(
+                    TaskIndex(raw: 5), id, Destination(path: folder + "/f"), rest: .bytes([1]), lengthUnverified: false)
+            ))
         #expect(try isSilent(desk))
         #expect(tree.list() == [])
         // The number is free again.
@@ -72,9 +74,9 @@ import TransferModel
     @Test(arguments: [0, .max] as [Int64]) func numbersThatOverflow(reserve: Int64) throws {
         let desk = try Desk()
         desk.submit(
-            .announce(desk.staging(), TaskIndex(raw: 1), folder: tree.path, length: .max, reserve: reserve),
-            .announce(desk.staging(), TaskIndex(raw: 2), folder: tree.path, length: 0, reserve: .max),
-            .announce(desk.staging(), TaskIndex(raw: 3), folder: tree.path, length: .min, reserve: 0))
+            .announce(.init(desk.staging(), TaskIndex(raw: 1), folder: tree.path, length: .max, reserve: reserve)),
+            .announce(.init(desk.staging(), TaskIndex(raw: 2), folder: tree.path, length: 0, reserve: .max)),
+            .announce(.init(desk.staging(), TaskIndex(raw: 3), folder: tree.path, length: .min, reserve: 0)))
         #expect(try failure(desk).task.raw == 1)
         #expect(try failure(desk).task.raw == 2)
         #expect(try isSilent(desk))
@@ -87,7 +89,8 @@ import TransferModel
             let mebibyte = Int64(Self.mebibyte)
             func announce(_ number: Int, _ length: Int64) {
                 desk.submit(
-                    .announce(ids[number], TaskIndex(raw: UInt32(number)), folder: folder, length: length, reserve: 0))
+                    .announce(
+                        .init(ids[number], TaskIndex(raw: UInt32(number)), folder: folder, length: length, reserve: 0)))
             }
             announce(0, 5 * mebibyte)
             announce(1, 4 * mebibyte)
@@ -109,7 +112,8 @@ import TransferModel
             announce(5, mebibyte)
             #expect(try failure(desk).task.raw == 5)
             let destination = Destination(path: folder + "/f")
-            desk.submit(.publish(TaskIndex(raw: 3), ids[3], destination, rest: .bytes([1]), lengthUnverified: false))
+            desk.submit(
+                .publish(.init(TaskIndex(raw: 3), ids[3], destination, rest: .bytes([1]), lengthUnverified: false)))
             #expect(try desk.outcome().get().bytes == 1)
             announce(6, 2 * mebibyte)
             #expect(try isSilent(desk))
@@ -128,7 +132,7 @@ import TransferModel
             for id in ids {
                 var destination = Destination(path: folder + "/f\(id.raw)")
                 destination.reserve = reserve
-                desk.submit(.publish(TaskIndex(raw: 1), id, destination, rest: .none, lengthUnverified: false))
+                desk.submit(.publish(.init(TaskIndex(raw: 1), id, destination, rest: .none, lengthUnverified: false)))
             }
             let errors = try ids.map { _ in try desk.outcome() }.compactMap { result -> TransferError? in
                 if case .failure(let error) = result { error } else { nil }
@@ -159,7 +163,8 @@ import TransferModel
             let reserve = Int64(4 * Self.mebibyte)
             let id = desk.staging()
             desk.submit(
-                .announce(id, TaskIndex(raw: 8), folder: folder, length: Int64(40 * Self.mebibyte), reserve: reserve))
+                .announce(
+                    .init(id, TaskIndex(raw: 8), folder: folder, length: Int64(40 * Self.mebibyte), reserve: reserve)))
             for _ in 0..<4 { desk.submit(append(id, folder, reserve: reserve, Self.mebibyte)) }
             #expect(try isSilent(desk))
             let filler = try Descriptor.open(folder + "/filler", O_CREAT | O_RDWR, mode: 0o600)
@@ -183,16 +188,17 @@ import TransferModel
             var destination = Destination(path: folder + "/site/a/b")
             destination.group = place
             destination.reserve = Int64(6 * Self.mebibyte)
-            desk.submit(.copy(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil))
+            desk.submit(.copy(.init(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil)))
             #expect(try failure(desk).error.name == .notEnoughDiskSpace)
             destination.reserve = Int64(4 * Self.mebibyte)
-            desk.submit(.copy(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil))
+            desk.submit(.copy(.init(TaskIndex(raw: 1), from: tree.path("source"), destination, maximum: nil)))
             guard case .staged = try desk.next() else { throw Desk.Silence() }
             // Announced for a folder that stands nowhere but in the staging.
             desk.submit(
                 .announce(
-                    desk.staging(), TaskIndex(raw: 2), folder: folder + "/site/c/d",
-                    length: Int64(6 * Self.mebibyte), reserve: 0))
+                    .init(
+                        desk.staging(), TaskIndex(raw: 2), folder: folder + "/site/c/d",
+                        length: Int64(6 * Self.mebibyte), reserve: 0)))
             #expect(try failure(desk).task.raw == 2)
             desk.submit(.publishGroup(place))
             guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }

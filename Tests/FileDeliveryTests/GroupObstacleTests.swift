@@ -33,7 +33,7 @@ import TransferModel
         var destination = Destination(path: tree.path("site2/a"))
         destination.group = stage.place
         stage.desk.submit(
-            .publish(stage.nextTask(), stage.desk.staging(), destination, rest: .none, lengthUnverified: false))
+            .publish(.init(stage.nextTask(), stage.desk.staging(), destination, rest: .none, lengthUnverified: false)))
         guard case .failed(_, let error) = try stage.desk.next() else { throw Desk.Silence() }
         #expect(error.name == .cannotCreateFile && error.message.contains("site2/a"))
     }

@@ -60,18 +60,21 @@ final class GroupStage {
         for piece in pieces.dropLast() {
             desk.submit(
                 .append(
-                    id, folder: destination.folder, algorithm: destination.checksum?.algorithm, group: place,
-                    .bytes(bytes(piece))))
+                    .init(
+                        id, BodyPlacement(destination.folder, written: destination.checksum?.algorithm, group: place),
+                        .bytes(bytes(piece)))))
         }
         desk.submit(
             .publish(
-                task ?? nextTask(), id, destination, rest: .bytes(bytes(pieces.last ?? "")), lengthUnverified: false))
+                .init(
+                    task ?? nextTask(), id, destination, rest: .bytes(bytes(pieces.last ?? "")), lengthUnverified: false
+                )))
         return try staged()
     }
 
     @discardableResult
     func keep(_ name: String, _ existing: ExistingPolicy = .revalidate) throws -> FileRecord {
-        desk.submit(.keep(nextTask(), path: "\(place.folder)/\(name)", GroupMember(place, existing)))
+        desk.submit(.keep(.init(nextTask(), path: "\(place.folder)/\(name)", GroupMember(place, existing))))
         return try staged()
     }
 
@@ -104,7 +107,7 @@ final class GroupStage {
     }
 
     func discard() throws {
-        desk.submit(.discardGroup(place), .inspect(TaskIndex(raw: 0), path: "/none", nil))
+        desk.submit(.discardGroup(place), .inspect(.init(TaskIndex(raw: 0), path: "/none", nil)))
         guard case .inspected = try desk.next() else { throw Desk.Silence() }
     }
 }

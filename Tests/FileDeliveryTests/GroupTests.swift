@@ -86,8 +86,9 @@ import TransferModel
             destination.group = place
             desk.submit(
                 .publish(
-                    TaskIndex(raw: 1), desk.staging(), destination, rest: .bytes(bytes("\(round)")),
-                    lengthUnverified: false))
+                    .init(
+                        TaskIndex(raw: 1), desk.staging(), destination, rest: .bytes(bytes("\(round)")),
+                        lengthUnverified: false)))
             guard case .staged = try desk.next() else { throw Desk.Silence() }
             desk.submit(.publishGroup(place))
             guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }
@@ -260,7 +261,7 @@ import TransferModel
         let stage = try GroupStage(tree)
         var destination = Destination(path: tree.path("site/copy"))
         destination.group = stage.place
-        stage.desk.submit(.copy(stage.nextTask(), from: tree.path("source"), destination, maximum: nil))
+        stage.desk.submit(.copy(.init(stage.nextTask(), from: tree.path("source"), destination, maximum: nil)))
         #expect(try stage.staged().bytes == 4)
         #expect(!tree.exists("site"))
         #expect(try stage.publish() == nil)

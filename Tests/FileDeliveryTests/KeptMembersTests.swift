@@ -41,7 +41,9 @@ import TransferModel
     private func size(_ stage: GroupStage, _ name: String, _ existing: ExistingPolicy = .revalidate) throws -> Int64? {
         stage.desk.submit(
             .look(
-                TaskIndex(raw: 1), path: "\(stage.place.folder)/\(name)", member: GroupMember(stage.place, existing)))
+                .init(
+                    TaskIndex(raw: 1), path: "\(stage.place.folder)/\(name)", member: GroupMember(stage.place, existing)
+                )))
         guard case .looked(_, let stamp, _) = try stage.desk.next() else { throw Desk.Silence() }
         return stamp?.size
     }

@@ -78,7 +78,7 @@ import TransferModel
         destination.toStandardOutput = true
         let id = desk.staging()
         desk.submit(
-            .publish(TaskIndex(raw: 1), id, destination, rest: .bytes(content), lengthUnverified: false))
+            .publish(.init(TaskIndex(raw: 1), id, destination, rest: .bytes(content), lengthUnverified: false)))
         guard case .readyForOutput(_, let record, let body) = try desk.next() else { throw Desk.Silence() }
         #expect(record.path == "-" && record.bytes == Int64(content.count) && record.changed)
         return body

@@ -22,7 +22,7 @@ import TransferModel
         desk.submit(.keepPart(id, task))
         for start in stride(from: 0, to: bytes.count, by: 256 << 10) {
             let piece = Array(bytes[start..<min(bytes.count, start + (256 << 10))])
-            desk.submit(.append(id, folder: tree.path, algorithm: .sha256, .bytes(piece)))
+            desk.submit(.append(.init(id, BodyPlacement(tree.path, written: .sha256), .bytes(piece))))
         }
     }
 
@@ -59,7 +59,9 @@ import TransferModel
         let first = try #require(try part(desk))
         #expect(try first == PartFile(name: first.name, size: 3 << 20, sum: sum(Self.body[..<(3 << 20)])))
         #expect(try tree.list() == [first.name] && tree.bytes(first.name) == Array(Self.body[..<(3 << 20)]))
-        desk.submit(.append(id, folder: tree.path, algorithm: .sha256, .bytes(Array(Self.body[(3 << 20)..<(4 << 20)]))))
+        desk.submit(
+            .append(
+                .init(id, BodyPlacement(tree.path, written: .sha256), .bytes(Array(Self.body[(3 << 20)..<(4 << 20)])))))
         #expect(try part(desk)?.size == 4 << 20)
     }
 
@@ -69,12 +71,13 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         let id = desk.staging()
         desk.submit(
-            .adopt(id, task, folder: tree.path, part, keeping: part.size, algorithm: .sha256, sent: nil))
+            .adopt(.init(id, task, BodyPlacement(tree.path, written: .sha256), part, keeping: part.size)))
         #expect(try adoption(desk) == nil)
         var destination = Destination(path: tree.path("f"))
         destination.checksum = try Checksum.of(Self.body, .sha256)
         desk.submit(
-            .publish(task, id, destination, rest: .bytes(Array(Self.body[(5 << 20)...])), lengthUnverified: false))
+            .publish(
+                .init(task, id, destination, rest: .bytes(Array(Self.body[(5 << 20)...])), lengthUnverified: false)))
         #expect(try desk.outcome().get().bytes == Int64(Self.body.count))
         #expect(try tree.list() == ["f"] && tree.bytes("f") == Self.body)
     }
@@ -88,7 +91,7 @@ import TransferModel
         let desk = try Desk()
         let id = desk.staging()
         desk.submit(
-            .adopt(id, task, folder: tree.path, part, keeping: part.size - 1, algorithm: nil, sent: .sha256))
+            .adopt(.init(id, task, BodyPlacement(tree.path, sent: .sha256), part, keeping: part.size - 1)))
         #expect(try adoption(desk) == nil)
         #expect(try tree.bytes(part.name).count == 2 << 20 - 1)
         desk.submit(.leave(id, task))
@@ -130,7 +133,7 @@ import TransferModel
         let before = try tree.contents()
         let desk = try Desk()
         desk.submit(
-            .adopt(desk.staging(), task, folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil))
+            .adopt(.init(desk.staging(), task, BodyPlacement(tree.path), part, keeping: part.size)))
         #expect(try adoption(desk) != nil)
         desk.finish()
         // What is surely ours and of no use is removed; nothing else is touched.
@@ -145,7 +148,7 @@ import TransferModel
         let desk = try Desk()
         let id = desk.staging()
         desk.submit(
-            .adopt(id, task, folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil),
+            .adopt(.init(id, task, BodyPlacement(tree.path), part, keeping: part.size)),
             isWanted ? .leave(id, nil) : .discard(id))
         desk.finish()
         #expect(try tree.contents() == (isWanted ? [part.name: Self.body] : [:]))
@@ -202,13 +205,13 @@ import TransferModel
         let id = desk.staging()
         if isConcealed { desk.submit(.conceal(id)) }
         append([1, 2, 3], to: id, in: tree, desk)
-        desk.submit(.inspect(task, path: "/none", nil))
+        desk.submit(.inspect(.init(task, path: "/none", nil)))
         guard case .inspected = try desk.next() else { throw Desk.Silence() }
         let name = try #require(tree.list().first)
         #expect(try FileFacts.of(tree.path(name)).permissions & 0o077 == (isConcealed ? 0 : 0o044))
         var destination = Destination(path: tree.path("f"))
         destination.mode = isConcealed ? 0o640 : nil
-        desk.submit(.publish(task, id, destination, rest: .none, lengthUnverified: false))
+        desk.submit(.publish(.init(task, id, destination, rest: .none, lengthUnverified: false)))
         while case .part = try desk.next() {}
         #expect(try FileFacts.of(tree.path("f")).permissions == (isConcealed ? 0o640 : 0o644))
     }

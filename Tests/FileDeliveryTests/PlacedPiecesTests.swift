@@ -16,13 +16,17 @@ import TransferModel
         func put(_ bytes: ArraySlice<UInt8>, at offset: Int?) {
             desk.submit(
                 .append(
-                    id, folder: destination.folder, algorithm: destination.checksum?.algorithm,
-                    sent: destination.sent?.checksum.algorithm, at: offset.map { Int64($0) }, .bytes(Array(bytes))))
+                    .init(
+                        id,
+                        BodyPlacement(
+                            destination.folder, written: destination.checksum?.algorithm,
+                            sent: destination.sent?.checksum.algorithm), .bytes(Array(bytes)),
+                        at: offset.map { Int64($0) })))
         }
 
         func publish() throws -> Result<FileRecord, TransferError> {
             desk.submit(
-                .publish(TaskIndex(raw: 7), id, destination, rest: .none, lengthUnverified: false))
+                .publish(.init(TaskIndex(raw: 7), id, destination, rest: .none, lengthUnverified: false)))
             return try desk.outcome()
         }
     }

@@ -23,14 +23,15 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         try tree.write("f", "old")
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path, algorithm: nil, .bytes(bytes("new"))))
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
+        desk.submit(.append(.init(id, BodyPlacement(tree.path), .bytes(bytes("new")))))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("f"), nil)))
         _ = try desk.next()
         #expect(try tree.text("f") == "old")
         desk.submit(
             .publish(
-                TaskIndex(raw: 7), id, Destination(path: tree.path("f")), rest: .bytes(bytes("er")),
-                lengthUnverified: true))
+                .init(
+                    TaskIndex(raw: 7), id, Destination(path: tree.path("f")), rest: .bytes(bytes("er")),
+                    lengthUnverified: true)))
         let record = try desk.outcome().get()
         #expect(record.changed && record.lengthUnverified)
         #expect(try tree.text("f") == "newer")
@@ -49,8 +50,9 @@ import TransferModel
             let destination = Destination(path: tree.path(path))
             desk.submit(
                 .publish(
-                    TaskIndex(raw: task), desk.staging(), destination, rest: .bytes(bytes(text)),
-                    lengthUnverified: false))
+                    .init(
+                        TaskIndex(raw: task), desk.staging(), destination, rest: .bytes(bytes(text)),
+                        lengthUnverified: false)))
             if case .failure(let error) = try desk.outcome() { return error.name } else { return nil }
         }
         for name in ["old", "new"] {
@@ -96,8 +98,10 @@ import TransferModel
             let folder = name == "pipe/below" ? tree.path("pipe") : tree.path
             desk.submit(
                 .announce(
-                    desk.staging(), TaskIndex(raw: 7), folder: folder, path: tree.path(name), length: 1, reserve: 0),
-                .inspect(TaskIndex(raw: 8), path: tree.path("new"), nil))
+                    .init(
+                        desk.staging(), TaskIndex(raw: 7), folder: folder, path: tree.path(name), length: 1, reserve: 0)
+                ),
+                .inspect(.init(TaskIndex(raw: 8), path: tree.path("new"), nil)))
             if isOdd {
                 guard case .failed(let task, let error) = try desk.next() else { throw Desk.Silence() }
                 #expect(task.raw == 7 && error.name == .cannotMoveFile)
@@ -134,14 +138,15 @@ import TransferModel
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         _ = try desk.publish([bytes("x")], to: tree.path("d/first")).get()
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, .bytes(bytes("y"))))
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("d/first"), nil))
+        desk.submit(.append(.init(id, BodyPlacement(tree.path("d")), .bytes(bytes("y")))))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("d/first"), nil)))
         _ = try desk.next()
         #expect(rename(tree.path("d"), tree.path("old")) == 0)
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: .bytes([]),
-                lengthUnverified: false)
+                .init(
+                    TaskIndex(raw: 1), id, Destination(path: tree.path("d/second")), rest: .bytes([]),
+                    lengthUnverified: false))
         )
         #expect(try desk.outcome().get().bytes == 1)
         #expect(tree.list() == ["d/", "d/second", "old/", "old/first"])
@@ -162,7 +167,7 @@ import TransferModel
             let record = try desk.publish(pieces.map(bytes), to: tree.path("f")) { $0.checksum = abc }.get()
             #expect(record.checksum == abc)
         }
-        desk.submit(.inspect(TaskIndex(raw: 1), path: tree.path("f"), abc))
+        desk.submit(.inspect(.init(TaskIndex(raw: 1), path: tree.path("f"), abc)))
         guard case .inspected(_, path: _, size: 3, matches: true) = try desk.next() else { throw Desk.Silence() }
     }
 
@@ -190,10 +195,10 @@ import TransferModel
     @Test(arguments: [false, true]) func discardLeavesNothing(lacksUnnamedFiles: Bool) throws {
         let desk = try Desk(lacksUnnamedFiles: lacksUnnamedFiles)
         let id = desk.staging()
-        desk.submit(.append(id, folder: tree.path("d"), algorithm: nil, .bytes(bytes("x"))))
+        desk.submit(.append(.init(id, BodyPlacement(tree.path("d")), .bytes(bytes("x")))))
         desk.submit(.discard(id), .discard(desk.staging()))
         let left = desk.staging()
-        desk.submit(.append(left, folder: tree.path("d"), algorithm: nil, .bytes(bytes("x"))))
+        desk.submit(.append(.init(left, BodyPlacement(tree.path("d")), .bytes(bytes("x")))))
         desk.finish()
         #expect(tree.list() == ["d/"])
     }
@@ -239,8 +244,9 @@ import TransferModel
             destination.flush = flush
             orders.append(
                 .publish(
-                    TaskIndex(raw: UInt32(number)), desk.staging(), destination, rest: .bytes(Array("\(number)".utf8)),
-                    lengthUnverified: false))
+                    .init(
+                        TaskIndex(raw: UInt32(number)), desk.staging(), destination,
+                        rest: .bytes(Array("\(number)".utf8)), lengthUnverified: false)))
         }
         desk.thread.submit(orders, bytes: 0)
         for _ in places { _ = try desk.outcome().get() }

@@ -34,7 +34,7 @@ struct RandomDeliveryTests {
                     let folder = Destination(path: tree.path(open[place].path)).folder
                     desk.submit(
                         .append(
-                            open[place].id, folder: folder, algorithm: nil, desk.piece(piece, pooled: random.oneIn(2))))
+                            .init(open[place].id, BodyPlacement(folder), desk.piece(piece, pooled: random.oneIn(2)))))
                 default:
                     try publish(open.remove(at: place), tree, desk, &files, &random)
                 }
@@ -57,8 +57,9 @@ struct RandomDeliveryTests {
         let content = open.content + rest
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), open.id, destination, rest: desk.piece(rest, pooled: random.oneIn(2)),
-                lengthUnverified: false))
+                .init(
+                    TaskIndex(raw: 1), open.id, destination, rest: desk.piece(rest, pooled: random.oneIn(2)),
+                    lengthUnverified: false)))
         switch (try desk.outcome(), destination.existing) {
         case (.failure(let error), .fail): #expect(old != nil && error.name == .destinationExists)
         case (.failure(let error), _): Issue.record("\(error)")

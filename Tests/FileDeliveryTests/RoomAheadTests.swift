@@ -85,17 +85,18 @@ import TransferModel
 
     private func append(_ id: StagingID, _ tree: TemporaryTree, _ count: Int, at offset: Int? = nil) -> DeliveryOrder {
         .append(
-            id, folder: tree.path, algorithm: nil, at: offset.map { Int64($0) },
-            .bytes([UInt8](repeating: 7, count: count)))
+            .init(
+                id, BodyPlacement(tree.path), .bytes([UInt8](repeating: 7, count: count)), at: offset.map { Int64($0) })
+        )
     }
 
     private func announce(_ id: StagingID, _ tree: TemporaryTree, _ length: Int) -> DeliveryOrder {
-        .announce(id, TaskIndex(raw: 1), folder: tree.path, length: Int64(length), reserve: 0)
+        .announce(.init(id, TaskIndex(raw: 1), folder: tree.path, length: Int64(length), reserve: 0))
     }
 
     /// Bytes that nobody has by now; what was ordered before is done.
     private func free(_ tree: TemporaryTree, _ desk: Desk) throws -> Int {
-        desk.submit(.inspect(TaskIndex(raw: 999), path: "/none", nil))
+        desk.submit(.inspect(.init(TaskIndex(raw: 999), path: "/none", nil)))
         guard case .inspected = try desk.next() else { throw Desk.Silence() }
         return Int(try FreeSpace.at(tree.path).bytes)
     }
@@ -108,7 +109,7 @@ import TransferModel
     private func publish(_ id: StagingID, _ tree: TemporaryTree, _ name: String, _ desk: Desk) throws -> FileRecord {
         desk.submit(
             .publish(
-                TaskIndex(raw: 1), id, Destination(path: tree.path(name)), rest: .none, lengthUnverified: false))
+                .init(TaskIndex(raw: 1), id, Destination(path: tree.path(name)), rest: .none, lengthUnverified: false)))
         return try desk.outcome().get()
     }
 
@@ -201,8 +202,7 @@ import TransferModel
             // The rest of it takes its room from there.
             let next = desk.staging()
             desk.submit(
-                .adopt(
-                    next, TaskIndex(raw: 1), folder: tree.path, part, keeping: part.size, algorithm: nil, sent: nil))
+                .adopt(.init(next, TaskIndex(raw: 1), BodyPlacement(tree.path), part, keeping: part.size)))
             guard case .adopted(_, nil) = try desk.next() else { throw Desk.Silence() }
             desk.submit(announce(next, tree, 20 * Self.mebibyte))
             for _ in 0..<20 { desk.submit(append(next, tree, Self.mebibyte)) }

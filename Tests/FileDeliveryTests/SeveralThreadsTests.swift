@@ -15,7 +15,7 @@ struct SeveralThreadsTests {
     private func publish(
         _ number: Int, _ id: StagingID, _ destination: Destination, _ rest: [UInt8] = []
     ) -> DeliveryOrder {
-        .publish(task(number), id, destination, rest: .bytes(rest), lengthUnverified: false)
+        .publish(.init(task(number), id, destination, rest: .bytes(rest), lengthUnverified: false))
     }
 
     /// Pieces of forty bodies, mixed, in batches, and nobody who waits for an answer before the end. The temporary names
@@ -33,8 +33,9 @@ struct SeveralThreadsTests {
                 contents[number] += piece
                 desk.submit(
                     .append(
-                        ids[number], folder: tree.path("r\(round)"), algorithm: nil,
-                        desk.piece(piece, pooled: random.oneIn(2))))
+                        .init(
+                            ids[number], BodyPlacement(tree.path("r\(round)")),
+                            desk.piece(piece, pooled: random.oneIn(2)))))
             }
             for number in contents.indices { desk.submit(publish(number, ids[number], destination(number))) }
             for _ in contents {
@@ -59,7 +60,7 @@ struct SeveralThreadsTests {
             if isMember { destination.group = group }
             let id = StagingID(UInt32(number + 1), of: task(number), isGrouped: isMember)
             desk.submit(
-                .append(id, folder: destination.folder, algorithm: nil, group: destination.group, .bytes([1])),
+                .append(.init(id, BodyPlacement(destination.folder, group: destination.group), .bytes([1]))),
                 publish(number, id, destination, [2]))
         }
         var staged = 0
@@ -83,14 +84,14 @@ struct SeveralThreadsTests {
         let most = try FreeSpace.at(tree.path).bytes / 3 * 2
         for number in 0..<Self.threads {
             let id = StagingID(1, of: task(number), isGrouped: false)
-            desk.submit(.announce(id, task(number), folder: tree.path, length: most, reserve: 0))
+            desk.submit(.announce(.init(id, task(number), folder: tree.path, length: most, reserve: 0)))
         }
         for _ in 1..<Self.threads {
             guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }
             #expect(error.name == .notEnoughDiskSpace && error.message.contains("\(most) are promised"))
         }
         // Nothing more is refused.
-        desk.submit(.inspect(task(0), path: "/none", nil))
+        desk.submit(.inspect(.init(task(0), path: "/none", nil)))
         guard case .inspected = try desk.next() else { throw Desk.Silence() }
     }
 
@@ -134,7 +135,7 @@ struct SeveralThreadsTests {
             let id = StagingID(1, of: task(number), isGrouped: false)
             desk.submit(
                 .keepPart(id, task(number)),
-                .append(id, folder: place, algorithm: nil, .bytes([UInt8](repeating: 7, count: 2 << 20))),
+                .append(.init(id, BodyPlacement(place), .bytes([UInt8](repeating: 7, count: 2 << 20)))),
                 .leave(id, task(number)))
         }
         for _ in 0..<Self.threads {
@@ -151,11 +152,14 @@ struct SeveralThreadsTests {
         try tree.write("source", [UInt8](repeating: 5, count: 3 << 20))
         let ids = (0..<12).map { StagingID(UInt32($0 + 1), of: task($0), isGrouped: false) }
         for number in 0..<12 {
-            desk.submit(.append(ids[number], folder: tree.path, algorithm: nil, .bytes([8])))
+            desk.submit(.append(.init(ids[number], BodyPlacement(tree.path), .bytes([8]))))
         }
         for number in 0..<12 {
             desk.submit(
-                .copy(task(number), from: tree.path("source"), Destination(path: tree.path("c\(number)")), maximum: nil)
+                .copy(
+                    .init(
+                        task(number), from: tree.path("source"), Destination(path: tree.path("c\(number)")),
+                        maximum: nil))
             )
             desk.submit(
                 publish(100 + number, ids[number], Destination(path: tree.path("p\(number)")), [9]))

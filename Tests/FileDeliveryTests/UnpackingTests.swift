@@ -25,12 +25,14 @@ import TransferModel
         while rest.count > pieceLength {
             let piece = desk.piece(Array(rest.prefix(pieceLength)), pooled: pooled)
             desk.submit(
-                .append(id, folder: destination.folder, algorithm: destination.checksum?.algorithm, piece))
+                .append(.init(id, BodyPlacement(destination.folder, written: destination.checksum?.algorithm), piece)))
             rest = rest.dropFirst(pieceLength)
         }
         desk.submit(
             .publish(
-                task, id, destination, rest: desk.piece(Array(rest), pooled: pooled), lengthUnverified: unverified))
+                .init(
+                    task, id, destination, rest: desk.piece(Array(rest), pooled: pooled), lengthUnverified: unverified))
+        )
         return try desk.outcome()
     }
 
@@ -99,16 +101,16 @@ import TransferModel
         let bomb = Encoder.zstd(Array(repeating: 0, count: 24 << 20))
         let id = desk.staging()
         desk.submit(
-            .decode(id, task, BodyDecoding([.zstd])), .append(id, folder: tree.path, algorithm: nil, .bytes(bomb)))
+            .decode(id, task, BodyDecoding([.zstd])), .append(.init(id, BodyPlacement(tree.path), .bytes(bomb))))
         guard case .failed(let told, let error) = try desk.next() else {
             Issue.record("a bomb went off")
             return
         }
         #expect(told == task && error.name == .dataLengthExceedsMaximum)
         desk.submit(
-            .append(id, folder: tree.path, algorithm: nil, .bytes(bomb)),
-            .publish(task, id, Destination(path: tree.path("f")), rest: .bytes([]), lengthUnverified: false),
-            .inspect(TaskIndex(raw: 1), path: tree.path("f"), nil))
+            .append(.init(id, BodyPlacement(tree.path), .bytes(bomb))),
+            .publish(.init(task, id, Destination(path: tree.path("f")), rest: .bytes([]), lengthUnverified: false)),
+            .inspect(.init(TaskIndex(raw: 1), path: tree.path("f"), nil)))
         guard case .inspected(_, _, nil, nil) = try desk.next() else {
             Issue.record("it was told twice, or became a file")
             return
@@ -134,7 +136,7 @@ import TransferModel
                 let index = open[chosen]
                 let piece = Array(bodies[index].3.prefix(1 + random.below(9_000)))
                 bodies[index].3.removeFirst(piece.count)
-                desk.submit(.append(bodies[index].0, folder: tree.path, algorithm: nil, .bytes(piece)))
+                desk.submit(.append(.init(bodies[index].0, BodyPlacement(tree.path), .bytes(piece))))
                 if bodies[index].3.isEmpty { open.remove(at: chosen) }
             }
             for (id, name, content, _) in bodies {
@@ -143,7 +145,7 @@ import TransferModel
                     continue
                 }
                 let place = Destination(path: tree.path(name))
-                desk.submit(.publish(task, id, place, rest: .none, lengthUnverified: false))
+                desk.submit(.publish(.init(task, id, place, rest: .none, lengthUnverified: false)))
                 _ = try desk.outcome().get()
                 #expect(try tree.bytes(name) == content)
             }

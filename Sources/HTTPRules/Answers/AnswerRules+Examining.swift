@@ -2,8 +2,8 @@ import TextFormats
 package import TransferModel
 
 extension AnswerRules {
-    /// Expectations first, then captures; everything that is missing is named. `hiding` takes out of messages what was
-    /// known to be secret before.
+    /// Checks the expectations first, then captures values; the error names everything that is missing. `known` redacts
+    /// the secrets known before this answer from messages.
     package func examine(
         _ body: [UInt8], charset: String?, _ headers: HeaderBlock, at url: ResourceURL? = nil, hiding known: Redactor
     ) -> AnswerFindings {
@@ -30,12 +30,12 @@ extension AnswerRules {
         return findings
     }
 
-    /// The secrets that headers bring, before anything is told of them.
+    /// Returns the secrets to be captured from headers, before anything of the headers is reported.
     package func secrets(in headers: HeaderBlock) -> [KnownSecret] {
         secrets(ReadAnswer([], charset: nil, headers), inHeaders: true)
     }
 
-    /// The secrets of a part before the last: they may be there, and need not.
+    /// Returns the secrets to be captured from a part before the last; it need not contain any.
     package func secrets(ofPart body: [UInt8], charset: String?) -> [KnownSecret] {
         failure == nil ? secrets(ReadAnswer(body, charset: charset, .empty), inHeaders: false) : []
     }
@@ -48,12 +48,12 @@ extension AnswerRules {
         return findings.secrets
     }
 
-    /// A path through a body of the job's own making takes far fewer; a second or so at worst.
+    /// Bound of the steps of a JSON path: about a second at worst; ordinary bodies take far fewer.
     private static let steps = 5_000_000
 
     // MARK: Captures
 
-    /// Why there is nothing to capture, if so.
+    /// Captures a value into `findings`; returns why there is none, else `nil`.
     private func take(
         _ capture: Capture, _ source: Source, _ answer: borrowing ReadAnswer, _ findings: inout AnswerFindings
     ) -> Miss? {
@@ -86,11 +86,11 @@ extension AnswerRules {
 
     private struct Miss: Error {
         let reason: String
-        /// Something was found, and is no text.
+        /// Whether a value was found that is no usable text.
         var isThere = false
-        /// As it would be told.
+        /// The unusable value as messages would show it.
         var told: String?
-        /// Nothing else need be looked at.
+        /// Whether the search ends here, without looking at further lines.
         var isFinal = false
     }
 
@@ -136,7 +136,8 @@ extension AnswerRules {
         }
     }
 
-    /// Texts, numbers, booleans and maps of these, each of the length of one value; there may be none.
+    /// Accepts texts, numbers, booleans and objects of these, each within the length of one value; the list may be
+    /// empty.
     private func list(_ found: [JSONValue]) -> Result<FoundValue, Miss> {
         guard found.count <= CapturedValue.mostInList else {
             let count = "\(found.count) values, and a list has at most \(CapturedValue.mostInList)"
@@ -178,7 +179,7 @@ extension AnswerRules {
         return .success(FoundValue(url.text, writtenAs: target))
     }
 
-    /// In each line of the header, the first that matches.
+    /// Returns the first match in the header's lines.
     private func match(
         _ regex: TextFormats.Regex, inHeader name: String, _ answer: borrowing ReadAnswer
     ) -> Result<FoundValue, Miss> {
@@ -198,7 +199,7 @@ extension AnswerRules {
         return match(regex, text.bytes, "in the body")
     }
 
-    /// The first group, or all of the match where the expression has none.
+    /// Returns the first group, or the whole match where the expression has no group.
     private func match(_ regex: TextFormats.Regex, _ bytes: [UInt8], _ place: String) -> Result<FoundValue, Miss> {
         do throws(TextFormats.Regex.Problem) {
             guard let groups = try regex.firstMatch(in: bytes) else {
@@ -262,7 +263,8 @@ extension AnswerRules {
         }
     }
 
-    /// Secrets are taken out before the text is cut: half of one would not be found any more.
+    /// Describes the body's beginning. Secrets are redacted before the text is cut: half of one would not be found any
+    /// more.
     private func beginning(_ text: BodyText, _ redactor: Redactor) -> String {
         if text.bytes.isEmpty { return "the body is empty" }
         let start = String(decoding: text.bytes.prefix(2 * CapturedValue.longest), as: UTF8.self)

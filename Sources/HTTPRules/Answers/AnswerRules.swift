@@ -1,11 +1,12 @@
 import TextFormats
 package import TransferModel
 
-/// What a task expects of an answer's body and takes from the answer, compiled once for all tasks that say the same.
+/// What a task expects of an answer's body and captures from the answer; compiled once for all tasks with the same
+/// rules.
 package final class AnswerRules: Sendable {
-    /// An answer's body is looked into up to here, a file's too: it must be in memory for that.
+    /// Bytes of an answer's body that are examined, a file's too, at most: the body must be in memory for that.
     package static let longest: Int64 = 16 << 20
-    /// What a body of this length can cost is not worth another thread's while.
+    /// Length in bytes up to which a body is examined by the event loop itself; a longer one is left to another thread.
     private static let short = 64 << 10
 
     let contains: SecretText?
@@ -13,11 +14,11 @@ package final class AnswerRules: Sendable {
     let matches: TextFormats.Regex?
     let json: [(path: String, compiled: JSONPath, wanted: JSONTemplate)]
     let captures: [(capture: Capture, source: Source)]
-    /// What the job file let through and cannot be compiled: no answer can meet it.
+    /// Error for a rule that the job file's check accepts and that cannot be compiled; no answer can meet it.
     let failure: TransferError?
 
     enum Source: Sendable {
-        /// The name in small letters.
+        /// The name in lower case.
         case header(String, TextFormats.Regex?)
         case link(String)
         case json(JSONPath)
@@ -33,7 +34,7 @@ package final class AnswerRules: Sendable {
         var isRegex: Bool { if case .regex = self { true } else { false } }
     }
 
-    /// `nil` where nothing is asked: nearly always.
+    /// `nil` where the task has no rules, which is the usual case.
     package init?(_ expect: Expectations, _ captures: [Capture]) {
         guard expect.bodyContains != nil || expect.bodyMatches != nil || !expect.bodyJSON.isEmpty || !captures.isEmpty
         else { return nil }
@@ -68,35 +69,39 @@ package final class AnswerRules: Sendable {
         self.failure = failure
     }
 
-    /// Whether the body is looked into.
+    /// Whether the rules need the body.
     package var readsBody: Bool {
         contains != nil || matches != nil || !json.isEmpty || captures.contains { !$0.source.isHeader }
     }
 
+    /// Whether the rules expect anything of the body.
     package var expectsOfBody: Bool { contains != nil || matches != nil || !json.isEmpty }
 
+    /// Whether any captured value is secret.
     package var capturesSecrets: Bool { captures.contains { $0.capture.isSecret } }
 
-    /// Whether something in the body must not be told, once it is known what.
+    /// Whether a secret is captured from the body, which then must be redacted wherever it is shown.
     package var hidesSomethingInBody: Bool { captures.contains { $0.capture.isSecret && !$0.source.isHeader } }
 
-    /// Whether looking into a body of so many bytes can take so long that the loop should not do it.
+    /// Whether examining a body of `size` bytes can take so long that the event loop must leave it to another thread.
     package func isHeavy(_ size: Int) -> Bool {
         readsBody && (size > Self.short || matches != nil || captures.contains { $0.source.isRegex })
     }
 }
 
-/// What was found in an answer.
+/// The result of examining an answer.
 package struct AnswerFindings: Sendable {
+    /// Values captured from the answer.
     package var captures: [CapturedValue] = []
-    /// What nobody may tell from now on: captured secrets and, of one that is a list or a map, all that is in it.
+    /// Values to redact from now on: captured secrets and, of a secret list or object, everything in it.
     package var secrets: [KnownSecret] = []
+    /// The error of expectations that failed or captures that are missing; `nil` without one.
     package var error: TransferError?
-    /// All that the body misses of what is expected, beside what was not captured.
+    /// The failed expectations of the body in words, without missing captures.
     package var missedBody: String?
-    /// What a report tells of the body, where its own bytes would tell a secret in another writing.
+    /// The body to show in a report, where the body's own bytes contain a secret in another encoding.
     package var toldBody: [UInt8]?
-    /// A secret must be in the body and could not be found: nothing of it is told.
+    /// Whether the body contains a secret that could not be found, so that nothing of it may be shown.
     package var withholdsBody = false
     package init() {}
 }

@@ -1,19 +1,20 @@
 package import TransferModel
 
-/// A way to write text as bytes that an answer may name.
+/// A character encoding that an answer may name.
 ///
-/// These are the decoders of the program itself. A server chooses the name, and those of the system are many, load code
-/// from files and have had holes; what is not known here is refused by name.
+/// The decoders are this program's own: the server chooses the name, and the system's decoders are many, load code from
+/// files and have had holes. An encoding unknown here is rejected by name.
 enum Charset: Equatable, Sendable {
     case utf8
     case utf16(isBigEndian: Bool)
     case singleByte([UInt16])
 
-    /// By its label, as the WHATWG's Encoding Standard has them: `iso-8859-1` and `us-ascii` are windows-1252 there.
+    /// Finds an encoding by its label in the WHATWG's Encoding Standard, by which `iso-8859-1` and `us-ascii` are
+    /// windows-1252.
     init?(label: String) {
         switch label.lowercased() {
         case "utf-8", "utf8", "unicode-1-1-utf-8": self = .utf8
-        // Which way round it is is told by a mark; without one it is the way of nearly all machines.
+        // A mark gives the byte order; without one it is that of nearly all machines.
         case "utf-16", "utf-16le", "unicode", "ucs-2", "iso-10646-ucs-2": self = .utf16(isBigEndian: false)
         case "utf-16be": self = .utf16(isBigEndian: true)
         case "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "us-ascii", "ascii", "ansi_x3.4-1968",
@@ -35,10 +36,10 @@ enum Charset: Equatable, Sendable {
         }
     }
 
-    /// In the place of what stands for nothing: no text has this byte, so nothing that is looked for is found there.
+    /// Replaces bytes that encode no character: no text has this byte, so no search finds it.
     private static let nothing: UInt8 = 0xFF
 
-    /// The bytes as UTF-8, but for what stands for nothing.
+    /// The bytes as UTF-8, with `nothing` for bytes that encode no character.
     func utf8(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         switch self {
         case .utf8: Array(bytes)
@@ -81,22 +82,23 @@ enum Charset: Equatable, Sendable {
             case .emptyInput: break scalars
             }
         }
-        // Half a unit at the end.
+        // Half a code unit at the end.
         if bytes.count % 2 == 1 { text.append(nothing) }
         return text
     }
 }
 
-/// An answer's body as the text that expressions, expectations and paths are held against, in UTF-8 as far as it is text.
+/// An answer's body as the text that expressions, expectations and paths are applied to, in UTF-8 as far as it is text.
 package struct BodyText: Sendable {
+    /// The text in UTF-8; bytes that encode no character stay invalid.
     package let bytes: [UInt8]
-    /// As people are told it: U+FFFD for what stands for nothing.
+    /// The text to show to people: U+FFFD for bytes that encode no character.
     package var told: [UInt8] { Array(String(decoding: bytes, as: UTF8.self).utf8) }
-    /// The body is written in another way: its own bytes are others.
+    /// Whether the body has another encoding, so that its own bytes differ from `bytes`.
     package let wasConverted: Bool
 
-    /// A mark at the beginning has the first word, then the type's `charset`. Without either the bytes stand as they are:
-    /// nearly always that is UTF-8, and what is no text can hold a text all the same.
+    /// A byte order mark decides the encoding, else `charset`. Without either the bytes stay as they are: nearly always
+    /// they are UTF-8, and bytes that are no text can contain a text all the same. Throws for an unknown encoding.
     package init(_ body: [UInt8], charset: String?) throws(TransferError) {
         if body.starts(with: [0xEF, 0xBB, 0xBF]) {
             (bytes, wasConverted) = (Array(body.dropFirst(3)), false)

@@ -1,9 +1,10 @@
 import TextFormats
 
-/// What the upper half of single-byte character sets stands for (the WHATWG's Encoding Standard): sixteen bits for each
-/// of the bytes from 0x80 on.
+/// The upper halves of single-byte character sets (the WHATWG's Encoding Standard): sixteen bits for each byte from
+/// 0x80 on.
 ///
-/// They are written in base64 of UTF-16, most significant byte first: half of them print as nothing or as a box.
+/// The tables are written in base64 of UTF-16, most significant byte first, because half of the characters print as
+/// nothing or as a box.
 enum CharsetTables {
     static let windows1250 = decoded(
         "IKwAgSAaAIMgHiAmICAgIQCIIDABYCA5AVoBZAF9AXkAkCAYIBkgHCAdICIgEyAUAJghIgFhIDoBWwFlAX4BegCgAscC2AFBAKQB"

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// The headers of an answer whose body was to hold a secret and was never read through: a server may have written the secret
-/// into one of them too, and nobody knows what it is. What is about the message alone is told.
+/// Masks the headers of an answer whose body was to contain a secret and was not read to its end: the server may have
+/// written the secret into a header too, and its value is unknown. Headers about the message alone stay.
 package enum HeaderMask {
     private static let told: Set<String> = [
         "accept-ranges", "age", "allow", "cache-control", "connection", "content-digest", "content-encoding",
@@ -10,6 +10,7 @@ package enum HeaderMask {
         "strict-transport-security", "transfer-encoding", "vary", "via",
     ]
 
+    /// Returns the headers with `***` as the value of every header that might contain the secret.
     package static func masked(_ headers: HeaderBlock) -> HeaderBlock {
         HeaderBlock(
             headers.lines.map { line in

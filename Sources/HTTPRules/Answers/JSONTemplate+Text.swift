@@ -2,10 +2,10 @@ import TextFormats
 package import TransferModel
 
 extension JSONTemplate {
-    /// As JSON text, secrets in the clear: for the request only.
+    /// The JSON text with secrets revealed: for the request only.
     package var serialised: [UInt8] { text { $0.revealed } }
 
-    /// As JSON, for people: `***` for what is secret.
+    /// The JSON text for people, with `***` for secrets.
     var words: String { String(decoding: text { $0.redacted }, as: UTF8.self) }
 
     private func text(_ shown: (SecretText) -> String) -> [UInt8] {

@@ -2,13 +2,14 @@ import TextFormats
 import TransferModel
 
 extension JSONValue {
-    /// As JSON, for people.
+    /// The JSON text for people.
     var words: String {
         var writer = JSONWriter()
         append(to: &writer)
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
+    /// The value as a capture holds it.
     var plain: PlainValue {
         switch self {
         case .null: .null
@@ -20,7 +21,7 @@ extension JSONValue {
         }
     }
 
-    /// The texts and numbers in a list or map that are long enough to be known by.
+    /// The texts and numbers in a list or object that are long enough to be redacted.
     var leaves: [String] {
         switch self {
         case .array(let elements): elements.flatMap(\.leaf)
@@ -36,7 +37,7 @@ extension JSONValue {
         }
     }
 
-    /// Whether somewhere in it a string is no text.
+    /// Whether any string in the value is no valid text.
     var isBroken: Bool {
         switch self {
         case .broken: true
@@ -46,7 +47,7 @@ extension JSONValue {
         }
     }
 
-    /// Numbers are the same when they mean the same, `1` and `1.0`; members may come in any order.
+    /// Whether the values are equal: numbers by value, `1` and `1.0`; members in any order.
     func isSame(as wanted: JSONTemplate) -> Bool {
         switch (self, wanted) {
         case (.null, .null): true

@@ -1,39 +1,42 @@
 package import TransferModel
 
-/// Takes a `multipart/x-mixed-replace` body apart as it comes (RFC 2046, section 5.1): each part stands in the place of
-/// the one before.
+/// Splits a `multipart/x-mixed-replace` body as it arrives (RFC 2046, section 5.1): each part replaces the one before.
 ///
-/// It keeps no bytes, only where parts lie in what has come so far. A line that only begins like a boundary is part of
-/// the body, and lines may end in LF alone, as those of cameras do.
+/// It stores no bytes, only the positions of the parts in the bytes so far. A line that only begins like a boundary is
+/// part of the body, and lines may end in LF alone, as those of cameras do.
 package struct PartScanner: Sendable {
-    /// Its bytes begin behind its headers; the last part has no end until the boundary after it came.
+    /// One part, its positions as indices into the bytes so far.
     package struct Part: Sendable {
+        /// The part's own headers.
         package let headers: HeaderBlock
+        /// Index of the first byte after the headers.
         package let start: Int
+        /// Index after the last byte; `nil` until the boundary after the part arrived.
         package fileprivate(set) var end: Int?
     }
 
     private enum State {
         /// Before the first boundary, or in a part's body.
         case body
-        /// In headers that begin here.
+        /// In headers that begin at this index.
         case headers(Int)
         case ended
     }
 
-    /// Each costs an event, whatever its length.
+    /// Largest number of parts: each causes an event, whatever its length.
     package static let mostParts = 4096
     private static let longestHeaders = 64 << 10
 
     private var delimiter: [UInt8]
-    /// Of a sender who counts the delimiter's own `--` to the boundary that it names, as many cameras do: which of the two it
-    /// is shows at the first.
+    /// The delimiter of senders that include its `--` in the boundary that they name, as many cameras do; the first
+    /// boundary line decides between the two.
     private var otherDelimiter: [UInt8]?
+    /// The parts found so far, in their order.
     package private(set) var parts: [Part] = []
     private var state = State.body
-    /// Everything before was looked at.
+    /// Index of the first byte that was not examined yet.
     private var position = 0
-    /// Where the body begins in which it is: a boundary may stand there at once.
+    /// Index where the present body begins: a boundary may stand there without a line end before it.
     private var bodyStart = 0
 
     package init?(boundary: String) {
@@ -42,7 +45,7 @@ package struct PartScanner: Sendable {
         if boundary.utf8.starts(with: "--".utf8), boundary.utf8.count > 2 { otherDelimiter = Array(boundary.utf8) }
     }
 
-    /// The scanner of an answer with these headers; `nil` if it has no such parts.
+    /// Returns the scanner for an answer with these headers; `nil` if its body has no such parts.
     package static func of(_ headers: HeaderBlock) -> PartScanner? {
         guard let text = headers.first("content-type"), text.lowercased().hasPrefix("multipart/x-mixed-replace") else {
             return nil
@@ -52,21 +55,23 @@ package struct PartScanner: Sendable {
         return parameters["boundary"].flatMap { PartScanner(boundary: $0) }
     }
 
+    /// Whether the closing boundary arrived.
     package var isEnded: Bool { if case .ended = state { true } else { false } }
 
-    /// More came: `bytes` is all that came so far.
+    /// Examines new bytes; `bytes` is everything that arrived so far.
     package mutating func scan(_ bytes: [UInt8]) throws(TransferError) {
         while try step(bytes) {}
     }
 
-    /// No more comes. The end of a body proves nothing of the end of its last part.
+    /// Throws when the body ended without its closing boundary: the end of the body does not prove the end of its last
+    /// part.
     package func end() throws(TransferError) {
         guard !isEnded else { return }
         let place = parts.isEmpty ? "before its first part" : "in part \(parts.count)"
         throw TransferError(.networkConnectionLost, "the answer ended \(place), its last boundary never came")
     }
 
-    /// `false` when more must come.
+    /// Returns `false` when more bytes are needed.
     private mutating func step(_ bytes: [UInt8]) throws(TransferError) -> Bool {
         switch state {
         case .ended: return false
@@ -79,7 +84,7 @@ package struct PartScanner: Sendable {
 
     private enum Line {
         case other, incomplete, last
-        /// The next part's headers begin here.
+        /// The next part's headers begin at this index.
         case next(Int)
     }
 
@@ -105,7 +110,7 @@ package struct PartScanner: Sendable {
         return false
     }
 
-    /// What the line is that begins here. The first that is a boundary settles how they all look.
+    /// Classifies the line that begins at `position`. The first boundary line decides which delimiter the sender uses.
     private mutating func boundary(_ bytes: [UInt8]) -> Line {
         let own = line(bytes, delimiter)
         guard let other = otherDelimiter else { return own }
@@ -140,7 +145,7 @@ package struct PartScanner: Sendable {
         return bytes[place + 1] == 0x0A ? .next(place + 2) : .other
     }
 
-    /// The line's end before a boundary belongs to the boundary.
+    /// Ends the present part; the line end before a boundary belongs to the boundary.
     private mutating func endPart(_ bytes: [UInt8]) {
         guard let last = parts.indices.last, parts[last].end == nil else { return }
         var end = position

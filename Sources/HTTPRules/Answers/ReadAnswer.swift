@@ -1,11 +1,12 @@
 import TextFormats
 import TransferModel
 
-/// An answer on its way through the rules: read as text and as JSON once, when first asked.
+/// An answer while it is examined; its body is parsed as JSON once, on first use.
 struct ReadAnswer: ~Copyable {
     let headers: HeaderBlock
-    /// Where it came from.
+    /// URL that sent the answer.
     let url: ResourceURL?
+    /// The body as text; `nil` in an unknown encoding.
     let text: BodyText?
     /// Why there is no text.
     let problem: String
@@ -34,7 +35,8 @@ struct ReadAnswer: ~Copyable {
         return made
     }
 
-    /// Records of a few members fill 16 MiB with a million values, some 110 MB of memory; so many more are too many.
+    /// Limits of the JSON parser. Objects with few members fill 16 MiB with a million values, which take some 110 MB of
+    /// memory; many more are too many.
     private static let limits = JSONParser.Limits(bytes: Int(AnswerRules.longest) * 2, depth: 64, values: 2_500_000)
 
     private func parse() -> Result<JSONValue, Problem> {
@@ -52,15 +54,15 @@ struct ReadAnswer: ~Copyable {
     }
 }
 
-/// What a capture found.
+/// The value that a capture found.
 struct FoundValue {
     let text: String
     let value: PlainValue
-    /// The texts by which it would be known.
+    /// The texts that must be redacted if the value is secret.
     let hidden: [String]
     private(set) var isList = false
 
-    /// Of a list, whatever is in it.
+    /// Makes a value of a list.
     init(list: [JSONValue]) {
         self.init(JSONValue.array(list))
         isList = true
@@ -72,7 +74,7 @@ struct FoundValue {
         hidden = [text]
     }
 
-    /// `writtenAs`: what stood in the answer.
+    /// `source`: the text in the answer that the value was made from.
     init(_ text: String, writtenAs source: String) {
         self.text = text
         value = .string(text)

@@ -1,8 +1,8 @@
-/// Looks for one text in bodies, in time that grows with the body alone, whatever stands in either (Knuth, Morris and
-/// Pratt's search): that of `Collection` takes seconds for 16 MiB.
+/// Searches bodies for one text in time linear in the body (Knuth, Morris and Pratt): `Collection`'s own search takes
+/// seconds for 16 MiB.
 struct TextSearch: Sendable {
     private let needle: [UInt8]
-    /// How much of the needle still fits when so much of it did and the next byte does not.
+    /// For each matched length, the length that still matches when the next byte does not.
     private let fallback: [Int]
 
     init(_ needle: [UInt8]) {

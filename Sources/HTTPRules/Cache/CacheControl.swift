@@ -1,36 +1,49 @@
 package import TransferModel
 
 /// `Cache-Control` of a request or an answer (RFC 9111, section 5.2), as a private cache reads it: `s-maxage`,
-/// `proxy-revalidate` and directives that nobody knows mean nothing to it.
+/// `proxy-revalidate` and unknown directives mean nothing to it.
 ///
-/// Of a number that is given several times the first counts (section 4.2.1). A directive that forbids counts wherever it
-/// stands and whatever is written behind it; one that allows counts only as it is defined.
+/// Of a number that is given several times the first counts (section 4.2.1). A directive that forbids counts wherever
+/// it stands and whatever its argument; one that allows counts only as it is defined.
 package struct CacheControl: Hashable, Sendable {
-    /// A number of seconds, or what stands where one should.
+    /// A number of seconds, or the mark of an unreadable one.
     package enum Seconds: Hashable, Sendable {
         case seconds(Int64)
+        /// The directive has no readable number.
         case malformed
     }
 
-    /// How stale an answer the request would take.
+    /// The request's `max-stale`: how stale an answer it accepts.
     package enum Staleness: Hashable, Sendable {
+        /// Any answer, however stale.
         case any
+        /// An answer stale for at most this time.
         case atMost(TimeSpan)
     }
 
+    /// Nothing may be stored.
     package private(set) var noStore = false
-    /// For the whole answer; for some of its fields see ``noCacheFields``.
+    /// A stored answer must be revalidated before each use; for single fields see ``noCacheFields``.
     package private(set) var noCache = false
-    /// In lower case: fields that may not be used again unasked.
+    /// Names in lower case of the fields that may not be reused without revalidation.
     package private(set) var noCacheFields: [String] = []
+    /// A stale answer must not be used without revalidation.
     package private(set) var mustRevalidate = false
+    /// The answer may be stored only by a cache that knows the rules of its status.
     package private(set) var mustUnderstand = false
+    /// The answer may be stored by every cache, and is heuristically cacheable.
     package private(set) var isPublic = false
+    /// The answer may be stored by a private cache.
     package private(set) var isPrivate = false
+    /// A fresh answer needs no revalidation even at a reload (RFC 8246).
     package private(set) var isImmutable = false
+    /// The request must be answered from the cache or fail.
     package private(set) var onlyIfCached = false
+    /// The directive `max-age`; `nil` without one.
     package private(set) var maxAge: Seconds?
+    /// The request's `min-fresh`; `nil` without one.
     package private(set) var minFresh: Seconds?
+    /// The request's `max-stale`; `nil` without one, or where its number is unreadable.
     package private(set) var maxStale: Staleness?
     private var staleWhileRevalidateText: Seconds?
     private var staleIfErrorText: Seconds?
@@ -39,19 +52,24 @@ package struct CacheControl: Hashable, Sendable {
         for member in headers.members("cache-control") { take(Directive(member)) }
     }
 
-    /// A request's: `Pragma: no-cache` says the same where there is no `Cache-Control` (section 5.4).
+    /// Reads a request's headers: without `Cache-Control`, `Pragma: no-cache` has the meaning of `no-cache` (section
+    /// 5.4).
     package init(request headers: HeaderBlock) {
         self.init(headers)
         guard headers.first("cache-control") == nil else { return }
         noCache = headers.members("pragma").contains { String($0).lowercased() == "no-cache" }
     }
 
-    /// Zero where what was sent is no number: such an answer is stale (section 4.2.1), and such a request wants a new one.
+    /// `max-age` as a span; zero for an unreadable number: such an answer is stale (section 4.2.1), and such a request
+    /// wants a new one.
     package var maxAgeSpan: TimeSpan? { maxAge.map { Self.span($0) ?? .zero } }
-    /// Longer than anything stays fresh where what was sent is no number.
+    /// `min-fresh` as a span; longer than anything stays fresh for an unreadable number.
     package var minFreshSpan: TimeSpan? { minFresh.map { Self.span($0) ?? .forever } }
-    /// RFC 5861; zero, which is none, where what was sent is no number.
+    /// Time after its lifetime in which a stale answer may be used while it is revalidated (RFC 5861); zero without the
+    /// directive or with an unreadable number.
     package var staleWhileRevalidate: TimeSpan { staleWhileRevalidateText.flatMap { Self.span($0) } ?? .zero }
+    /// Time after its lifetime in which a stale answer may replace an error (RFC 5861); zero without the directive or
+    /// with an unreadable number.
     package var staleIfError: TimeSpan { staleIfErrorText.flatMap { Self.span($0) } ?? .zero }
 
     private static func span(_ seconds: Seconds) -> TimeSpan? {
@@ -84,13 +102,13 @@ package struct CacheControl: Hashable, Sendable {
     }
 }
 
-/// `name`, `name=token` or `name="quoted"`.
+/// One directive: `name`, `name=token` or `name="quoted"`.
 private struct Directive {
-    /// In lower case.
+    /// Name in lower case.
     let name: String
-    /// Without its quotes.
+    /// Argument without its quotes; `nil` without one.
     let argument: [UInt8]?
-    /// There are blanks around the `=`, where none may be.
+    /// Whether blanks surround the `=`, where none are allowed.
     private let isLoose: Bool
 
     init(_ member: [UInt8]) {
@@ -113,13 +131,13 @@ private struct Directive {
         return inner
     }
 
-    /// Digits, bounded as section 1.2.2 wants it.
+    /// The argument as a number, bounded as section 1.2.2 requires.
     var seconds: CacheControl.Seconds {
         guard !isLoose, let argument, let count = DeltaSeconds.parse(argument) else { return .malformed }
         return .seconds(count)
     }
 
-    /// `max-stale` alone takes any; a number that is none takes nothing.
+    /// The argument of `max-stale`: any staleness without one, `nil` when the number is unreadable.
     var staleness: CacheControl.Staleness? {
         guard argument != nil else { return .any }
         if case .seconds(let count) = seconds { return .atMost(.seconds(count)) }
@@ -127,9 +145,9 @@ private struct Directive {
     }
 }
 
-/// `delta-seconds` (RFC 9111, section 1.2.2).
+/// Parses `delta-seconds` (RFC 9111, section 1.2.2).
 enum DeltaSeconds {
-    /// What is larger is as good as this: 68 years.
+    /// Upper bound, 68 years, by which larger numbers are replaced.
     static let most: Int64 = 1 << 31
 
     static func parse(_ digits: [UInt8]) -> Int64? {

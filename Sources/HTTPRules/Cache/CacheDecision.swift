@@ -1,24 +1,29 @@
 package import TransferModel
 
-/// How a request is answered: RFC 9111, section 4, for a private cache, and the four policies of `URLSession` before it.
+/// How a request is answered: RFC 9111, section 4, for a private cache, after the four policies of `URLSession`.
 package enum CacheDecision: Hashable, Sendable {
+    /// Answer from the cache, without a request.
     case use(CacheUse)
+    /// Ask the server whether a stored answer is still valid.
     case validate(CacheValidation)
+    /// Send the request as if nothing were stored.
     case fetch(FetchReason)
-    /// The cache has no answer, and the network may not be asked.
+    /// Fail: the cache has no answer, and the network may not be used.
     case fail(FailReason)
 
+    /// What forbids the use of the network.
     package enum FailReason: Hashable, Sendable {
-        /// `returnCacheDataDontLoad`
+        /// The policy `returnCacheDataDontLoad`.
         case policy
-        /// `Cache-Control: only-if-cached`
+        /// The request's `Cache-Control: only-if-cached`.
         case onlyIfCached
     }
 
-    /// Of a request that is not the first of its task (a retry after an answer that did not do) `policy` must be
-    /// `reloadIgnoringCacheData`: errors are kept too where the server says for how long.
+    /// Decides how a request is answered. For a request that is not the first of its task (a retry after an answer that
+    /// failed the expectations) `policy` must be `reloadIgnoringCacheData`: errors are stored too where the server says
+    /// for how long.
     ///
-    /// - Parameter stored: all that is held under the request's URL.
+    /// - Parameter stored: all answers that are stored under the request's URL.
     package static func of(
         _ request: CacheRequest, stored: [StoredResponse], revalidation: CacheConfiguration.Revalidation = .conditional,
         now: WallTime
@@ -33,8 +38,9 @@ package enum CacheDecision: Hashable, Sendable {
         }
     }
 
-    /// Of an answer that could not be fetched or validated, because the network failed or the server said 500, 502, 503 or
-    /// 504: the stale one that may be used instead (RFC 5861, section 4), if there is one.
+    /// Returns the stale answer to use instead of one that could not be fetched or validated, because the network
+    /// failed (`status` is `nil`) or the server answered 500, 502, 503 or 504 (RFC 5861, section 4); `nil` when none
+    /// may be used.
     package static func instead(
         of request: CacheRequest, stored: [StoredResponse], status: Int?, now: WallTime
     ) -> CacheUse? {
@@ -65,17 +71,17 @@ package enum CacheDecision: Hashable, Sendable {
         return stale(found, request, revalidation)
     }
 
-    /// Requests that no stored answer can answer.
+    /// Why no stored answer can answer the request, or `nil`.
     private static func refusal(to request: CacheRequest) -> FetchReason? {
         if !request.url.isHTTP { return .scheme }
         if request.method != "GET" && request.method != "HEAD" || request.hasBody { return .method }
         if request.policy == .reloadIgnoringCacheData { return .policy }
         if request.isConditional { return .ownCondition }
-        // The two other policies say what they want of the cache in so many words.
+        // The two other policies state explicitly how they use the cache.
         return request.policy == .useProtocolCachePolicy && request.control.noStore ? .requestNoStore : nil
     }
 
-    /// Whether it is an answer to this request, leaving its age aside.
+    /// Whether a stored answer answers the request, regardless of its age: same URL, credentials and selected headers.
     package static func fits(_ stored: StoredResponse, _ request: CacheRequest) -> Bool {
         stored.url == request.url.text && stored.credentials.isSame(as: request.credentials)
             && stored.selecting.matches(request)
@@ -87,7 +93,7 @@ package enum CacheDecision: Hashable, Sendable {
         return own.contains { fits($0, request) && $0.isReadable(by: request) } ? .partNotHeld : .otherVariant
     }
 
-    /// Section 4.2.4: only what the server or the request allows.
+    /// Decides about a stale answer, which may be used only if the server or the request allows it (section 4.2.4).
     private static func stale(
         _ found: Candidate, _ request: CacheRequest, _ revalidation: CacheConfiguration.Revalidation
     ) -> CacheDecision {
@@ -107,71 +113,85 @@ package enum CacheDecision: Hashable, Sendable {
 
 /// Why a request goes to the server as if nothing were stored.
 package enum FetchReason: Hashable, Sendable {
+    /// The URL's scheme, the method, the policy, a condition of the job's own, or the request's `no-store`.
     case scheme, method, policy, ownCondition, requestNoStore
+    /// No answer is stored under the URL.
     case nothingStored
-    /// What is stored was asked for otherwise: `Vary`, or other credentials.
+    /// The stored answers belong to other values of the `Vary` headers, or to other credentials.
     case otherVariant
+    /// The wanted bytes are not stored.
     case partNotHeld
-    /// What is stored may not be used unasked, and nothing in it could be asked with.
+    /// The stored answer needs validation and has no validator.
     case unvalidatable(ValidationReason)
 }
 
-/// Why what is stored may not be used unasked.
+/// Why a stored answer may not be used without validation.
 package enum ValidationReason: Hashable, Sendable {
     case stale, requestNoCache, requestMaxAge, requestMinFresh, responseNoCache, changed
 }
 
-/// An answer made of what is stored.
+/// An answer from the cache.
 package struct CacheUse: Hashable, Sendable {
+    /// Why the stored answer may be used.
     package enum Reason: Hashable, Sendable {
+        /// It is fresh.
         case fresh
-        /// `returnCacheDataElseLoad` and `returnCacheDataDontLoad` take any.
+        /// The policies `returnCacheDataElseLoad` and `returnCacheDataDontLoad` accept any.
         case policy
+        /// It is stale, and the request's `max-stale` accepts that.
         case maxStale
-        /// It is to be asked about afterwards (``CacheUse/refresh``), so that the next request finds it fresh.
+        /// It is stale and to be revalidated afterwards (``CacheUse/refresh``), so that the next request finds it
+        /// fresh.
         case staleWhileRevalidate
+        /// It is stale and replaces an error.
         case staleIfError
-        /// A server was asked: it has not changed.
+        /// The server was asked and confirmed it.
         case validated
     }
+    /// The stored answer.
     package let stored: StoredResponse
+    /// Why it may be used.
     package let reason: Reason
-    /// 206 where ``part`` is set.
+    /// Status of the answer: 206 where ``part`` is set, else the stored one.
     package let status: Int
-    /// Its age in them. Cookies that they set were set when it came.
+    /// Headers of the answer with its `Age`. Their cookies were set when the answer was received.
     package let headers: HeaderBlock
-    /// `nil` is all that is held. A HEAD takes nothing of it.
+    /// The bytes of the stored body that answer the request; `nil` for all of them. A HEAD takes none.
     package let part: HeldPart?
 
-    /// The question to ask afterwards; without one the whole is fetched anew.
+    /// The validation to perform afterwards; without one the whole answer is fetched again.
     package var refresh: CacheValidation? {
         stored.condition.map { CacheValidation(stored: stored, question: .conditional($0), reason: .stale) }
     }
 }
 
-/// A question to the server, whose answer ``outcome(status:_:requestTime:responseTime:request:)`` reads.
+/// A validation of a stored answer, whose result ``outcome(_:to:)`` reads.
 package struct CacheValidation: Hashable, Sendable {
+    /// The request that validates.
     package enum Question: Hashable, Sendable {
-        /// The request itself, with this header.
+        /// The request itself, with this condition.
         case conditional(HeaderField)
-        /// A HEAD for what is a GET, as `cache.revalidation: head` wants it.
+        /// A HEAD in place of a GET, as `cache.revalidation: head` requires.
         case head
     }
+    /// The stored answer to validate.
     package let stored: StoredResponse
+    /// The request that validates.
     package let question: Question
+    /// Why validation is needed.
     package let reason: ValidationReason
 }
 
-/// The stored answer that a request is held against, and what is known of it.
+/// The stored answer that fits a request best, and its freshness.
 private struct Candidate {
     let stored: StoredResponse
     let control: CacheControl
     let freshness: Freshness
-    /// How old it is nobody knows: neither that it is fresh nor for how long it has been stale.
+    /// Whether the answer is dated in the future, so that its age is unknown.
     private let isAhead: Bool
     private let part: HeldPart?
 
-    /// Of several the one that was made last (section 4); one whose date cannot be true gives way to any other.
+    /// Chooses the answer that was made last (section 4); an answer dated in the future comes after any other.
     init?(_ request: CacheRequest, _ stored: [StoredResponse], _ now: WallTime) {
         let wanted = PartialContent.wanted(by: request)
         var best: (stored: StoredResponse, part: HeldPart?)?
@@ -189,13 +209,13 @@ private struct Candidate {
         isAhead = best.stored.isAhead(of: now)
     }
 
-    /// Whether it was made no later.
+    /// Whether `one` was made no later than `other`.
     private static func precedes(_ one: StoredResponse, _ other: StoredResponse, _ now: WallTime) -> Bool {
         guard one.isAhead(of: now) == other.isAhead(of: now) else { return one.isAhead(of: now) }
         return (one.date, one.responseTime) <= (other.date, other.responseTime)
     }
 
-    /// Whether the bytes are there. Only a 200 has parts; another status answers as it is.
+    /// Whether the stored answer has the wanted bytes. Only a 200 has parts; other statuses answer as they are.
     private static func answers(_ stored: StoredResponse, _ wanted: PartialContent.Wanted, _ part: HeldPart?) -> Bool {
         switch wanted {
         case .whole: stored.part == nil
@@ -216,7 +236,8 @@ private struct Candidate {
         return nil
     }
 
-    /// `max-age=0` is a reload, and a reload is what `immutable` makes needless (RFC 8246).
+    /// Whether the answer is older than the request accepts. `max-age=0` is a reload, which `immutable` makes
+    /// unnecessary (RFC 8246).
     private func isOlder(than most: TimeSpan) -> Bool {
         most > .zero ? freshness.age > most : !(control.isImmutable && freshness.isFresh)
     }
@@ -228,7 +249,7 @@ private struct Candidate {
     func ask(
         _ request: CacheRequest, _ reason: ValidationReason, _ revalidation: CacheConfiguration.Revalidation
     ) -> CacheDecision {
-        // A part that may have changed is asked for as it is: a 304 would save little, and mixing versions costs much.
+        // A part that may have changed is fetched again: a 304 would save little, and mixing versions costs much.
         guard part == nil, let condition = stored.condition else { return .fetch(.unvalidatable(reason)) }
         let asksWithHead = revalidation == .head && request.method == "GET"
         return .validate(

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// What is no longer to be believed after a request that may have changed something (RFC 9111, section 4.4).
+/// Decides which stored answers are invalid after a request that may have changed something (RFC 9111, section 4.4).
 package enum CacheInvalidation {
-    /// The URLs of which nothing may be used any more. Only where the request succeeded, and only at the origin that was
-    /// asked: no server forgets for another.
+    /// Returns the URLs whose stored answers must not be used any more. Only where the request succeeded, and only at
+    /// the requested origin: no server invalidates for another.
     package static func urls(
         after method: String, _ url: ResourceURL, status: Int, _ headers: HeaderBlock
     ) -> [ResourceURL] {
@@ -12,7 +12,7 @@ package enum CacheInvalidation {
         for line in headers.lines
         where headers.isNamed(line, "location") || headers.isNamed(line, "content-location") {
             let place = headers.reference(line)
-            // Most servers name what was written, and that is taken apart already.
+            // Most servers name the URL of the request itself, which is parsed already.
             guard place != url.text, let other = self.url(place, from: url), other.hasSameOrigin(as: url),
                 !urls.contains(where: { $0.text == other.text })
             else { continue }

@@ -1,16 +1,21 @@
 package import TransferModel
 
-/// A request as the cache sees it: what is about to be sent, hop by hop.
+/// A request as the cache sees it: about to be sent, hop by hop.
 package struct CacheRequest: Sendable {
+    /// Method of the request.
     package let method: String
+    /// URL of this hop.
     package let url: ResourceURL
-    /// All that goes out, in the clear.
+    /// All header fields that are sent, unredacted.
     package let headers: HeaderBlock
+    /// Policy of the task for the cache.
     package let policy: CachePolicy
+    /// Whether the request has a body.
     package let hasBody: Bool
-    /// The URL is made of a secret: an answer to it may stay in memory, never on the disk.
+    /// Whether the URL contains a secret: an answer to it may be stored in memory, never on disk.
     package let holdsSecret: Bool
-    /// Who asks, where `Authorization` does not say it (a client certificate, NTLM) or says it anew each time (Digest).
+    /// The user's identity, where `Authorization` does not state it (a client certificate, NTLM) or changes with each
+    /// request (Digest).
     private let identity: String?
     let marker: CacheMarker
     let control: CacheControl
@@ -31,13 +36,13 @@ package struct CacheRequest: Sendable {
         control = CacheControl(request: headers)
     }
 
-    /// Of whoever's credentials it carries: an answer is only reused for the same ones.
+    /// Mark of the credentials in the request: an answer is reused only for the same credentials.
     var credentials: CacheMark {
         guard let text = identity ?? headers.first("authorization") else { return .absent }
         return marker.mark(text)
     }
 
-    /// The task's own conditions are its own to judge.
+    /// Whether the job itself sends a condition, whose answer it then judges itself.
     var isConditional: Bool {
         headers.lines.contains { line in Self.conditions.contains { headers.isNamed(line, $0) } }
     }
@@ -46,25 +51,27 @@ package struct CacheRequest: Sendable {
     ]
 }
 
-/// What is kept of something that a request said, to tell whether the next one says the same.
+/// The recorded form of a value in a request, for comparison with the next request's.
 package enum CacheMark: Hashable, Sendable {
+    /// The request has no such value.
     case absent
+    /// The value, or its digest.
     case value(String)
-    /// It could not be marked: it is like nothing, itself included.
+    /// The value could not be marked; equal to nothing, itself included.
     case unknown
 
     func isSame(as other: CacheMark) -> Bool { self == other && self != .unknown }
 }
 
-/// Turns what a request said into what may be written down of it. Cookies and credentials are secrets, so a cache on disk
-/// takes a keyed digest.
+/// Turns values of a request into their recorded form. Cookies and credentials are secrets, so a cache on disk uses a
+/// keyed digest.
 package struct CacheMarker: Sendable {
     private let digest: @Sendable (String) -> String?
 
-    /// `digest` gives `nil` for what it cannot mark.
+    /// `digest` returns `nil` for a value that it cannot mark.
     package init(_ digest: @escaping @Sendable (String) -> String?) { self.digest = digest }
 
-    /// For a cache that never leaves memory.
+    /// Records values as they are, for a cache that is never written to disk.
     package static let plain = CacheMarker { $0 }
 
     func mark(_ text: String) -> CacheMark { digest(text).map { .value($0) } ?? .unknown }

@@ -1,25 +1,36 @@
 package import TransferModel
 
-/// Whether an answer is kept, and where: RFC 9111, section 3, then what the session wants.
+/// Whether an answer is stored, and where: RFC 9111, section 3, then the session's configuration.
 package enum CacheStorage: Hashable, Sendable {
-    /// `inMemoryOnly` is never written down.
+    /// Store it; `inMemoryOnly` keeps it off the disk.
     case store(StoredResponse, inMemoryOnly: Bool)
+    /// Do not store it.
     case refuse(Refusal)
 
-    /// Why an answer is not kept; the report prints ``description``.
+    /// Why an answer is not stored; the report prints ``description``.
     package enum Refusal: Hashable, Sendable, CustomStringConvertible {
+        /// The session has no cache, its `storage` forbids it, or the URL is not http or https.
         case disabled, notAllowed, scheme
+        /// The answer to this method answers no later GET.
         case method(String)
+        /// This status is stored only if the server says for how long.
         case status(Int)
+        /// The server sent `must-understand` with a status whose rules are unknown here.
         case notUnderstood(Int)
+        /// Request or answer says `no-store`, the answer says `Vary: *`, or a value it depends on could not be marked.
         case requestNoStore, responseNoStore, variesByEverything, unmarked
+        /// The body has the wrong length, its end is unproven, or it fails the task's expectations.
         case notWhole, unproven, unexpected
+        /// The part does not say where in the whole it belongs.
         case unusableRange
-        /// From ``CacheIndex``.
+        /// The entry exceeds this many bytes; from ``CacheIndex``.
         case tooLarge(most: Int64)
     }
 
-    /// - Parameter isDownload: `storage` and its rules are for data and upload tasks; a download follows the policy alone.
+    /// Decides whether and where an answer is stored.
+    ///
+    /// - Parameter isDownload: `storage` and its rules are for data and upload tasks; a download follows the policy
+    /// alone.
     package static func of(
         _ answer: CacheAnswer, to request: CacheRequest, _ configuration: CacheConfiguration, isDownload: Bool = false
     ) -> CacheStorage {
@@ -42,8 +53,9 @@ package enum CacheStorage: Hashable, Sendable {
         return .store(stored, inMemoryOnly: place == .memoryOnly || request.holdsSecret)
     }
 
-    /// What is no longer true since this answer came, whether it is kept or not. A server that fails or refuses for now says
-    /// nothing of what is stored; a part only of other parts, and of a whole that it is not a part of.
+    /// Returns the stored answers that are outdated by this answer, whether it is stored or not. A server that fails or
+    /// refuses temporarily says nothing about stored answers; a part only outdates other parts, and a whole that it is
+    /// not a part of.
     package static func outdated(
         _ stored: [StoredResponse], by answer: CacheAnswer, to request: CacheRequest
     ) -> [CacheEntryID] {
@@ -58,7 +70,7 @@ package enum CacheStorage: Hashable, Sendable {
         }.map(\.id)
     }
 
-    /// Section 3, in its order.
+    /// Checks the conditions of section 3, in its order.
     private static func refusal(_ answer: CacheAnswer, _ request: CacheRequest, _ control: CacheControl) -> Refusal? {
         if !request.url.isHTTP { return .scheme }
         if !isStorable(request, answer, control) { return .method(request.method) }
@@ -71,8 +83,8 @@ package enum CacheStorage: Hashable, Sendable {
         return isExplicit || CacheableStatus.isHeuristicallyCacheable(answer.status) ? nil : .status(answer.status)
     }
 
-    /// A GET's answer; or a POST's that says how long it answers a GET of that URL (RFC 9110, section 9.3.3). A HEAD's has no
-    /// body to keep.
+    /// Whether the answer can answer a GET: a GET's; or a POST's that says how long it answers a GET of that URL (RFC
+    /// 9110, section 9.3.3). A HEAD's has no body to store.
     private static func isStorable(_ request: CacheRequest, _ answer: CacheAnswer, _ control: CacheControl) -> Bool {
         if request.method == "GET" { return !request.hasBody }
         guard request.method == "POST", answer.status == 200,
@@ -82,7 +94,7 @@ package enum CacheStorage: Hashable, Sendable {
         return CacheInvalidation.url(place, from: request.url)?.text == request.url.text
     }
 
-    /// One range of a known body: parts of several kinds, and of a body whose end nobody knows, are not put together.
+    /// The range of a part of a known body; parts of several ranges, and of a body of unknown length, are not joined.
     private static func part(_ answer: CacheAnswer) -> ContentRange? {
         let ranges = answer.headers.all("content-range")
         guard ranges.count == 1, let range = ContentRange(ranges[0]), range.total != nil,
@@ -96,7 +108,7 @@ package enum CacheStorage: Hashable, Sendable {
         return length == part.length ? nil : .notWhole
     }
 
-    /// The first rule that fits, else what the session says.
+    /// Returns the first rule that fits, else the session's `storage`.
     private static func storage(
         _ configuration: CacheConfiguration, _ url: ResourceURL, _ headers: HeaderBlock, isDownload: Bool
     ) -> CacheConfiguration.Storage {

@@ -1,24 +1,26 @@
 package import TransferModel
 
-/// What an answer to a question, or to a HEAD, does to what is stored (RFC 9111, sections 3.2, 4.3.3 to 4.3.5).
+/// Updates stored answers by the answer to a validation or to a HEAD (RFC 9111, sections 3.2, 4.3.3 to 4.3.5).
 package enum CacheUpdate {
-    /// `nil` when the 304 speaks of something else than what is stored.
+    /// Returns the stored answer updated by a 304; `nil` when the 304 is about another version.
     package static func confirmed(
         _ stored: StoredResponse, by answer: CacheAnswer, _ request: CacheRequest
     ) -> StoredResponse? {
         speaks(of: stored, answer.headers) ? refreshed(stored, by: answer, request) : nil
     }
 
+    /// What the answer to a HEAD means for a stored answer.
     package enum HeadVerdict: Hashable, Sendable {
+        /// It is still valid; this is its updated form.
         case updated(StoredResponse)
-        /// It is another one now: to be asked about before it is used.
+        /// Its version has changed: this form must be validated before use.
         case stale(StoredResponse)
-        /// Nothing in the two tells.
+        /// Nothing in the two answers decides.
         case unrelated
     }
 
-    /// What a HEAD's answer says of the stored answer to a GET. Section 4.3.5 takes any answer without validators for the
-    /// same; here something must prove it, because a wrong body is worse than a request.
+    /// Returns what the answer to a HEAD means for the stored answer to a GET. Section 4.3.5 takes any answer without
+    /// validators for the same version; here something must prove it, because a wrong body is worse than a request.
     package static func headed(
         _ stored: StoredResponse, by answer: CacheAnswer, _ request: CacheRequest
     ) -> HeadVerdict {
@@ -44,8 +46,8 @@ package enum CacheUpdate {
         return old.isExactly(new)
     }
 
-    /// Section 4.3.4: a strong validator must be the stored one, a weak one must agree with it, and none at all is an answer
-    /// to what was asked.
+    /// Whether a 304 is about the stored version (section 4.3.4): a strong validator must be the stored one, a weak one
+    /// must agree with it, and a 304 without a validator is the answer to the condition.
     private static func speaks(of stored: StoredResponse, _ headers: HeaderBlock) -> Bool {
         guard let tag = EntityTag(headers) else {
             guard let new = headers.first("last-modified"), stored.entityTag == nil else { return true }
@@ -55,7 +57,7 @@ package enum CacheUpdate {
         return tag.isWeak || own.isWeak ? tag.matchesWeakly(own) : tag.matchesStrongly(own)
     }
 
-    /// `nil` when the new headers say that no request matches it any more.
+    /// The stored answer with the new headers; `nil` when these say that no request matches it any more.
     private static func refreshed(
         _ stored: StoredResponse, by answer: CacheAnswer, _ request: CacheRequest
     ) -> StoredResponse? {
@@ -69,8 +71,8 @@ package enum CacheUpdate {
         return refreshed
     }
 
-    /// Section 3.2: what comes replaces what is there of that name, but for what describes the bytes that are held. An age
-    /// and a date belong to the answer that they came with.
+    /// Merges headers (section 3.2): a new line replaces the stored lines of its name, except lines that describe the
+    /// stored bytes. Age and date belong to the answer that they came with.
     private static func merged(_ stored: HeaderBlock, _ new: HeaderBlock) -> HeaderBlock {
         let new = StoredResponse.storable(new)
         let replaced = Set(new.lines.map { new.lowerName($0) }).union(["age", "date"]).subtracting(ofTheBody)
@@ -79,20 +81,24 @@ package enum CacheUpdate {
         }
     }
 
-    /// A `Content-Digest` is of the bytes that came with it, and of a 304 there are none.
+    /// Names of the headers that describe the stored bytes. A `Content-Digest` covers the bytes that came with it, and
+    /// a 304 has none.
     private static let ofTheBody: Set<String> = [
         "content-length", "content-encoding", "content-range", "content-digest",
     ]
 }
 
-/// An answer from the network, as far as the cache looks at it.
+/// The facts about an answer from the network that the cache needs.
 package struct CacheAnswer: Hashable, Sendable {
+    /// Status of the answer.
     package var status: Int
+    /// Headers of the answer.
     package var headers: HeaderBlock
-    /// When the request that it answers was sent, and when its headers came.
+    /// Time when the answered request was sent.
     package var requestTime: WallTime
+    /// Time when the answer's headers arrived.
     package var responseTime: WallTime
-    /// `nil` while it is not known.
+    /// Bytes of the body; `nil` while unknown.
     package var bodyLength: Int64?
 
     package init(
@@ -107,18 +113,21 @@ package struct CacheAnswer: Hashable, Sendable {
 }
 
 extension CacheValidation {
+    /// What the answer to a validation means.
     package enum Outcome: Hashable, Sendable {
-        /// It is still the same. What is kept is the updated answer; `keeps` is false if the server wants none kept now.
+        /// The stored answer is still valid. `use` contains its updated form; `keeps` is false if the server now
+        /// forbids storing it.
         case confirmed(CacheUse, keeps: Bool)
         /// This is the answer, to be stored or not like any other.
         case replaced
-        /// The answer is of no use: the request goes out once more, without a condition.
+        /// The answer is of no use: send the request again, without a condition.
         case askAgain
-        /// The server failed: `CacheDecision.instead` says whether the stale one may do, else this is the answer.
+        /// The server failed: `CacheDecision.instead` decides whether the stale answer is used, else this is the
+        /// answer.
         case serverFailed
     }
 
-    /// What the answer to the question means.
+    /// Returns what the answer to the validation means.
     package func outcome(_ answer: CacheAnswer, to request: CacheRequest) -> Outcome {
         switch question {
         case .conditional: conditional(answer, request)
@@ -139,7 +148,7 @@ extension CacheValidation {
 
     private func confirmed(_ updated: StoredResponse, _ answer: CacheAnswer, _ request: CacheRequest) -> Outcome {
         let control = CacheControl(updated.headers)
-        // The server has just answered for all of it, so nothing is kept back.
+        // The server has just validated all of it, so the `no-cache` fields need not be left out.
         let age = Freshness.age(updated, now: answer.responseTime)
         let use = CacheUse(updated, .validated, part: nil, CacheControl(.empty), age: age)
         return .confirmed(use, keeps: !control.noStore && !request.control.noStore && updated.selecting.canMatch)

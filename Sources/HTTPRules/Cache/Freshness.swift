@@ -1,17 +1,21 @@
 import TextFormats
 package import TransferModel
 
-/// How old a stored answer is, and how long it may be used unasked (RFC 9111, section 4.2).
+/// How old a stored answer is, and how long it may be used without validation (RFC 9111, section 4.2).
 package struct Freshness: Hashable, Sendable {
-    /// What the lifetime was read off.
+    /// Where the lifetime comes from.
     package enum Basis: Hashable, Sendable { case maxAge, expires, heuristic, nothing }
 
+    /// Time since the origin made or validated the answer.
     package let age: TimeSpan
+    /// Age up to which the answer is fresh.
     package let lifetime: TimeSpan
+    /// Where the lifetime comes from.
     package let basis: Basis
 
+    /// Whether the answer may be used without validation.
     package var isFresh: Bool { lifetime > age }
-    /// How much longer it is fresh; negative for how long it has been stale.
+    /// How much longer the answer is fresh; negative for how long it has been stale.
     package var remaining: TimeSpan { lifetime - age }
 
     package init(of stored: StoredResponse, control: CacheControl, now: WallTime) {
@@ -23,13 +27,13 @@ package struct Freshness: Hashable, Sendable {
         self.init(of: stored, control: CacheControl(stored.headers), now: now)
     }
 
-    /// A share of the time since the last change is guessed for an answer that says nothing, and never more than
+    /// One tenth of the time since the last change is the lifetime of an answer that states none, and never more than
     /// `longestGuess`: a batch is run again and again, and a wrong guess costs more than a 304.
     private static let guessedShare: Int64 = 10
     private static let longestGuess = TimeSpan.seconds(86_400)
 
-    /// Section 4.2.3. A clock that was set back makes nothing younger than it was when it came; what it is worth then
-    /// `CacheDecision` says.
+    /// Returns the age (section 4.2.3). A clock that was set back makes no answer younger than it was on arrival; how
+    /// it is then treated `CacheDecision` decides.
     static func age(_ stored: StoredResponse, now: WallTime) -> TimeSpan {
         let apparent = stored.date.span(to: stored.responseTime)
         let delay = stored.requestTime.span(to: stored.responseTime)
@@ -37,12 +41,12 @@ package struct Freshness: Hashable, Sendable {
         return max(apparent, told) + stored.responseTime.span(to: now)
     }
 
-    /// Section 5.1: the first member counts, and none that is no whole number.
+    /// The `Age` header in seconds (section 5.1): the first member counts, 0 when it is no whole number.
     private static func ageHeader(_ headers: HeaderBlock) -> Int64 {
         headers.members("age").first.flatMap { DeltaSeconds.parse($0) } ?? 0
     }
 
-    /// Section 4.2.1, for a private cache.
+    /// The lifetime for a private cache (section 4.2.1).
     private static func lifetime(_ stored: StoredResponse, _ control: CacheControl) -> (TimeSpan, Basis) {
         if let span = control.maxAgeSpan { return (span, .maxAge) }
         if let expires = stored.headers.first("expires") {
@@ -51,7 +55,7 @@ package struct Freshness: Hashable, Sendable {
         return heuristic(stored, control) ?? (.zero, .nothing)
     }
 
-    /// Section 4.2.2.
+    /// The lifetime guessed from the last change (section 4.2.2), or `nil`.
     private static func heuristic(_ stored: StoredResponse, _ control: CacheControl) -> (TimeSpan, Basis)? {
         guard CacheableStatus.isHeuristicallyCacheable(stored.status) || control.isPublic,
             let changed = stored.headers.first("last-modified").flatMap({ CacheDate.parse($0) })
@@ -61,8 +65,9 @@ package struct Freshness: Hashable, Sendable {
     }
 }
 
-/// What statuses mean to a cache (RFC 9110, section 15.1).
+/// The rules of single statuses for caches (RFC 9110, section 15.1).
 package enum CacheableStatus {
+    /// Whether an answer of this status may be stored without an explicit lifetime.
     package static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         switch status {
         case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -70,7 +75,7 @@ package enum CacheableStatus {
         }
     }
 
-    /// Whether `must-understand` may count on us: we know all that the status asks of a cache.
+    /// Whether this program knows every rule that the status has for caches, as `must-understand` requires.
     package static func isUnderstood(_ status: Int) -> Bool {
         switch status {
         case 302, 303, 307: true
@@ -79,7 +84,7 @@ package enum CacheableStatus {
     }
 }
 
-/// Dates as section 4.2 of RFC 9111 wants caches to read them: whatever their letter case.
+/// Parses dates as section 4.2 of RFC 9111 requires of caches: in any letter case.
 enum CacheDate {
     static func parse(_ text: String) -> WallTime? { HTTPDate.parse(text) ?? HTTPDate.parse(proper(text)) }
 
@@ -103,8 +108,8 @@ enum CacheDate {
 }
 
 extension WallTime {
-    /// From this time to a later one; zero to an earlier one. Bounded as `delta-seconds` are, so that a few of them can be
-    /// added up: dates that lie centuries apart would overflow.
+    /// The time to a later one; zero to an earlier one. Bounded as `delta-seconds` are, so that a few spans can be
+    /// added: dates centuries apart would overflow.
     func span(to later: WallTime) -> TimeSpan {
         let most = TimeSpan.seconds(DeltaSeconds.most)
         guard later > self else { return .zero }

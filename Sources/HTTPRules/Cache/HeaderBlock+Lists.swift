@@ -1,30 +1,30 @@
 import TransferModel
 
-/// What the rules of caching read off header lines: lists, names that other headers name, and copies with lines left out.
+/// Reads header lines for the caching rules: lists, names that other headers name, and copies with lines left out.
 extension HeaderBlock {
     /// The members of a list-valued field (RFC 9110, section 5.6.1) over all of its lines; empty ones are left out.
     func members(_ name: StaticString) -> [[UInt8]] {
         lines.filter { isNamed($0, name) }.flatMap { HeaderBlock.members(of: value($0)) }
     }
 
-    /// Every value under a name that is known only at run time; it must be in lower case.
+    /// All values of a name that is known only at run time; it must be in lower case.
     func all(named name: String) -> [String] {
         lines.filter { lowerName($0) == name }.map { value($0) }
     }
 
     func lowerName(_ line: Line) -> String { name(line).lowercased() }
 
-    /// The lines for which `isKept` holds, byte for byte.
+    /// A copy of the lines for which `isKept` holds, byte for byte.
     func keeping(_ isKept: (Line) -> Bool) -> HeaderBlock {
         var raw: [UInt8] = []
         for line in lines where isKept(line) { append(line, to: &raw) }
         return HeaderBlock(raw: raw)
     }
 
-    /// Those lines, and after them the ones of `other` for which `isAdded` holds.
+    /// A copy of the lines for which `isKept` holds, followed by the lines of `other` for which `isAdded` holds.
     func keeping(_ isKept: (Line) -> Bool, adding other: HeaderBlock, _ isAdded: (Line) -> Bool) -> HeaderBlock {
         var raw: [UInt8] = []
-        // A line has four bytes around its name and value.
+        // A line has four bytes beside its name and value: `: ` and CR LF.
         raw.reserveCapacity(bytes.count + other.bytes.count + 4 * (lines.count + other.lines.count))
         for line in lines where isKept(line) { append(line, to: &raw) }
         for line in other.lines where isAdded(line) { other.append(line, to: &raw) }
@@ -38,8 +38,8 @@ extension HeaderBlock {
         raw += [0x0D, 0x0A]
     }
 
-    /// A comma inside a quoted string divides nothing. A quote that nothing closes is an ordinary character: it must not
-    /// hide what stands behind it.
+    /// The members of one line; a comma inside a quoted string does not separate. A quote without a closing one is an
+    /// ordinary character: it must not hide the members behind it.
     static func members(of text: String) -> [[UInt8]] {
         let bytes = Array(text.utf8)
         var members: [[UInt8]] = []
@@ -58,7 +58,7 @@ extension HeaderBlock {
         return members.filter { !$0.isEmpty }
     }
 
-    /// Where the quote is that closes the one at `start`.
+    /// Index of the quote that closes the one at `start`; `nil` without one.
     private static func endOfQuoted(_ bytes: [UInt8], from start: Int) -> Int? {
         var place = start + 1
         while place < bytes.count {

@@ -1,16 +1,18 @@
 import TransferModel
 
-/// A stretch of a held body: where it begins in what is held, and how long it is.
+/// A range of a stored body that answers a request.
 package struct HeldPart: Hashable, Sendable {
+    /// Offset of the first byte within the stored bytes.
     package let offset: Int64
+    /// Number of bytes.
     package let length: Int64
-    /// What it is of the whole, for `Content-Range`.
+    /// Value for `Content-Range`: the range within the whole body.
     package let contentRange: String
 }
 
-/// Requests for a part, answered from what is held, and parts put together (RFC 9111, sections 3.3 and 3.4).
+/// Answers requests for a part from stored bytes, and joins parts (RFC 9111, sections 3.3 and 3.4).
 package enum PartialContent {
-    /// One range of bytes; several, and other units, are the server's to answer.
+    /// The bytes that a request wants: one range at most; the server answers several ranges and other units.
     enum Wanted: Hashable {
         case whole
         case from(Int64, to: Int64?)
@@ -18,7 +20,7 @@ package enum PartialContent {
         case other
     }
 
-    /// A HEAD has no ranges.
+    /// Returns the wanted bytes; a HEAD has no ranges.
     static func wanted(by request: CacheRequest) -> Wanted {
         let lines = request.headers.all("range")
         guard !lines.isEmpty, request.method == "GET" else { return .whole }
@@ -45,7 +47,7 @@ package enum PartialContent {
         return Int64(String(digits))
     }
 
-    /// The bytes that answer the request, if all of them are held.
+    /// Returns the bytes that answer the request, if all of them are stored.
     static func held(_ wanted: Wanted, by stored: StoredResponse) -> HeldPart? {
         let total = stored.part?.total ?? (stored.part == nil ? stored.bodyLength : nil)
         let held = stored.part.map { $0.first...$0.last } ?? 0...max(stored.bodyLength - 1, 0)
@@ -63,8 +65,8 @@ package enum PartialContent {
         }
     }
 
-    /// What two parts are together: an entry for all of it, or `nil` where they must not be joined. Only a strong entity tag
-    /// proves that they are parts of one thing, and only parts that touch make one part.
+    /// Returns the entry for two parts together, or `nil` where they must not be joined. Only a strong entity tag
+    /// proves that they are parts of the same version, and only parts that touch make one part.
     package static func joined(_ stored: StoredResponse, _ new: StoredResponse) -> StoredResponse? {
         guard let old = stored.part, let added = new.part, let total = old.total, added.total == total,
             let tag = stored.entityTag, let other = new.entityTag, tag.matchesStrongly(other),
@@ -82,21 +84,21 @@ package enum PartialContent {
         return joined
     }
 
-    /// The bytes of two parts that touch, the new ones over the old.
+    /// Returns the bytes of two parts that touch, the new ones over the old; `old` and `new` are the parts' offsets.
     package static func join(_ held: [UInt8], at old: Int64, _ added: [UInt8], at new: Int64) -> [UInt8] {
         if new <= old { return added + held.dropFirst(max(Int(new) + added.count - Int(old), 0)) }
         let front = held.prefix(Int(new - old))
         return front + added + held.dropFirst(front.count + added.count)
     }
 
-    /// Lengths and ranges are of what was joined.
+    /// The headers with the length and range of the joined bytes.
     private static func described(_ joined: StoredResponse) -> HeaderBlock {
         joined.headers.describing(length: joined.bodyLength, range: joined.part?.text)
     }
 }
 
 extension HeaderBlock {
-    /// The same headers for other bytes of the same: what said something of the message that they came with is left out.
+    /// The headers adapted to other bytes of the same body: digests of the original message are left out.
     func describing(length: Int64, range: String?) -> HeaderBlock {
         var lines = [("Content-Length", "\(length)")]
         if let range { lines.append(("Content-Range", range)) }

@@ -1,7 +1,8 @@
-/// Entries with their sizes in the order of their last use. Every operation takes the same time however many there are.
+/// Entries with their sizes in the order of their last use. The cost of an operation does not grow with their number.
 struct RecencyList: Sendable {
     private struct Node {
         var id: CacheEntryID
+        /// Indices into `nodes`; `none` at the ends.
         var size: Int64
         /// Indices into `nodes`; `none` at the ends.
         var newer: Int
@@ -21,7 +22,7 @@ struct RecencyList: Sendable {
     func contains(_ id: CacheEntryID) -> Bool { places[id] != nil }
     func size(of id: CacheEntryID) -> Int64? { places[id].map { nodes[$0].size } }
 
-    /// From the one that was used last to the one that was not for the longest.
+    /// All entries, the last used first.
     var ids: [CacheEntryID] {
         var ids: [CacheEntryID] = []
         var place = newest
@@ -32,7 +33,7 @@ struct RecencyList: Sendable {
         return ids
     }
 
-    /// As the one that was used last, in the place of an entry of that name.
+    /// Inserts an entry as the last used one, in place of an entry with that id.
     mutating func insert(_ id: CacheEntryID, size: Int64) {
         remove(id)
         let node = Node(id: id, size: size, newer: Self.none, older: Self.none)

@@ -1,17 +1,19 @@
 package import TransferModel
 
-/// The request headers that an answer's `Vary` names, as the request had them (RFC 9111, section 4.1).
+/// The values that a request had in the headers named by its answer's `Vary` (RFC 9111, section 4.1).
 package struct SelectingHeaders: Hashable, Sendable {
+    /// One header and its recorded value.
     package struct Field: Hashable, Sendable {
-        /// In lower case.
+        /// Name in lower case.
         package let name: String
+        /// The recorded value, or that the request had none.
         package let mark: CacheMark
         package init(name: String, mark: CacheMark) {
             self.name = name
             self.mark = mark
         }
     }
-    /// By name.
+    /// Fields sorted by name.
     package let fields: [Field]
 
     package init(fields: [Field]) { self.fields = fields }
@@ -26,6 +28,7 @@ package struct SelectingHeaders: Hashable, Sendable {
         fields = names.sorted().map { Field(name: $0, mark: Self.mark($0, request)) }
     }
 
+    /// Whether a request has the same values.
     package func matches(_ request: CacheRequest) -> Bool {
         fields.allSatisfy { $0.mark.isSame(as: Self.mark($0.name, request)) }
     }
@@ -37,8 +40,8 @@ package struct SelectingHeaders: Hashable, Sendable {
         return values.isEmpty ? .absent : request.marker.mark(normal(name, values))
     }
 
-    /// One text for all ways to write the same: lines joined, blanks around commas gone, letter case where it says nothing.
-    /// The order of languages is left alone: servers read a preference into it.
+    /// One text for all spellings of a value: lines joined, blanks around commas removed, letter case folded where it
+    /// means nothing. The order of languages stays: servers read a preference into it.
     private static func normal(_ name: String, _ values: [String]) -> String {
         let members = values.flatMap { HeaderBlock.members(of: $0) }.map { String($0) }
         switch name {
@@ -55,8 +58,9 @@ package struct SelectingHeaders: Hashable, Sendable {
 }
 
 extension StoredResponse {
-    /// A body that is packed in one of our own ways, which this request does not accept, is no answer to it, whatever `Vary`
-    /// leaves out: a download would become a packed file because a data task had asked first.
+    /// Whether the request accepts the body's coding. A body in a coding known here that this request does not accept
+    /// is no answer to it, whatever `Vary` leaves out: a download would become a packed file because a data task had
+    /// asked first.
     func isReadable(by request: CacheRequest) -> Bool {
         let codings = headers.members("content-encoding").map { String($0).lowercased() }.filter {
             $0 == "x-gzip" || ContentCoding(named: $0) != nil

@@ -1,30 +1,36 @@
 import TextFormats
 package import TransferModel
 
-/// The name of an entry, given by whoever keeps it.
+/// Identifies a cache entry; assigned by the owner of the entries.
 package struct CacheEntryID: Hashable, Sendable {
+    /// The number.
     package let raw: Int64
     package init(raw: Int64) { self.raw = raw }
 }
 
-/// An answer that the cache holds, without its body.
+/// An answer in the cache, without its body.
 package struct StoredResponse: Hashable, Sendable {
+    /// Id of the entry; 0 until the owner assigned one.
     package var id = CacheEntryID(raw: 0)
-    /// What it answers to a GET of.
+    /// URL whose GET it answers.
     package let url: String
+    /// Status of the answer.
     package let status: Int
-    /// Less what belonged to the connection (RFC 9111, section 3.1).
+    /// Headers without those of the connection (RFC 9111, section 3.1).
     package var headers: HeaderBlock
+    /// The request's values in the headers that `Vary` names.
     package var selecting: SelectingHeaders
-    /// Whose credentials the request carried.
+    /// Mark of the credentials that the request carried.
     package let credentials: CacheMark
+    /// Time when the request was sent.
     package var requestTime: WallTime
+    /// Time when the answer's headers arrived.
     package var responseTime: WallTime
-    /// Of the body that is held: all of it, or of ``part`` only.
+    /// Bytes of the stored body: the whole, or ``part`` only.
     package var bodyLength: Int64
-    /// The part of a 206.
+    /// The range of a 206; `nil` for a whole body.
     package var part: ContentRange?
-    /// It may be used only after asking, however fresh it looks: a HEAD showed that it changed.
+    /// Whether it must be validated before use, however fresh it looks: a HEAD showed that it changed.
     package var needsValidation = false
 
     package init(
@@ -42,16 +48,17 @@ package struct StoredResponse: Hashable, Sendable {
         self.part = part
     }
 
-    /// When the origin made it; when it came, if that is not said or makes no sense (RFC 9110, section 6.6.1).
+    /// Time when the origin made the answer; time of arrival, if `Date` is missing or unreadable (RFC 9110, section
+    /// 6.6.1).
     package var date: WallTime { headers.first("date").flatMap { CacheDate.parse($0) } ?? responseTime }
 
-    /// Whether it came, by its own word, after `now`: the clock was ahead then, and is right now or was set back.
+    /// Whether the answer is dated after `now`: the clock was ahead then, or has been set back since.
     func isAhead(of now: WallTime) -> Bool { max(requestTime, responseTime) > now + Self.slack }
 
-    /// Times of one run are reckoned with two clocks, which need not go alike.
+    /// Tolerance between the two clocks that measure one run, which may drift apart.
     private static let slack = TimeSpan.seconds(1)
 
-    /// The header that asks whether it is still the same; `nil` when nothing in it would tell. An entity tag alone where
+    /// The condition that asks whether the answer is still valid; `nil` without a validator. An entity tag alone where
     /// there is one: a server that judged by the date beside it would miss a change in the same second.
     package var condition: HeaderField? {
         if let tag = entityTag { return HeaderField(name: "If-None-Match", value: SecretText(tag.text)) }
@@ -59,7 +66,7 @@ package struct StoredResponse: Hashable, Sendable {
         return HeaderField(name: "If-Modified-Since", value: SecretText(date))
     }
 
-    /// As it may be written down: its cookies went to the jar when it came, and some of them end with the run.
+    /// The form to write to disk: its cookies went to the jar on arrival, and some of them end with the run.
     package var withoutCookies: StoredResponse {
         var stored = self
         stored.headers = CookieMask.masked(headers)
@@ -68,7 +75,8 @@ package struct StoredResponse: Hashable, Sendable {
 
     var entityTag: EntityTag? { EntityTag(headers) }
 
-    /// The headers of an answer made of it: its age set, and without what `no-cache="…"` keeps back.
+    /// The headers of an answer made from this one: with its age, and without the fields that `no-cache="…"` keeps
+    /// back.
     func answered(age: TimeSpan, _ control: CacheControl) -> HeaderBlock {
         let heldBack = control.noCacheFields
         return headers.keeping(
@@ -77,8 +85,8 @@ package struct StoredResponse: Hashable, Sendable {
             }, adding: HeaderBlock([("Age", "\(age.nanoseconds / 1_000_000_000)")]), { _ in true })
     }
 
-    /// The lines that may be kept. `Connection` can name any field; those that say how an answer may be reused stay, or an
-    /// answer that forbids it would come out as one that says nothing.
+    /// The header lines that may be stored. `Connection` can name any field; those that say how an answer may be reused
+    /// stay, or an answer that forbids reuse would look like one that says nothing.
     static func storable(_ headers: HeaderBlock) -> HeaderBlock {
         let named = Set(headers.members("connection").map { String($0).lowercased() }).subtracting(caching)
         return headers.keeping { line in
@@ -96,14 +104,14 @@ package struct StoredResponse: Hashable, Sendable {
     ]
 }
 
-/// An entity tag as RFC 9110, section 8.8.3, writes it; what looks otherwise identifies nothing.
+/// An entity tag as RFC 9110, section 8.8.3, writes it; any other text identifies nothing.
 struct EntityTag: Hashable, Sendable {
     private let tag: ExactText
     var text: String { tag.text }
     var isWeak: Bool { text.utf8.starts(with: "W/".utf8) }
     private var opaque: Substring.UTF8View { text.utf8.dropFirst(isWeak ? 2 : 0) }
 
-    /// `nil` without one, or with several.
+    /// `nil` without a tag, or with several.
     init?(_ headers: HeaderBlock) {
         let tags = headers.all("etag")
         guard tags.count == 1 else { return nil }

@@ -1,13 +1,15 @@
 import TransferModel
 
-/// One way in that an answer offers and that could be gone.
+/// One challenge of an answer, as far as this program knows its scheme.
 struct Offer: Sendable {
     let space: ProtectionSpace
+    /// The parsed challenge of a Digest, else `nil`.
     var digest: DigestChallenge?
-    /// Why nobody here can go it.
+    /// Why the challenge cannot be answered, or `nil`.
     var obstacle: String?
 
-    /// The strongest first; those alike as they were sent, and last what cannot be gone.
+    /// Returns the offers in an answer: the strongest first, equally strong ones as they were sent, and last those with
+    /// an obstacle.
     static func all(in headers: HeaderBlock, of origin: Origin, isProxy: Bool, hasEntity: @autoclosure () -> Bool)
         -> [Offer]
     {
@@ -32,7 +34,7 @@ struct Offer: Sendable {
             default: return nil
             }
         }
-        // `sorted` keeps the order of what is alike.
+        // `sorted` keeps the order of equal elements.
         return offers.filter { $0.obstacle == nil }.sorted { $0.space.method > $1.space.method }
             + offers.filter { $0.obstacle != nil }
     }
@@ -43,6 +45,7 @@ struct Offer: Sendable {
 }
 
 extension ChallengeDesk {
+    /// How an offer can be answered.
     enum Choice: Sendable {
         case nothing
         case ask(CredentialQuery)
@@ -50,14 +53,14 @@ extension ChallengeDesk {
     }
 
     private enum Secret {
-        /// This credential has nothing for that space; the next may.
+        /// This credential has no secret for the space; the next may.
         case none
         case ask(CredentialQuery)
         case known(ShownSecret, CredentialQuery?)
     }
 
-    /// The first credential of the list that is for the space and has something to show decides. One that was refused as
-    /// often as it may be is still the first.
+    /// Returns how to answer an offer. The first credential in the list that fits the space and has a secret decides,
+    /// even when it was refused as often as it may be.
     func answer(_ offer: Offer) -> Choice {
         for index in policy.candidates.indices where fits(index, offer.space) {
             switch secret(of: index, for: offer.space) {
@@ -74,7 +77,7 @@ extension ChallengeDesk {
         return .nothing
     }
 
-    /// What is shown before anybody asks.
+    /// Returns the credential to send before any challenge.
     func unasked(at origin: Origin, _ path: String, isProxy: Bool, _ book: CredentialBook) -> Choice {
         guard !policy.hasNothingToShow else { return .nothing }
         for entry in book.entries(for: path, at: origin, isProxy: isProxy) {
@@ -83,7 +86,7 @@ extension ChallengeDesk {
         return preemptive(at: origin, isProxy: isProxy)
     }
 
-    /// Only if this task's list, too, leads to it.
+    /// Returns the credential that the book knows to be accepted, provided that this task's list, too, leads to it.
     private func learned(_ entry: CredentialBook.Entry) -> Shown? {
         guard entry.digest != nil || !entry.space.method.isDigest, mayShow(entry.space) else { return nil }
         for index in policy.candidates.indices where fits(index, entry.space) {
@@ -93,7 +96,7 @@ extension ChallengeDesk {
             if entry.credential == nil, credential.persistence == .permanent {
                 isMeant = isLookedUp || staticSecret(credential)?.isSame(as: entry.secret) == true
             }
-            // What was left by an earlier run does not know where the job's secret may go.
+            // A credential stored by an earlier run does not record the hosts to which the job binds its secret.
             let secret = entry.credential == nil ? staticSecret(credential) ?? entry.secret : entry.secret
             if isMeant, entry.asked == asked(credential, entry.space), !isExhausted(index),
                 secret.secretBarred(from: entry.space.origin) == nil
@@ -101,13 +104,13 @@ extension ChallengeDesk {
                 return Shown(
                     candidate: index, space: entry.space, secret: secret, digest: nil, reason: .learned, query: nil)
             }
-            // One that is looked up may have had nothing.
+            // A credential that is looked up may have had no secret.
             if !isLookedUp { return nil }
         }
         return nil
     }
 
-    /// The name in the URL, where it tells whom to look for.
+    /// The user name in the URL, where it selects the entry to look up.
     func asked(_ credential: Credential, _ space: ProtectionSpace) -> String? {
         credential.source.isLookedUp && !space.isProxy ? policy.user(at: space.origin) : nil
     }
@@ -132,7 +135,7 @@ extension ChallengeDesk {
         return .nothing
     }
 
-    /// Digest needs a nonce first.
+    /// The method by which a credential can be sent before any challenge; `nil` for Digest, which needs a nonce first.
     private static func preemptiveMethod(_ credential: Credential) -> AuthenticationMethod? {
         switch credential.method {
         case .any: if case .token = credential.source { .bearer } else { .basic }
@@ -152,7 +155,7 @@ extension ChallengeDesk {
     private func fits(_ index: Int, _ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
         let candidate = policy.candidates[index]
         if let only = candidate.origin, only != space.origin { return false }
-        // A password without a host is for the servers that the task names: no redirect leads it elsewhere.
+        // A password without a host is for the servers that the task names: no redirect takes it elsewhere.
         if candidate.origin == nil, candidate.credential.host == nil, !space.isProxy,
             !candidate.credential.source.isLookedUp, !named.contains(space.origin)
         {

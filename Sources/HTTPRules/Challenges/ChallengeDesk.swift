@@ -1,44 +1,44 @@
 package import TransferModel
 
-/// Answers for one task whoever asks it who it is, request by request. It knows what was refused, so that no password is
-/// tried more often than it may; what was let in goes to the session's book.
+/// Answers the authentication challenges of one task, request by request. It counts refused credentials, so that no
+/// password is tried more often than allowed; accepted ones go to the session's book.
 ///
-/// Each event but ``passed(_:status:_:_:)`` gives a step. A step that wants to look something up stands still until
+/// Each event but ``passed(_:status:_:_:)`` returns a step. After a step with a lookup the desk waits for
 /// ``found(_:_:clientNonce:)``.
 package struct ChallengeDesk: Sendable {
-    /// What the last request showed to one of the two.
+    /// A credential that the last request carried, for the origin or for the proxy.
     struct Shown: Sendable {
         let candidate: Int
         let space: ProtectionSpace
         let secret: ShownSecret
-        /// Made from a challenge to this task; without it the book's.
+        /// State of a Digest challenge to this task; `nil` when the book holds the state.
         var digest: DigestState?
         let reason: Reason
         let query: CredentialQuery?
     }
     enum Reason: Sendable { case asked, preemptive, learned }
-    /// What stands still for the answer to a question.
+    /// A step that waits for a lookup.
     private struct Pending: Sendable {
         let query: CredentialQuery
         let request: ChallengedRequest
-        /// What was offered; `nil` before the request is sent.
+        /// The challenges to answer; `nil` before the request is sent.
         var offers: (all: [Offer], isProxy: Bool)?
     }
-    /// More of them without an end are no accident.
+    /// Stale nonces in succession that count as accidents, at most.
     private static let mostStale = 3
 
     let policy: ChallengePolicy
-    /// The origins of the task's own URLs.
+    /// Origins of the task's own URLs.
     let named: [Origin]
     private var toOrigin: Shown?
     private var toProxy: Shown?
-    /// What rules passed over or tickets did not open.
+    /// Spaces that are not tried any more: rules rejected them, or Negotiate was refused.
     private(set) var closed: Set<ProtectionSpace> = []
     private var failures: [ProtectionSpace: Int] = [:]
-    /// By candidate.
+    /// Refusals of each credential, by its index in the list.
     private var refusals: [Int: Int] = [:]
     private var stale = 0
-    /// What was found; `nil` for a question without an answer.
+    /// Results of lookups; `nil` for a lookup without a result.
     private(set) var answers: [CredentialQuery: ShownSecret?] = [:]
     private var pending: Pending?
 
@@ -47,10 +47,11 @@ package struct ChallengeDesk: Sendable {
         self.named = named
     }
 
-    /// Whether anything was refused: the task's next attempt must know.
+    /// Whether any credential was refused, which the task's next attempt must know.
     package var remembers: Bool { !failures.isEmpty }
 
-    /// The same for the task's next attempt, which may ask another place first.
+    /// Takes over the refusals of the task's earlier attempt; the next attempt may send its first request to another
+    /// URL.
     package mutating func recall(_ earlier: ChallengeDesk) {
         guard earlier.policy.candidates.count == policy.candidates.count else { return }
         (closed, failures, refusals) = (earlier.closed, earlier.failures, earlier.refusals)
@@ -62,7 +63,7 @@ package struct ChallengeDesk: Sendable {
 
     // MARK: Events
 
-    /// Before a request that answers no challenge: the first, a redirect's, one of another attempt.
+    /// Returns the step before a request that answers no challenge: the first, a redirect's, one of another attempt.
     package mutating func prepare(
         _ request: ChallengedRequest, _ book: inout CredentialBook, clientNonce: () -> String
     ) -> ChallengeStep {
@@ -70,7 +71,7 @@ package struct ChallengeDesk: Sendable {
         return dress(request, &book, clientNonce)
     }
 
-    /// A 401 or a 407 came.
+    /// Returns the step after a 401 or 407.
     package mutating func challenged(
         _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook,
         clientNonce: () -> String
@@ -78,7 +79,7 @@ package struct ChallengeDesk: Sendable {
         let isProxy = status == 407
         guard let origin = isProxy ? request.proxy : request.url.origin else { return ChallengeStep(.accept) }
         let offers = Offer.all(in: headers, of: origin, isProxy: isProxy, hasEntity: request.entity() != nil)
-        // What the proxy let through it has let in.
+        // A 401 came through the proxy, so the proxy accepted its credential.
         if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &book) }
         let reports = settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &book)
         var step = choose(request, offers, isProxy: isProxy, &book, clientNonce)
@@ -86,7 +87,7 @@ package struct ChallengeDesk: Sendable {
         return step
     }
 
-    /// What `lookUp` asked for; `nil`: nobody knows.
+    /// Returns the step after a lookup, whose result is `secret`; `nil` without one.
     package mutating func found(
         _ secret: ShownSecret?, _ book: inout CredentialBook, clientNonce: () -> String
     ) -> ChallengeStep {
@@ -97,14 +98,15 @@ package struct ChallengeDesk: Sendable {
         return choose(pending.request, offers.all, isProxy: offers.isProxy, &book, clientNonce)
     }
 
-    /// Any other answer came: whatever was shown opened the door.
+    /// Notes after any other answer that the credentials in the request were accepted; returns reports for their
+    /// helpers.
     package mutating func passed(
         _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
     ) -> [HelperReport] {
         defer { (toOrigin, toProxy) = (nil, nil) }
         var reports: [HelperReport] = []
         if let toProxy { reports += noteSuccess(toProxy, request, headers, &book) }
-        // A server that fails may not have looked at who asked.
+        // A server that fails may not have checked the credentials.
         if let toOrigin, status < 500 { reports += noteSuccess(toOrigin, request, headers, &book) }
         return reports
     }
@@ -122,9 +124,11 @@ package struct ChallengeDesk: Sendable {
             return []
         }
         if shown.reason != .asked {
-            // It is asked for in another way, or for another realm: what was shown unasked was not what is wanted.
+            // The server asks by another method, or for another realm: the credential sent without a challenge was not
+            // the wanted one.
             guard let again else { return [] }
-            // A nonce of before that the server knows no more, or a password that was changed where it is looked up.
+            // The server no longer knows the earlier nonce, or the password was changed in the place where it is looked
+            // up.
             if shown.reason == .learned, again.digest != nil || shown.query != nil || isLookedUp(shown.candidate) {
                 book.forget(shown.space, shown.secret)
                 return []
@@ -141,7 +145,7 @@ package struct ChallengeDesk: Sendable {
         failures[space, default: 0] += 1
         book.forget(shown.space, shown.secret)
         if space.method == .negotiate {
-            // A ticket was refused, or there is none: that says nothing of the password.
+            // A ticket was refused, or there is none: that says nothing about the password.
             closed.insert(space)
             return []
         }
@@ -178,7 +182,7 @@ package struct ChallengeDesk: Sendable {
         return [HelperReport(query: query, secret: secret, wasAccepted: wasAccepted)]
     }
 
-    /// How far what was let in reaches.
+    /// The folders in which an accepted credential counts.
     private static func folders(_ shown: Shown, _ request: ChallengedRequest) -> [String] {
         if shown.space.isProxy { return ["/"] }
         switch shown.space.method {
@@ -278,7 +282,7 @@ package struct ChallengeDesk: Sendable {
                 case .shown(let shown):
                     set(shown, isProxy: isProxy)
                     let authorization = authorization(request, &book, clientNonce)
-                    // A digest that this machine cannot compute.
+                    // This machine cannot compute the digest.
                     guard (isProxy ? authorization.proxy : authorization.origin) != nil else { continue }
                     records.append(record(offer, .use, level))
                     return ChallengeStep(.send(authorization), records: records)

@@ -1,23 +1,23 @@
 package import TransferModel
 
-/// Who a task may be, and what it does when somebody asks: the session's word and its own. Tasks that say the same share
-/// one.
+/// The credentials of a task, and the rules of its session and its own for challenges. Tasks with the same share one
+/// object.
 package final class ChallengePolicy: Sendable {
-    /// A credential, and the only origin (or proxy) it is for where it comes from a URL.
+    /// A credential, and the only origin (or proxy) that it is for where it comes from a URL.
     struct Candidate: Sendable {
         let credential: Credential
         let origin: Origin?
     }
     let candidates: [Candidate]
-    /// Those that sign each request unasked; nobody challenges them.
+    /// Credentials that sign each request without a challenge.
     private let signers: [Credential]
-    /// The name that the URL gives without a password: whose entry to look for.
+    /// The user name that the task's URL gives without a password: selects the entry to look up.
     private let user: (origin: Origin, name: String)?
     private let sessionRules: [ChallengeRule]
     private let taskRules: [ChallengeRule]
 
-    /// `taskRules` are the task's own or, where it has none, its session's again. Of `proxies` the URLs' own users and
-    /// passwords count, each at its proxy alone.
+    /// `taskRules` are the task's own or, where it has none, its session's again. User and password in the URLs of
+    /// `proxies` become credentials, each for its proxy alone.
     package init(
         credentials: [Credential], proxies: [ProxyServer] = [], sessionRules: [ChallengeRule] = [],
         taskRules: [ChallengeRule] = []
@@ -31,7 +31,7 @@ package final class ChallengePolicy: Sendable {
         self.taskRules = taskRules
     }
 
-    /// Whoever writes a password into a proxy's URL wants it sent there without being asked.
+    /// The credential in a proxy's URL, which is sent to the proxy without a challenge.
     private static func candidate(_ proxy: ProxyServer) -> Candidate? {
         guard let user = proxy.user, !proxy.kind.isSOCKS else { return nil }
         var credential = Credential(source: .password(user: user, password: proxy.password ?? ""))
@@ -39,10 +39,11 @@ package final class ChallengePolicy: Sendable {
         return Candidate(credential: credential, origin: proxy.origin)
     }
 
+    /// No credentials and no rules.
     package static let none = ChallengePolicy(credentials: [])
 
-    /// With what `url` says before its host. Only of what the task itself names: a name and password that a redirect
-    /// brings are nobody's.
+    /// Returns the policy with the user and password in `url` added. Only for URLs of the task itself: user and
+    /// password that a redirect brings are ignored.
     package func adding(_ url: ResourceURL) -> ChallengePolicy {
         guard let text = url.userInformation, let secret = ShownSecret(userInformation: text),
             case .password(let user, let password) = secret
@@ -50,7 +51,7 @@ package final class ChallengePolicy: Sendable {
         return ChallengePolicy(self, user, password, at: url.origin, isWhole: text.utf8.contains(UInt8(ascii: ":")))
     }
 
-    /// A name alone comes last: a file or a helper may know its password.
+    /// A user name without password comes last: a file or a helper may know its password.
     private init(
         _ other: ChallengePolicy, _ user: SecretText, _ password: SecretText, at origin: Origin, isWhole: Bool
     ) {
@@ -63,7 +64,7 @@ package final class ChallengePolicy: Sendable {
 
     func user(at origin: Origin) -> String? { user?.origin == origin ? user?.name : nil }
 
-    /// What of it no event may tell, as far as the job says it.
+    /// Secrets written in the job that no event may contain.
     package var secrets: [String] {
         candidates.compactMap { candidate in
             switch candidate.credential.source {
@@ -77,10 +78,11 @@ package final class ChallengePolicy: Sendable {
             }
     }
 
+    /// Whether any credential signs requests.
     package var signsRequests: Bool { !signers.isEmpty }
 
-    /// Who signs a request to `origin`. A key without a host is for the servers that the task names, and one that is
-    /// bound to hosts signs for no other.
+    /// Returns the signature for requests to `origin`, or `nil`. A key without a host is for the servers that the task
+    /// names, and a key that is bound to hosts signs for no other.
     package func signature(for origin: Origin, named: [Origin]) -> AWSSignature? {
         for signer in signers where signer.host?.matches(origin) ?? named.contains(origin) {
             guard case .aws(let access, let secret, let token, let region, let service) = signer.source,
@@ -92,10 +94,11 @@ package final class ChallengePolicy: Sendable {
         return nil
     }
 
-    /// Nothing goes out before anybody asks, and what is learned is of no use.
+    /// Whether no credential answers challenges; then none is sent in advance, and nothing learned is of use.
     package var hasNothingToShow: Bool { candidates.isEmpty }
 
-    /// What a rule says and at which level; without one a credential that fits is used.
+    /// Returns the disposition of the first rule for the space, and its level; without a rule the disposition is `nil`,
+    /// and a credential that fits is used.
     func rule(for space: ProtectionSpace) -> (disposition: ChallengeRule.Disposition?, level: String) {
         if space.method.isOfConnection {
             if let rule = sessionRules.first(where: { $0.matches(space) }) { return (rule.disposition, "session") }

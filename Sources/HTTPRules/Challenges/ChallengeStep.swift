@@ -1,16 +1,19 @@
 package import TransferModel
 
-/// A request, as far as who it is from matters.
+/// The facts about a request that its credentials depend on.
 package struct ChallengedRequest: Sendable {
+    /// URL of the request.
     package let url: ResourceURL
+    /// Method of the request.
     package let method: String
-    /// All of its body where that is at hand, empty where it has none: `auth-int` takes it into the digest.
+    /// Returns the whole body where it is available, empty where the request has none, else `nil`: `auth-int` includes
+    /// it in the digest.
     package let entity: @Sendable () -> [UInt8]?
-    /// Whom it goes through; its `407` is the proxy's.
+    /// Origin of the proxy that the request goes through, whose 407 it answers; `nil` for a direct connection.
     package let proxy: Origin?
-    /// The job typed an `Authorization` that goes there: it speaks for itself.
+    /// Whether the request carries the job's own `Authorization`, which then is the only credential for the origin.
     package let isTyped: Bool
-    /// Whether it is the request that opens a tunnel. Then the proxy sees `host:port` and no path.
+    /// Whether the request opens a tunnel. Then the proxy sees `host:port` and no path.
     package let isTunnel: Bool
 
     package init(
@@ -25,6 +28,7 @@ package struct ChallengedRequest: Sendable {
         self.isTunnel = isTunnel
     }
 
+    /// The facts that a digest covers, as the origin or the proxy sees them.
     func digested(byProxy: Bool) -> DigestedRequest {
         if byProxy, isTunnel {
             return DigestedRequest(method: "CONNECT", target: "\(url.host):\(url.port)", entity: { [] })
@@ -34,33 +38,42 @@ package struct ChallengedRequest: Sendable {
     }
 }
 
-/// What a request shows, to whom. The two are never mixed up: one goes to the origin and no further than there, the other
+/// The credentials that a request carries. The two are never mixed up: one goes to the origin and no further, the other
 /// to that proxy alone.
 package struct RequestAuthorization: Hashable, Sendable {
+    /// A credential in the form in which it is sent.
     package enum Proof: Hashable, Sendable {
         /// The value of `Authorization` or `Proxy-Authorization`.
         case header(SecretText)
-        /// libcurl proves it, on a connection that serves nobody else.
+        /// libcurl authenticates by this method, on a connection that carries no other user's requests.
         case connection(AuthenticationMethod, ShownSecret)
     }
+    /// Credential for the origin, if any.
     package var origin: Proof?
+    /// Credential for the proxy, if any.
     package var proxy: Proof?
     package init(origin: Proof? = nil, proxy: Proof? = nil) {
         self.origin = origin
         self.proxy = proxy
     }
+    /// Whether the request carries no credential.
     package var isEmpty: Bool { origin == nil && proxy == nil }
 }
 
-/// A question that somebody outside of these rules must answer: a file, or a program.
+/// A lookup of a credential outside these rules: in a file, or by a program.
 package struct CredentialQuery: Hashable, Sendable {
+    /// Where the credential is looked up.
     package enum Source: Hashable, Sendable {
+        /// A netrc file.
         case netrc
+        /// A git-credential helper with these words as its command.
         case helper([SecretText])
     }
+    /// Where the credential is looked up.
     package let source: Source
+    /// Origin that the credential is for.
     package let origin: Origin
-    /// Whose entry, where the URL says so.
+    /// User whose entry is wanted, where the URL names one.
     package let user: String?
     package init(source: Source, origin: Origin, user: String?) {
         self.source = source
@@ -69,11 +82,13 @@ package struct CredentialQuery: Hashable, Sendable {
     }
 }
 
-/// What a helper is told of what it gave.
+/// A report to a helper of whether its credential was accepted.
 package struct HelperReport: Hashable, Sendable {
+    /// The lookup that the helper answered.
     package let query: CredentialQuery
+    /// The credential that the helper returned.
     package let secret: ShownSecret
-    /// `store` or `erase`.
+    /// Whether the helper is to store the credential, or else to erase it.
     package let wasAccepted: Bool
     package init(query: CredentialQuery, secret: ShownSecret, wasAccepted: Bool) {
         self.query = query
@@ -82,23 +97,28 @@ package struct HelperReport: Hashable, Sendable {
     }
 }
 
-/// What comes next, and what there is to tell.
+/// The caller's next action after a challenge, and what it has to record.
 package struct ChallengeStep: Sendable {
+    /// The caller's next action.
     package enum Action: Sendable {
-        /// The request, with this.
+        /// Send the request with these credentials.
         case send(RequestAuthorization)
-        /// `ChallengeDesk.found` wants to know first.
+        /// Look up a credential and pass the result to `ChallengeDesk.found`.
         case lookUp(CredentialQuery)
         /// The answer is the result.
         case accept
+        /// End the attempt with this error.
         case cancel(TransferError)
     }
+    /// The caller's next action.
     package var action: Action
+    /// Challenges for the report, each with the rule's disposition.
     package var records: [ChallengeRecord] = []
+    /// Reports to helpers of credentials that were accepted or refused.
     package var reports: [HelperReport] = []
-    /// Somebody was to be asked who to be, and nobody knew.
+    /// Whether a challenge found no credential to answer it with.
     package var isUnanswered = false
-    /// Why a Digest challenge could be answered by nobody.
+    /// Why a Digest challenge could not be answered, or `nil`.
     package var obstacle: String?
     package init(_ action: Action, records: [ChallengeRecord] = [], reports: [HelperReport] = []) {
         self.action = action

@@ -1,22 +1,25 @@
 import TransferModel
 
-/// What a session learned of who it is where: a credential that was let in goes out at once from then on.
+/// The credentials that servers accepted in a session: each is sent with later requests without waiting for a
+/// challenge.
 ///
-/// Nothing in it is sent that the task's own list of credentials does not give for that space: the book only knows that,
-/// and how, it is let in there.
+/// The book only says that a credential is accepted for a space, and how. A credential is sent only when the task's own
+/// list gives it for that space.
 package struct CredentialBook: Sendable {
+    /// An accepted credential.
     struct Entry: Sendable {
         let space: ProtectionSpace
-        /// Of which credential of the job; `nil` for what an earlier run left.
+        /// The job's credential; `nil` when an earlier run stored the entry.
         var credential: Credential?
-        /// As whom the URL asked to go where others are asked who that is: somebody else's is another entry.
+        /// User named by the URL, for credentials that are looked up by user: another user's is another entry.
         var asked: String?
         var secret: ShownSecret
-        /// Folders below which the space is known to be; of a proxy or a connection all of it.
+        /// Folders below which the space is known to extend; `/` for a proxy or a connection.
         var folders: [String]
-        /// The live nonce of a Digest.
+        /// State of a live Digest nonce, else `nil`.
         var digest: DigestState?
     }
+    /// An origin or proxy, by which entries are grouped.
     private struct Place: Hashable {
         let origin: Origin
         let isProxy: Bool
@@ -25,41 +28,43 @@ package struct CredentialBook: Sendable {
     }
     private var shelves: [Place: [Entry]] = [:]
     private var changes: [CredentialChange] = []
+    /// Entries of one origin, and folders of one entry, at most.
     package static let maximumPerOrigin = 64
 
     package init() {}
 
+    /// Whether the book has no entries.
     package var isEmpty: Bool { shelves.isEmpty }
 
     var hasChanges: Bool { !changes.isEmpty }
 
-    /// What the store is to be told, since this was last asked.
+    /// Returns the changes for the store since the last call.
     package mutating func takeChanges() -> [CredentialChange] {
         defer { changes = [] }
         return changes
     }
 
-    // MARK: What is there
+    // MARK: Lookup
 
-    /// What covers the path, the nearest folder first.
+    /// Returns the entries that cover the path, the nearest folder first.
     func entries(for path: String, at origin: Origin, isProxy: Bool) -> [Entry] {
         guard !shelves.isEmpty, let shelf = shelves[Place(origin: origin, isProxy: isProxy)] else { return [] }
         let near = shelf.compactMap { entry in Self.nearest(entry.folders, path).map { (entry, $0) } }
         return near.sorted { $0.1 > $1.1 }.map(\.0)
     }
 
-    /// How much of the path the nearest folder covers.
+    /// Length in bytes of the nearest folder that contains the path; `nil` without one.
     private static func nearest(_ folders: [String], _ path: String) -> Int? {
         folders.filter { path.utf8.starts(with: $0.utf8) }.map(\.utf8.count).max()
     }
 
-    /// The folder that a path is in: what lies deeper is of the same space (RFC 7617, section 2.2).
+    /// The folder that contains a path; deeper paths belong to the same space (RFC 7617, section 2.2).
     static func folder(of path: String) -> String {
         let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
         return end == path.startIndex ? "/" : String(path[..<end])
     }
 
-    /// The next answer of a live Digest; `nil` when it was forgotten meanwhile.
+    /// Returns the next answer of a live Digest; `nil` when its entry was forgotten meanwhile.
     mutating func digest(
         _ space: ProtectionSpace, of credential: Credential, asked: String?, for request: DigestedRequest,
         clientNonce: String
@@ -71,7 +76,7 @@ package struct CredentialBook: Sendable {
         return shelves[place]?[index].digest?.authorization(secret, for: request, clientNonce: clientNonce)
     }
 
-    /// A server named the nonce it wants next.
+    /// Takes over the nonce that the server wants next.
     mutating func take(
         authenticationInfo text: String, _ space: ProtectionSpace, of credential: Credential, asked: String?
     ) {
@@ -87,7 +92,7 @@ package struct CredentialBook: Sendable {
 
     // MARK: What is learned
 
-    /// It was let in.
+    /// Adds a credential that the server accepted, or extends its entry.
     mutating func learn(
         _ space: ProtectionSpace, _ secret: ShownSecret, of credential: Credential, asked: String?,
         folders: [String], digest: DigestState?
@@ -103,18 +108,18 @@ package struct CredentialBook: Sendable {
         var entry = Entry(
             space: space, credential: credential, asked: asked, secret: secret, folders: [], digest: digest)
         let isSame = old?.secret.isSame(as: secret) == true
-        // Another password may open another part of the house.
+        // Another password may be valid for other folders.
         entry.folders = Self.adding(folders, to: isSame ? old?.folders ?? [] : [])
         if shelf.count >= Self.maximumPerOrigin { shelf.removeFirst() }
         shelf.append(entry)
         shelves[place] = shelf
-        // The store does not know for whom one was asked.
+        // The store does not record for which user a credential was looked up.
         if credential.persistence == .permanent, asked == nil, !isSame || old?.folders != entry.folders {
             changes.append(.kept(StoredCredential(entry)))
         }
     }
 
-    /// A folder that lies in another is known with that.
+    /// Returns the known folders with others added, without folders that lie in another one.
     private static func adding(_ folders: [String], to known: [String]) -> [String] {
         var known = known
         for folder in folders where !known.contains(where: { folder.utf8.starts(with: $0.utf8) }) {
@@ -124,7 +129,7 @@ package struct CredentialBook: Sendable {
         return known
     }
 
-    /// It was refused: it is not shown again, and not kept.
+    /// Removes a credential that the server refused, so that it is neither sent again nor stored.
     mutating func forget(_ space: ProtectionSpace, _ secret: ShownSecret) {
         let place = Place(space)
         guard let index = shelves[place]?.firstIndex(where: { $0.space == space && $0.secret.isSame(as: secret) }),
@@ -136,7 +141,7 @@ package struct CredentialBook: Sendable {
         }
     }
 
-    /// With what earlier runs left.
+    /// Adds the credentials that earlier runs stored.
     package mutating func take(stored: [StoredCredential]) {
         for one in stored {
             guard let entry = one.entry else { continue }
@@ -149,18 +154,23 @@ package struct CredentialBook: Sendable {
     }
 }
 
+/// A change that the store records.
 package enum CredentialChange: Hashable, Sendable {
+    /// Store the credential, in place of an earlier one for the same space.
     case kept(StoredCredential)
+    /// Delete the credential.
     case removed(StoredCredential)
 }
 
-/// A credential as a store keeps it: in the clear, in a private file.
+/// A credential as a store keeps it: unencrypted, in a private file.
 package struct StoredCredential: Hashable, Sendable {
+    /// The space in which the server accepted the credential.
     package let space: ProtectionSpace
-    /// Empty for a token.
+    /// User name; empty for a token.
     package let user: String
+    /// The password or token.
     package let secret: String
-    /// With the last slash of each.
+    /// Paths of the folders in which the credential counts, each with its last slash.
     package let folders: [String]
 
     package init(space: ProtectionSpace, user: String, secret: String, folders: [String]) {
@@ -180,7 +190,7 @@ package struct StoredCredential: Hashable, Sendable {
         }
     }
 
-    /// Of a store nothing is believed that this room would not have put there.
+    /// The book's entry, or `nil` for a stored credential that this program would not have stored.
     fileprivate var entry: CredentialBook.Entry? {
         let secret: ShownSecret =
             space.method == .bearer

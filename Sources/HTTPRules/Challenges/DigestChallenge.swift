@@ -1,31 +1,35 @@
 import Digests
 package import TransferModel
 
-/// What a server asks for with Digest (RFC 7616).
+/// A parsed Digest challenge (RFC 7616).
 package struct DigestChallenge: Hashable, Sendable {
+    /// What the digest covers, the challenge's `qop`.
     enum Protection: Hashable, Sendable {
-        /// RFC 2069: no `qop`, no count, no client's nonce.
+        /// RFC 2069: no `qop`, no count, no client nonce.
         case none
+        /// Method and target.
         case auth
-        /// With the body in the digest.
+        /// Method, target and body.
         case authInt
     }
     let algorithm: DigestAlgorithm
-    /// `-sess`: the first hash is bound to the two nonces.
+    /// Whether the algorithm is a `-sess` one, whose first hash includes the two nonces.
     let isSession: Bool
-    /// As the server spelled it, to be said again.
+    /// Algorithm as the server spelled it, which the answer repeats.
     let algorithmName: String?
     let realm: String
+    /// The server's nonce.
     package let nonce: String
     let opaque: String?
     let protections: Set<Protection>
+    /// Whether only the nonce of the last answer was refused, not its password.
     package let isStale: Bool
     let hashesUser: Bool
     let isUTF8: Bool
-    /// Where else the server says it may be shown: references, still unresolved.
+    /// Other places where the server says the credential counts: unresolved references.
     let domain: [String]
 
-    /// `nil` for what cannot be answered: an algorithm not known here, no nonce, text that cannot be said again.
+    /// `nil` for a challenge that cannot be answered: unknown algorithm, no nonce, text that cannot be repeated.
     package init?(_ offer: OfferedChallenge) {
         let name = offer["algorithm"]
         guard offer.scheme == "digest", Self.obstacle(offer) == nil, let nonce = offer["nonce"],
@@ -45,7 +49,7 @@ package struct DigestChallenge: Hashable, Sendable {
         domain = (offer["domain"] ?? "").split(separator: " ").prefix(64).map(String.init)
     }
 
-    /// Why nobody here can answer it, if so.
+    /// Why the challenge cannot be answered, or `nil`.
     static func obstacle(_ offer: OfferedChallenge) -> String? {
         guard let nonce = offer["nonce"], let realm = offer["realm"] else { return "it lacks a `nonce` or a `realm`" }
         if algorithm(offer["algorithm"]) == nil { return "its `algorithm` is not known here" }
@@ -57,7 +61,7 @@ package struct DigestChallenge: Hashable, Sendable {
         return protections(offer["qop"]) == nil ? "its `qop` is not known here" : nil
     }
 
-    /// As which it is told, if it cannot be answered.
+    /// The method under which a challenge that cannot be answered is reported.
     static func method(_ offer: OfferedChallenge) -> AuthenticationMethod {
         algorithm(offer["algorithm"])?.0 == .sha256 ? .digestSHA256 : .digestMD5
     }
@@ -74,7 +78,7 @@ package struct DigestChallenge: Hashable, Sendable {
         }
     }
 
-    /// `nil` when only ways are offered that are not known here.
+    /// `nil` when the challenge offers only unknown protections.
     private static func protections(_ text: String?) -> Set<Protection>? {
         guard let text else { return [.none] }
         let words = HeaderBlock.members(of: text).map { String($0).lowercased() }
@@ -85,7 +89,8 @@ package struct DigestChallenge: Hashable, Sendable {
         return known.isEmpty ? nil : known
     }
 
-    /// `auth-int` only where nothing else is offered and the body is at hand.
+    /// Returns the protection to use; `auth-int` only where the challenge offers nothing else and the body is
+    /// available, else `nil`.
     func protection(hasEntity: @autoclosure () -> Bool) -> Protection? {
         if protections.contains(.auth) { return .auth }
         if protections.contains(.none) { return Protection.none }
@@ -93,12 +98,13 @@ package struct DigestChallenge: Hashable, Sendable {
     }
 }
 
-/// What a request says of itself in a digest.
+/// The facts about a request that a digest covers.
 package struct DigestedRequest: Sendable {
+    /// Method of the request.
     package var method: String
-    /// As it stands in the request line.
+    /// Target as in the request line.
     package var target: String
-    /// All of its body, empty where it has none; `nil` when it is not at hand.
+    /// Returns the whole body, empty where the request has none; `nil` when it is not available.
     package var entity: @Sendable () -> [UInt8]?
 
     package init(method: String, target: String, entity: @escaping @Sendable () -> [UInt8]?) {
@@ -108,11 +114,13 @@ package struct DigestedRequest: Sendable {
     }
 }
 
-/// A challenge and how often its nonce was used: what the next answer is made from.
+/// A challenge and how often its nonce was used, from which the next answer is computed.
 package struct DigestState: Hashable, Sendable {
+    /// The challenge to answer.
     package private(set) var challenge: DigestChallenge
+    /// The nonce for the next answer: the challenge's, or a later `nextnonce`.
     package private(set) var nonce: String
-    /// Of the last answer.
+    /// How many answers used the nonce.
     package private(set) var count: UInt32 = 0
 
     package init(_ challenge: DigestChallenge) {
@@ -120,7 +128,7 @@ package struct DigestState: Hashable, Sendable {
         nonce = challenge.nonce
     }
 
-    /// `Authentication-Info` named what comes next (RFC 7616, section 3.5).
+    /// Takes over the next nonce from `Authentication-Info` (RFC 7616, section 3.5).
     package mutating func take(authenticationInfo text: String) {
         for member in HeaderBlock.members(of: text).prefix(ChallengeParser.most) {
             var parser = ChallengeParser("x " + String(member))
@@ -132,7 +140,8 @@ package struct DigestState: Hashable, Sendable {
         }
     }
 
-    /// The value of `Authorization` for one request; `nil` when the challenge cannot be answered for it.
+    /// Returns the value of `Authorization` for one request and counts it; `nil` when the challenge cannot be answered
+    /// for that request.
     package mutating func authorization(
         _ secret: ShownSecret, for request: DigestedRequest, clientNonce: String
     ) -> SecretText? {
@@ -150,7 +159,7 @@ package struct DigestState: Hashable, Sendable {
     }
 }
 
-/// One answer, put together.
+/// One answer to a challenge, with everything that its text is computed from.
 private struct DigestAnswer {
     let challenge: DigestChallenge
     let nonce: String
@@ -177,7 +186,7 @@ private struct DigestAnswer {
 
     private func userField(_ user: String) throws(TransferError) -> String {
         if challenge.hashesUser { return "username=\"\(try hash("\(user):\(challenge.realm)"))\"" }
-        // A name that quotes cannot hold has a form of its own, known to whoever announces a charset.
+        // A name outside ASCII has a form of its own, known to servers that announce a charset.
         if challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) {
             return "username*=UTF-8''\(PercentEncoding.encode(user))"
         }
@@ -207,7 +216,7 @@ private struct DigestAnswer {
 
     private func hash(_ bytes: [UInt8]) throws(TransferError) -> String {
         let digest = try Checksum.of(bytes, challenge.algorithm)
-        // `sha256:` or `md5:` stands before the digits.
+        // The description begins with `sha256:` or `md5:`.
         return String(digest.description.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()) ?? ""
     }
 

@@ -1,13 +1,15 @@
 package import TransferModel
 
-/// What is said to a git-credential helper on its standard input, and what it says back (gitcredentials(7)): lines of
-/// `key=value`, then an empty one.
+/// The protocol of git-credential helpers (gitcredentials(7)): lines of `key=value`, then an empty one, in both
+/// directions.
 package enum GitCredential {
+    /// Argument that tells the helper what to do.
     package enum Action: String, Sendable { case get, store, erase }
-    /// Longer answers are none.
+    /// Length in bytes of the longest answer that is accepted.
     package static let longest = 64 << 10
 
-    /// `nil` when a value cannot stand in a line: with a line break in a host or a name, one answer would pass for another.
+    /// Returns the bytes for the helper's standard input; `nil` when a value does not fit on a line: with a line break
+    /// in a host or a name, one answer would pass for another.
     package static func question(_ query: CredentialQuery, secret: ShownSecret? = nil) -> [UInt8]? {
         let standard = ResourceURL.defaultPort(query.origin.scheme)
         let port = query.origin.port == standard ? "" : ":\(query.origin.port)"
@@ -21,17 +23,19 @@ package enum GitCredential {
         return Array((lines.map { "\($0.0)=\($0.1)\n" }.joined() + "\n").utf8)
     }
 
+    /// A helper's answer.
     package enum Answer: Hashable, Sendable {
+        /// The credential.
         case secret(ShownSecret)
-        /// It knows none.
+        /// The helper knows none.
         case none
-        /// It knows none, and nobody else is to be asked.
+        /// The helper knows none, and no other helper is to be asked.
         case quit
-        /// It does not speak the protocol.
+        /// The helper does not speak the protocol.
         case broken
     }
 
-    /// Keys that are not known here say nothing; of a key that comes twice the last counts, as for git.
+    /// Parses a helper's output. Unknown keys are ignored; of a repeated key the last counts, as for git.
     package static func answer(_ bytes: [UInt8], to query: CredentialQuery, at now: WallTime) -> Answer {
         guard bytes.count <= longest, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
             return .broken
@@ -51,7 +55,8 @@ package enum GitCredential {
         return .secret(.found(user: String(user), password: String(password)))
     }
 
-    /// A helper may say again what it was asked; what it says for another place is not for this one.
+    /// Whether the answer is for the queried place: a helper may repeat the query's keys, and an answer for another
+    /// place does not count.
     private static func isMeant(_ values: [Substring: Substring], _ query: CredentialQuery) -> Bool {
         let standard = ResourceURL.defaultPort(query.origin.scheme)
         let port = query.origin.port == standard ? "" : ":\(query.origin.port)"

@@ -2,20 +2,22 @@ import TransferModel
 
 /// A `.netrc` file as curl reads it: machines with a login and a password each, and one for all others.
 ///
-/// Words are divided by blanks; one in quotes may hold blanks, and `\n`, `\r`, `\t` and any other character after a
-/// backslash. What a line has from a word that begins with `#` on is a comment. A `macdef` goes to the next empty line.
+/// Words are separated by blanks; a quoted word may contain blanks, and `\n`, `\r`, `\t` and any other character after
+/// a backslash. A word that begins with `#` starts a comment up to the end of the line. A `macdef` goes to the next
+/// empty line.
 package struct Netrc: Sendable {
+    /// The login of one machine.
     struct Entry: Hashable, Sendable {
-        /// In lower case; `nil` for `default`.
+        /// Host name in lower case; `nil` for `default`.
         let machine: String?
         var login: String?
         var password: String?
     }
-    /// Larger files are no `.netrc`.
+    /// Length in bytes of the longest file that is read.
     package static let longest = 1 << 20
     private(set) var entries: [Entry] = []
 
-    /// `nil` for what is no text, or no file that curl would take: then nothing in it is believed.
+    /// `nil` for a file that is no text or that curl would reject: then no entry counts.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.longest, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
         else {
@@ -38,7 +40,8 @@ package struct Netrc: Sendable {
         if words.isBroken { return nil }
     }
 
-    /// The first entry for that host alone: no port, no path, no scheme. `user` asks for one of that name.
+    /// Returns the first entry for that host, whatever port, path and scheme. `user` restricts it to entries for that
+    /// user.
     package func secret(for host: String, user: String? = nil) -> ShownSecret? {
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         let names = [host.lowercased(), bare.lowercased()]
@@ -52,7 +55,7 @@ package struct Netrc: Sendable {
 }
 
 extension [Netrc.Entry] {
-    /// What stands before any machine is nobody's.
+    /// Sets a value of the last entry; values before any machine are ignored.
     fileprivate mutating func setLast(_ key: WritableKeyPath<Netrc.Entry, String?>, _ value: String?) {
         guard let last = indices.last else { return }
         self[last][keyPath: key] = value
@@ -62,7 +65,7 @@ extension [Netrc.Entry] {
 private struct NetrcWords {
     private let bytes: [UInt8]
     private var place = 0
-    /// A quoted word that nothing closes.
+    /// Whether a quoted word has no end.
     private(set) var isBroken = false
 
     init(_ text: String) { bytes = Array(text.utf8) }

@@ -2,24 +2,26 @@ package import TransferModel
 
 /// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110, section 11.6.1).
 package struct OfferedChallenge: Hashable, Sendable {
+    /// One parameter of a challenge.
     package struct Parameter: Hashable, Sendable {
-        /// In lower case.
+        /// Name in lower case.
         package let name: String
-        /// Without quotes and escapes.
+        /// Value without quotes and escapes.
         package let value: String
     }
-    /// In lower case.
+    /// Scheme in lower case.
     package let scheme: String
-    /// What stands in place of parameters: a message of NTLM or Negotiate.
+    /// Message of NTLM or Negotiate, which takes the place of parameters; else `nil`.
     package internal(set) var token: String?
+    /// Parameters in the order of the field.
     package internal(set) var parameters: [Parameter] = []
 
     init(scheme: String) { self.scheme = scheme }
 
-    /// Of several under one name the first counts.
+    /// The value of a parameter, of several with one name the first.
     package subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// All that an answer's lines of that field offer, in their order. What is broken is left out, never more than that.
+    /// Returns all challenges in an answer's lines of that field, in their order. Only broken ones are left out.
     package static func all(in headers: HeaderBlock, ofProxy isProxy: Bool = false) -> [OfferedChallenge] {
         let values = isProxy ? headers.all("proxy-authenticate") : headers.all("www-authenticate")
         var challenges: [OfferedChallenge] = []
@@ -32,12 +34,12 @@ package struct OfferedChallenge: Hashable, Sendable {
     }
 }
 
-/// Reads one line. A comma divides challenges as well as parameters: which of the two it was shows only after the next
-/// word, by its `=`.
+/// Parses one line. A comma separates challenges as well as parameters: which of the two it does shows only after the
+/// next word, by its `=`.
 struct ChallengeParser {
-    /// Of challenges in an answer, and of parameters in a challenge.
+    /// Challenges in an answer, and parameters in a challenge, at most.
     static let most = 32
-    /// Longer lines say nothing.
+    /// Length in bytes of the longest line that is read.
     static let longest = 64 << 10
     private let bytes: [UInt8]
     private var place = 0
@@ -72,7 +74,7 @@ struct ChallengeParser {
         }
     }
 
-    /// Only if nothing but a comma or the end follows: else it was the name of a parameter.
+    /// Reads a token68, which only a comma or the end may follow: any other word is the name of a parameter.
     private mutating func token68() -> String? {
         let start = place
         skip { Self.isToken68($0) }
@@ -91,7 +93,7 @@ struct ChallengeParser {
         return place > start ? String(decoding: bytes[start..<place], as: UTF8.self) : nil
     }
 
-    /// A quoted text that nothing closes goes to the end of the line.
+    /// Reads a parameter's value; a quoted text without end extends to the end of the line.
     private mutating func value() -> String {
         skip(Self.isBlank)
         guard next == UInt8(ascii: "\"") else {
@@ -114,7 +116,7 @@ struct ChallengeParser {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// To the next comma that no quotes hold.
+    /// Skips to the next comma outside quotes.
     private mutating func skipMember() {
         while let byte = next, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\"") { _ = value() } else { place += 1 }

@@ -1,14 +1,16 @@
 package import TransferModel
 
-/// How one shows who one is, the weakest first. What shows its secret to the server as it is is weaker than what does not.
+/// The authentication methods, the weakest first. A method that sends the secret itself to the server is weaker than
+/// one that does not.
 package enum AuthenticationMethod: Int, Comparable, CaseIterable, Sendable {
     case basic, bearer, digestMD5, digestSHA256, ntlm, negotiate
 
+    /// Orders by strength.
     package static func < (left: AuthenticationMethod, right: AuthenticationMethod) -> Bool {
         left.rawValue < right.rawValue
     }
 
-    /// As job files and reports call it.
+    /// The method's name in job files and reports.
     package var name: String {
         switch self {
         case .basic: "basic"
@@ -19,18 +21,20 @@ package enum AuthenticationMethod: Int, Comparable, CaseIterable, Sendable {
         }
     }
 
-    /// What proves a connection and not a request: libcurl does these, on a connection of their own, and a session has its
-    /// say before a task.
+    /// Whether the method authenticates a connection instead of a request: libcurl performs these, on a connection of
+    /// their own, and the session's rules come before the task's.
     package var isOfConnection: Bool { self == .ntlm || self == .negotiate }
 
+    /// Whether the method is Digest with either hash.
     package var isDigest: Bool { self == .digestMD5 || self == .digestSHA256 }
 
-    /// For a store.
+    /// Reads the name that `stored` writes.
     package init?(stored: String) {
         guard let method = Self.allCases.first(where: { $0.stored == stored }) else { return nil }
         self = method
     }
 
+    /// The method's name in a store.
     package var stored: String {
         switch self {
         case .digestMD5: "digest-md5"
@@ -40,13 +44,15 @@ package enum AuthenticationMethod: Int, Comparable, CaseIterable, Sendable {
     }
 }
 
-/// What one credential opens: of an origin or of a proxy, a realm, and how it asks.
+/// Where one credential is valid: an origin or proxy, a realm, and an authentication method.
 package struct ProtectionSpace: Hashable, Sendable {
-    /// The server's, or the proxy's own.
+    /// Origin of the server, or of the proxy itself.
     package let origin: Origin
-    /// NTLM and Negotiate have none.
+    /// Realm of the challenge; `nil` for NTLM and Negotiate, which have none.
     package let realm: String?
+    /// Method of the challenge.
     package let method: AuthenticationMethod
+    /// Whether the proxy asks, not the origin.
     package let isProxy: Bool
 
     package init(origin: Origin, realm: String?, method: AuthenticationMethod, isProxy: Bool = false) {
@@ -56,11 +62,12 @@ package struct ProtectionSpace: Hashable, Sendable {
         self.isProxy = isProxy
     }
 
-    /// `host:port`, as reports say it.
+    /// `host:port`, as in reports.
     package var host: String { "\(origin.host):\(origin.port)" }
 }
 
 extension ProtectionSpace {
+    /// Compares realms byte by byte, unlike `String`'s comparison.
     package static func == (left: ProtectionSpace, right: ProtectionSpace) -> Bool {
         left.origin == right.origin && left.realm.isExactly(right.realm) && left.method == right.method
             && left.isProxy == right.isProxy
@@ -82,7 +89,8 @@ extension Credential.Method {
 }
 
 extension Credential.Source {
-    /// A password never goes where a token is asked for, nor a token where a password is.
+    /// Whether this source has secrets for the method: a password is never sent where a token is asked for, nor a token
+    /// where a password is.
     func suits(_ method: AuthenticationMethod) -> Bool {
         switch self {
         case .password, .netrc, .helper: method != .bearer
@@ -100,7 +108,8 @@ extension Credential.Source {
 }
 
 extension Credential {
-    /// Whether it is meant for the space, whatever it turns out to hold. `knowsRealm` is false before anybody asked.
+    /// Whether the credential is meant for the space, whatever secret it has. `knowsRealm` is false before any
+    /// challenge.
     func fits(_ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
         isForProxy == space.isProxy && method.allows(space.method) && source.suits(space.method)
             && (host?.matches(space.origin) ?? true)

@@ -1,12 +1,12 @@
 import TextFormats
 package import TransferModel
 
-/// What a credential comes down to: what is shown, in one way or another.
+/// The secret of a credential, ready to be sent by one method or another.
 package enum ShownSecret: Hashable, Sendable {
     case password(user: SecretText, password: SecretText)
     case token(SecretText)
 
-    /// Whether both show the same, whatever they were made of.
+    /// Whether both have the same text, whatever it was composed of.
     func isSame(as other: ShownSecret) -> Bool {
         switch (self, other) {
         case (.password(let user, let password), .password(let otherUser, let otherPassword)):
@@ -16,7 +16,7 @@ package enum ShownSecret: Hashable, Sendable {
         }
     }
 
-    /// The first secret in it that must not go to `origin`.
+    /// The name of the first secret in it that must not go to `origin`, or `nil`.
     func secretBarred(from origin: Origin) -> String? {
         switch self {
         case .password(let user, let password): user.secretBarred(from: origin) ?? password.secretBarred(from: origin)
@@ -24,8 +24,8 @@ package enum ShownSecret: Hashable, Sendable {
         }
     }
 
-    /// Whether it can be shown at all by that method: a colon ends a user's name in Basic, and control characters would end
-    /// a header line.
+    /// Whether the method can send the secret: a colon ends a user's name in Basic, and control characters would end a
+    /// header line.
     func isShowable(by method: AuthenticationMethod) -> Bool {
         switch self {
         case .password(let user, let password):
@@ -40,7 +40,7 @@ package enum ShownSecret: Hashable, Sendable {
 
     static func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
 
-    /// `Basic` (RFC 7617, in UTF-8 whether the server says so or not) or `Bearer` (RFC 6750).
+    /// The value for `Basic` (RFC 7617, in UTF-8 whether the server announces that or not) or `Bearer` (RFC 6750).
     var plainAuthorization: SecretText {
         switch self {
         case .password(let user, let password):
@@ -49,7 +49,7 @@ package enum ShownSecret: Hashable, Sendable {
         }
     }
 
-    /// All that follows the scheme's name is secret, whatever it was made of.
+    /// A header value in which everything after the scheme's name counts as secret.
     static func field(_ scheme: String, _ secret: String) -> SecretText {
         SecretText(pieces: [
             .literal("\(scheme) "), .secret(name: "credential", value: secret, hosts: nil),
@@ -58,7 +58,8 @@ package enum ShownSecret: Hashable, Sendable {
 }
 
 extension ShownSecret {
-    /// What a typed header shows of who it is from: all that follows the scheme's name, and of Basic the password in it.
+    /// Returns the secrets in a job's own authentication header: everything after the scheme's name, and the password
+    /// in Basic.
     package static func texts(in header: HeaderField) -> [String] {
         let names = ["authorization", "proxy-authorization"]
         guard names.contains(where: { $0.utf8.count == header.name.utf8.count }),
@@ -74,7 +75,7 @@ extension ShownSecret {
         return [shown, String(decoding: pair[(colon + 1)...], as: UTF8.self)]
     }
 
-    /// What a person wrote into a URL before its host; escapes undone. `nil` for what is no text.
+    /// Reads the user and password before a URL's host, escapes undone; `nil` when they are no text.
     package init?(userInformation: String) {
         let parts = userInformation.utf8.split(
             separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -90,7 +91,7 @@ extension ShownSecret {
             password: SecretText(pieces: [.secret(name: "password", value: password, hosts: nil)]))
     }
 
-    /// What was found at run time, and is nobody's to print.
+    /// Makes a secret of a user and password found at run time, which no output may show.
     package static func found(user: String, password: String) -> ShownSecret {
         .password(
             user: SecretText(user),

@@ -1,34 +1,40 @@
 package import TransferModel
 
-/// A cookie as it is kept (RFC 6265bis, section 5.7): plain values, so that a store can write it down field by field.
+/// A stored cookie (RFC 6265bis, section 5.7), as plain values so that a store can record it field by field.
 ///
-/// Its value is a secret. It goes into a request and a private store, and into nothing that people read: printed,
-/// a cookie shows `***`.
+/// Its value is a secret. It goes into a request and a private store, and into nothing that people read: printed, a
+/// cookie shows `***`.
 package struct Cookie: Hashable, Sendable {
-    /// What a server says of requests that another site causes. Kept and not acted on: every request of a job is the
+    /// The attribute for requests that another site causes. Recorded and without effect: every request of a job is the
     /// user's own, as one typed into a browser's address bar is.
     package enum SameSite: String, CaseIterable, Sendable { case unset, none, lax, strict }
 
-    /// Empty for a cookie that is a value alone: `Set-Cookie: token`.
+    /// Name; empty for a cookie that is a value alone: `Set-Cookie: token`.
     package var name: String
+    /// Value, as sent to the server.
     package var value: SecretText
-    /// In lower case and ASCII, without a dot at either end; an IPv6 address keeps its brackets.
+    /// Domain in lower case and ASCII, without a dot at either end; an IPv6 address keeps its brackets.
     package var domain: String
-    /// It goes to `domain` alone, not to the names below it.
+    /// Whether it is sent to `domain` alone, not to the names below it.
     package var isHostOnly: Bool
+    /// Path to which, and below which, the cookie is sent.
     package var path: String
-    /// `nil`: it ends with the session and is never written to disk.
+    /// Time of expiry; `nil` for a cookie that ends with the session and is never written to disk.
     package var expires: WallTime?
-    /// An update keeps it. Ascending in the order of arrival: cookies of one answer lie a nanosecond apart.
+    /// Time of arrival, which an update does not change. Ascending: cookies of one answer are a nanosecond apart.
     package var created: WallTime
+    /// Time when a request last carried the cookie, at first the time of arrival.
     package var lastUsed: WallTime
+    /// Whether it is sent over https only.
     package var isSecure = false
-    /// For scripts in pages, of which there are none here; kept for who reads the store.
+    /// The attribute for scripts in pages, without effect here; recorded for other readers of the store.
     package var isHTTPOnly = false
+    /// The attribute `SameSite`, recorded without effect.
     package var sameSite = SameSite.unset
-    /// From the job and not from a server. The next run has it from the job again, so it is never written to disk.
+    /// Whether the job itself set the cookie. The next run gets it from the job again, so it is never written to disk.
     package var isPreset = false
-    /// From the job's file of cookies, and not sent anew by a server since. The next run has it from the file again.
+    /// Whether the cookie comes from the job's cookie file and no server has replaced it since. The next run gets it
+    /// from the file again.
     package var isFromFile = false
 
     package init(
@@ -45,11 +51,15 @@ package struct Cookie: Hashable, Sendable {
         self.lastUsed = lastUsed
     }
 
-    /// What makes two cookies the same one: a store has at most one of each. Compared as bytes, as servers do.
+    /// The identity of a cookie: a jar holds at most one of each. Compared as bytes, as servers do.
     package struct ID: Hashable, Sendable, CustomStringConvertible {
+        /// Name of the cookie.
         package let name: String
+        /// Domain of the cookie.
         package let domain: String
+        /// Whether it is sent to `domain` alone.
         package let isHostOnly: Bool
+        /// Path of the cookie.
         package let path: String
 
         package init(name: String, domain: String, isHostOnly: Bool, path: String) {
@@ -71,19 +81,20 @@ package struct Cookie: Hashable, Sendable {
             for byte in path.utf8 { hasher.combine(byte) }
         }
 
-        /// `sid of .example.org/shop`; the dot says that names below it are meant, too.
+        /// `sid of .example.org/shop`; the dot means that names below it are included.
         package var description: String { "\(name) of \(isHostOnly ? "" : ".")\(domain)\(path)" }
     }
 
+    /// The cookie's identity.
     package var id: ID { ID(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
 
-    /// `self.id == id`, without making one.
+    /// Whether this is the cookie's id, without the cost of making one.
     func has(_ id: ID) -> Bool {
         isHostOnly == id.isHostOnly && domain == id.domain && name.utf8.elementsEqual(id.name.utf8)
             && path.utf8.elementsEqual(id.path.utf8)
     }
 
-    /// Whether it may go to disk.
+    /// Whether the cookie may be written to disk.
     package var isPersistent: Bool { expires != nil && !isPreset && !isFromFile }
 
     func isExpired(at now: WallTime) -> Bool { expires.map { $0 <= now } ?? false }
@@ -92,6 +103,6 @@ package struct Cookie: Hashable, Sendable {
 extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "\(name)=*** of \(isHostOnly ? "" : ".")\(domain)\(path)" }
     package var debugDescription: String { description }
-    /// `dump` and failing tests walk through mirrors.
+    /// Hides the value from `dump` and failing tests, which read mirrors.
     package var customMirror: Mirror { Mirror(self, children: ["id": id.description]) }
 }

@@ -1,10 +1,12 @@
 internal import TextFormats
 package import TransferModel
 
-/// The dates of `Expires` (RFC 6265bis, section 5.1.1). Servers write them in many ways, so a time, a day, a month and a
-/// year are looked for among the words, in any order, and everything else (weekdays, zones) is passed over: all is UTC.
+/// Parses the dates of `Expires` (RFC 6265bis, section 5.1.1). Servers write them in many ways, so a time, a day, a
+/// month and a year are found among the words, in any order, and all other words (weekdays, zones) are skipped: every
+/// date is UTC.
 package enum CookieDate {
-    /// `nil` when one of the four is missing or there is no such date. A year past what a ``WallTime`` holds is its last.
+    /// `nil` when one of the four is missing or the date does not exist. A year beyond the range of ``WallTime``
+    /// becomes its last second.
     package static func parse(_ text: [UInt8]) -> WallTime? { parse(text[...]) }
 
     static func parse(_ text: ArraySlice<UInt8>) -> WallTime? {
@@ -24,7 +26,7 @@ package enum CookieDate {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// What the words have told so far. A word is the first of these that it can be and that is not there yet.
+    /// The values found so far. A word becomes the first value that it can be and that is still missing.
     private struct Found {
         var clock: (hour: Int, minute: Int, second: Int)?
         var day: Int?
@@ -53,7 +55,7 @@ package enum CookieDate {
             return WallTime(nanoseconds: Int64(min(max(seconds, -limit), limit)) * 1_000_000_000)
         }
 
-        /// `8:49:37`, and whatever follows its last digit.
+        /// Parses `8:49:37`, ignoring anything after its last digit.
         private static func clock(_ word: ArraySlice<UInt8>) -> (Int, Int, Int)? {
             var rest = word
             guard let hour = number(&rest, digits: 1...2), rest.popFirst() == UInt8(ascii: ":"),
@@ -68,7 +70,7 @@ package enum CookieDate {
             return number(&rest, digits: digits)
         }
 
-        /// So many digits, and then none.
+        /// Removes and returns a number of this many digits that no further digit follows.
         private static func number(_ rest: inout ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
             var (value, count) = (0, 0)
             while let digit = rest.first, (0x30...0x39).contains(digit) {
@@ -80,7 +82,7 @@ package enum CookieDate {
             return count >= digits.lowerBound ? value : nil
         }
 
-        /// `Nov`, `november` or `novel`.
+        /// Parses `Nov`, `november` or `novel`.
         private static func month(_ word: ArraySlice<UInt8>) -> Int? {
             let start = word.prefix(3).lazy.map { $0 | 0x20 }
             let index = months.firstIndex { name in name.withUTF8Buffer { $0.elementsEqual(start) } }

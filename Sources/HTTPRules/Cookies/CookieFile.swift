@@ -1,22 +1,26 @@
 package import TransferModel
 
-/// A file of cookies in the form that Netscape's browser had and curl and wget still read and write: a line for each cookie, of
-/// seven fields with tabs between them.
+/// Reads and writes cookie files in Netscape's format, which curl and wget use too: a line for each cookie, of seven
+/// fields separated by tabs.
 package enum CookieFile {
-    /// No longer file is read.
+    /// Length in bytes of the longest file that is read.
     package static let longest = 4 << 20
     private static let header = "# Netscape HTTP Cookie File\n# Written by transfer-run at the end of a run.\n\n"
     private static let onlyHTTP = "#HttpOnly_"
 
-    /// A line that is no cookie, and why. Its text is not kept: it may hold what opens a session.
+    /// A line that is no cookie. Its text is not included, because it may contain a session's secret.
     package struct BadLine: Hashable, Sendable {
+        /// Number of the line, from 1.
         package let number: Int
+        /// What is wrong with the line, for a message.
         package let why: String
     }
 
-    /// What a file says. Cookies that have ended are left out silently.
+    /// The contents of a file, without the cookies that have expired.
     package struct Contents: Sendable {
+        /// Cookies in the order of the file.
         package var cookies: [Cookie] = []
+        /// Lines that are no cookies.
         package var badLines: [BadLine] = []
     }
 
@@ -36,6 +40,7 @@ package enum CookieFile {
         }
     }
 
+    /// Reads a file's cookies; lines that are no cookies are returned with the reason.
     package static func read(_ bytes: [UInt8], at now: WallTime) -> Contents {
         var contents = Contents()
         for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
@@ -57,7 +62,7 @@ package enum CookieFile {
 
     private static func cookie(_ line: ArraySlice<UInt8>, at now: WallTime) throws(Problem) -> Cookie {
         let fields = line.split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false)
-        // Who writes an empty value may leave its tab out.
+        // Writers may leave out the tab before an empty value.
         guard fields.count >= 6 else { throw .fields(fields.count) }
         let value = fields.count == 7 ? fields[6] : []
         let (reachesBelow, isSecure) = (try flag(fields[1]), try flag(fields[3]))
@@ -79,7 +84,7 @@ package enum CookieFile {
         return false
     }
 
-    /// `nil`: it ends with the session.
+    /// `nil` for a cookie that ends with the session.
     private static func expiry(_ field: ArraySlice<UInt8>, at now: WallTime) throws(Problem) -> WallTime? {
         guard !field.isEmpty, field.count <= 20, field.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .expiry }
         let most = Int64.max / 1_000_000_000
@@ -90,11 +95,11 @@ package enum CookieFile {
 
     // MARK: Writing
 
-    /// The file for these cookies; what the job itself brings along is left to the job.
+    /// Returns the contents of a file with these cookies, except those that the job itself sets.
     package static func text(of cookies: [Cookie], at now: WallTime) -> [UInt8] {
         var text = Array(header.utf8)
         for cookie in cookies where !cookie.isPreset && !cookie.isExpired(at: now) {
-            // A tab would make two fields of it. Servers may send one.
+            // A tab, which servers may send, would split the field in two.
             guard !cookie.name.utf8.contains(0x09), !cookie.path.utf8.contains(0x09) else { continue }
             let seconds = cookie.expires.map { max(1, $0.nanoseconds / 1_000_000_000) } ?? 0
             let fields = [
@@ -109,7 +114,8 @@ package enum CookieFile {
 }
 
 extension Cookie {
-    /// The rules for what servers send, as far as a file can break them: none is for all names of a public suffix.
+    /// Applies the rules for cookies from servers, as far as a file can break them: no cookie may be for all names of a
+    /// public suffix.
     fileprivate init(
         fileDomain: ArraySlice<UInt8>, reachesBelow: Bool, path: ArraySlice<UInt8>, name: ArraySlice<UInt8>,
         value: ArraySlice<UInt8>, isSecure: Bool, at now: WallTime
@@ -138,7 +144,7 @@ extension Cookie {
 }
 
 extension CookieJar {
-    /// Puts in what the job's file of cookies holds; it wins over what an earlier run left, until a server sends another.
+    /// Adds the cookies of the job's cookie file; they replace those of an earlier run, until a server sends new ones.
     mutating func add(fromFile cookies: [Cookie], at now: WallTime) {
         for cookie in cookies {
             remove(cookie.id)

@@ -1,15 +1,15 @@
 import TransferModel
 
-/// The host of a URL as cookies compare it: without a dot at its end, which makes it no other host. (libcurl takes
-/// `com.` for a name that somebody registered, and so lets `example.com.` set cookies for all of `com.`.)
+/// A URL's host as cookies compare it: without a dot at its end, which makes no difference. (libcurl takes `com.` for a
+/// registrable name, and so lets `example.com.` set cookies for all of `com.`.)
 struct CookieHost {
     let name: String
-    /// Nothing lies below an address.
+    /// Whether the host is an IP address, which has no names below it.
     let isAddress: Bool
 
     init(_ url: ResourceURL) { self.init(name: url.host) }
 
-    /// `name` as a ``ResourceURL`` has it.
+    /// `name` in the form of ``ResourceURL``.
     init(name host: String) {
         let dotted = host.utf8.last == UInt8(ascii: ".")
         name = dotted ? String(host.dropLast()) : host
@@ -18,12 +18,12 @@ struct CookieHost {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// RFC 6265bis, section 5.1.3.
+    /// Whether a cookie of this domain matches the host (RFC 6265bis, section 5.1.3).
     func matches(_ domain: String) -> Bool {
         isNamed(domain) || (!isAddress && Self.isName(name, below: domain))
     }
 
-    /// Byte for byte: Swift takes the Kelvin sign for a `K`.
+    /// Whether the name is `domain`, byte for byte: Swift takes the Kelvin sign for a `K`.
     func isNamed(_ domain: String) -> Bool { name.utf8.elementsEqual(domain.utf8) }
 
     static func isName(_ name: String, below domain: String) -> Bool {
@@ -33,7 +33,7 @@ struct CookieHost {
         return rest.last == UInt8(ascii: ".") && name.suffix(domain.count).elementsEqual(domain)
     }
 
-    /// The name itself and all that it lies below, longest first: where cookies for it can stand.
+    /// The name itself and all names above it, longest first: the domains that its cookies can have.
     var domains: [String] {
         if isAddress { return [name] }
         var domains = [name]
@@ -54,9 +54,9 @@ struct CookieHost {
     }
 }
 
-/// Paths of cookies (RFC 6265bis, section 5.1.4). They are bytes: two that differ only to a reader of Unicode differ.
+/// Compares paths of cookies (RFC 6265bis, section 5.1.4) as bytes: paths that only Unicode considers equal differ.
 enum CookiePath {
-    /// The folder of the path that was asked for, without its `/`.
+    /// The default path of a cookie: the folder of the URL's path, without its last `/`.
     static func standard(of url: ResourceURL) -> String {
         let path = url.path
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }

@@ -1,8 +1,8 @@
 package import TransferModel
 
 extension CookieJar {
-    /// Puts in the cookies that the job brings along; they win over what an earlier run left under the same identity,
-    /// until a server sends another. Returned are those that cannot be cookies, by their place in the list.
+    /// Adds the cookies that the job sets; they replace those of an earlier run with the same identity, until a server
+    /// sends new ones. Returns the presets that cannot be cookies, by their index.
     package mutating func add(
         _ presets: [CookieConfiguration.Preset], at now: WallTime
     ) -> [(index: Int, refusal: CookieRefusal)] {
@@ -21,7 +21,7 @@ extension CookieJar {
 }
 
 extension CookieJar {
-    /// Why a cookie of the job cannot be one, before any jar is there.
+    /// Returns why a preset of the job cannot be a cookie, or `nil`.
     package static func refusal(of preset: CookieConfiguration.Preset) -> CookieRefusal? {
         do throws(CookieRefusal) {
             _ = try Cookie(preset, at: WallTime(nanoseconds: 0))
@@ -33,7 +33,8 @@ extension CookieJar {
 }
 
 extension Cookie {
-    /// The rules for what servers send, as far as they concern what is sent back, and for the job's own mistakes.
+    /// Applies the rules for cookies from servers, as far as they concern the sent value, and rejects mistakes in the
+    /// job.
     init(_ preset: CookieConfiguration.Preset, at now: WallTime) throws(CookieRefusal) {
         let value = preset.value.revealed
         _ = try SetCookie.checked(name: Array(preset.name.utf8)[...], value: Array(value.utf8)[...])
@@ -41,7 +42,7 @@ extension Cookie {
         guard !preset.name.utf8.contains(where: { $0 == separator || $0 == UInt8(ascii: "=") }),
             !value.utf8.contains(separator), !preset.path.utf8.contains(separator)
         else { throw .separator }
-        // Taken for `/`, it would go to more paths than the job says.
+        // The default path `/` would send the cookie to more paths than the job says.
         guard preset.path.utf8.first == UInt8(ascii: "/") else { throw .relativePath }
         let isHostOnly = preset.domain.utf8.first != UInt8(ascii: ".")
         let host = try Self.host(isHostOnly ? preset.domain : String(preset.domain.dropFirst()))
@@ -60,7 +61,7 @@ extension Cookie {
         return CookieHost(name: host)
     }
 
-    /// The job's secrets stay bound to their hosts; what is literal in the job file is hidden as well.
+    /// Marks the literal parts of a preset as secret too; the job's secrets stay bound to their hosts.
     private static func allSecret(_ value: SecretText, of name: String) -> SecretText {
         let pieces = value.pieces.flatMap { piece in
             if case .literal(let text) = piece { secret(text, of: name).pieces } else { [piece] }

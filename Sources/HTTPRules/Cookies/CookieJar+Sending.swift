@@ -1,19 +1,20 @@
 package import TransferModel
 
-/// The cookies that go with one request.
+/// The cookies for one request.
 package struct CookieHeader: Hashable, Sendable {
-    /// What follows `Cookie: `; `nil` for no such header. All of its values are secrets.
+    /// Value of the `Cookie` header; `nil` for no header. All cookie values in it are secrets.
     package var value: SecretText?
-    /// Those in it, in their order.
+    /// Cookies in the header, in their order.
     package var used: [Cookie.ID] = []
-    /// Those that would belong in it but hold a secret that may not go to this origin, of the job or given back by a server.
+    /// Cookies left out because they contain a secret that may not go to this origin, set by the job or returned by a
+    /// server.
     package var withheld: [Cookie.ID] = []
 }
 
 extension CookieJar {
-    /// The header for a request to `url`; those in it count as used now.
+    /// Returns the header for a request to `url`; the cookies in it count as used now.
     ///
-    /// `Secure` asks for https, on loopback too: any user of a machine can listen there.
+    /// `Secure` requires https, on loopback too: any user of a machine can listen there.
     package mutating func header(
         for url: ResourceURL, at now: WallTime, minding bound: BoundSecrets = BoundSecrets([])
     ) -> CookieHeader {
@@ -35,7 +36,8 @@ extension CookieJar {
         return header
     }
 
-    /// Names and values of the job's own cookies, written in it or in its file of cookies, that a request to `url` carries: by them it may say who asks.
+    /// Names and values of the job's own cookies, from the job or its cookie file, in a request to `url`; they may
+    /// state the user's identity.
     func presets(for url: ResourceURL, at now: WallTime) -> [String] {
         let origin = url.origin
         return matches(url).map(\.cookie).filter {
@@ -43,7 +45,7 @@ extension CookieJar {
         }.flatMap { [$0.name, $0.value.revealed] }
     }
 
-    /// Longer paths first, among equals the one that came first.
+    /// The cookies for a URL: longer paths first, then the order of arrival.
     private func matches(_ url: ResourceURL) -> [(domain: String, index: Int, cookie: Cookie)] {
         let host = CookieHost(url)
         let path = url.path

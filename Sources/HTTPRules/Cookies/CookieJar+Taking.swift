@@ -1,25 +1,26 @@
 package import TransferModel
 
-/// What became of cookies that were sent, for the events and the store.
+/// What became of a cookie that a server sent, for the events and the store.
 package enum CookieOutcome: Hashable, Sendable {
-    /// In the place of another or not.
+    /// Stored; `replaced` says whether a cookie with this id was there before.
     case kept(Cookie.ID, replaced: Bool)
-    /// By the server's word: sent with an end that has passed.
+    /// Deleted by the server, which sent it with an expiry in the past.
     case removed(Cookie.ID)
-    /// There were too many.
+    /// Removed because there were too many.
     case evicted(Cookie.ID)
+    /// Not stored, for this reason.
     case refused(name: String, CookieRefusal)
 }
 
 extension CookieJar {
-    /// Takes the cookies of an answer, whatever its status. Nothing happens where `policy` does not allow it.
+    /// Stores the cookies of an answer of any status, as far as `policy` allows it.
     package mutating func take(
         _ headers: HeaderBlock, from url: ResourceURL, at now: WallTime, accepting policy: CookieAcceptance
     ) -> [CookieOutcome] {
         var outcomes: [CookieOutcome] = []
         var isAllowed: Bool?
         for line in headers.lines where headers.isNamed(line, "set-cookie") {
-            // Most answers set none: the policy is asked by the first.
+            // Most answers set none, so the policy is checked only for the first.
             let allowed = isAllowed ?? (url.isHTTP && policy.allows(url))
             isAllowed = allowed
             guard allowed else { break }
@@ -29,7 +30,7 @@ extension CookieJar {
         return outcomes
     }
 
-    /// Takes one line, of which `setCookie` is the value.
+    /// Stores the cookie of one line, whose value is `setCookie`.
     package mutating func take(setCookie line: [UInt8], from url: ResourceURL, at now: WallTime) -> [CookieOutcome] {
         removeExpired(at: now)
         var name = ""
@@ -51,8 +52,8 @@ extension CookieJar {
         return [.kept(cookie.id, replaced: replaced)] + evicted.map { .evicted($0) }
     }
 
-    /// Whoever can write into an http answer must not be able to put a cookie before one that only https may set
-    /// ("leave secure cookies alone"): one of its name, of a domain above or below, that goes to some of its paths.
+    /// Whether a cookie from an http answer would shadow one that only https may set ("leave secure cookies alone"): a
+    /// `Secure` one of its name, of a domain above or below, for some of its paths.
     private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
         let host = CookieHost(name: cookie.domain)
         for (domain, shelf) in shelves where host.matches(domain) || CookieHost(name: domain).matches(cookie.domain) {
@@ -65,7 +66,8 @@ extension CookieJar {
 }
 
 extension Cookie {
-    /// What a line says, held against where it came from (section 5.7, up to what concerns other cookies).
+    /// Makes the cookie of a line after checking it against the URL that sent it (section 5.7, without the checks
+    /// against other cookies).
     init(_ received: SetCookie, from url: ResourceURL, at now: WallTime) throws(CookieRefusal) {
         let host = CookieHost(url)
         self.init(
@@ -81,12 +83,12 @@ extension Cookie {
         try checkPrefix(namesPath: received.namesPath)
     }
 
-    /// Every value is one, the job's own too: what names a session opens it.
+    /// Marks a cookie's value as secret. Every value is one, the job's own too: it gives access to a session.
     package static func secret(_ value: String, of name: String) -> SecretText {
         value.isEmpty ? "" : SecretText(pieces: [.secret(name: "cookie \(name)", value: value, hosts: nil)])
     }
 
-    /// Whether a `Domain` that may be named says no more than the host does.
+    /// Whether an allowed `Domain` names no more than the host itself.
     private static func isHostOnly(_ domain: String, _ host: CookieHost) throws(CookieRefusal) -> Bool {
         if domain.isEmpty { return true }
         guard host.matches(domain) else { throw .otherDomain }
@@ -96,7 +98,8 @@ extension Cookie {
         return true
     }
 
-    /// A nameless cookie is sent as its value alone: it must not look like one with a prefix either.
+    /// Checks the name's prefix. A nameless cookie is sent as its value alone, which must not look like a name with a
+    /// prefix.
     func checkPrefix(namesPath: Bool) throws(CookieRefusal) {
         let text = (name.isEmpty ? value.revealed : name).utf8
         let isHost = text.beginsWithWord("__host-")

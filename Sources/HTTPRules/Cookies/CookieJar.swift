@@ -1,41 +1,46 @@
 package import TransferModel
 
-/// The cookies of one session (RFC 6265bis): what answers set goes in, `Cookie` headers come out.
+/// The cookies of one session (RFC 6265bis): stores those that answers set, and makes `Cookie` headers.
 ///
-/// It reads no clock, and each cookie in it is plain values: a store fills it with ``init(stored:at:)`` and follows
-/// what ``take(_:from:at:accepting:)`` returns. What has ended is not told: who keeps a cookie knows its end.
+/// It reads no clock, and its cookies are plain values: a store fills it with ``init(stored:at:)`` and records what
+/// ``take(_:from:at:accepting:)`` returns. Expired cookies are not reported, because the store knows their expiry.
 package struct CookieJar: Sendable {
+    /// Cookies of one domain, at most.
     package static let maximumPerDomain = 50
+    /// Cookies of one jar, at most.
     package static let maximum = 3000
 
-    /// By domain; a request looks up its host and the few names above it.
+    /// Cookies by domain; a request looks up its host and the few names above it.
     var shelves: [String: [Cookie]] = [:]
+    /// Number of cookies.
     package private(set) var count = 0
-    /// No cookie ends before; most turns of time end none.
+    /// Time before which no cookie expires, so that most calls need not check each.
     private var nextEnd = WallTime(nanoseconds: .max)
     private var lastCreated = WallTime(nanoseconds: .min)
 
     package init() {}
 
-    /// With what an earlier run left, in any order, less what has ended since. Of too many the usual ones go.
+    /// Takes over the cookies of an earlier run, in any order, without the expired ones. Of too many the usual ones are
+    /// removed.
     package init(stored: [Cookie], at now: WallTime) {
         for cookie in stored where !cookie.isExpired(at: now) {
             _ = put(cookie, created: cookie.created, at: now)
         }
     }
 
+    /// Whether the jar has no cookies.
     package var isEmpty: Bool { count == 0 }
 
-    /// All of them, in the order in which they came.
+    /// All cookies, in the order of arrival.
     package var cookies: [Cookie] { shelves.values.flatMap { $0 }.sorted { Self.isEarlier($0, $1) } }
 
-    /// What may go to disk: neither cookies that end with the session nor those that the job brings along.
+    /// Cookies that may be written to disk: without those that end with the session or that the job sets.
     package var persistent: [Cookie] { cookies.filter { $0.isPersistent } }
 
-    /// The session is over.
+    /// Removes the cookies that end with the session.
     package mutating func removeSessionCookies() { removeAll { $0.expires == nil } }
 
-    /// What has ended goes. Everything here that looks at cookies does this first.
+    /// Removes expired cookies; called before cookies are sent or stored.
     package mutating func removeExpired(at now: WallTime) {
         if nextEnd <= now { removeAll { $0.isExpired(at: now) } }
     }
@@ -51,8 +56,10 @@ package struct CookieJar: Sendable {
 
     // MARK: One cookie
 
+    /// The cookie with this id, or `nil`.
     package subscript(id: Cookie.ID) -> Cookie? { place(of: id).flatMap { shelves[id.domain]?[$0] } }
 
+    /// Removes and returns the cookie with this id.
     @discardableResult
     package mutating func remove(_ id: Cookie.ID) -> Cookie? {
         guard let place = place(of: id), let cookie = shelves[id.domain]?.remove(at: place) else { return nil }
@@ -63,8 +70,8 @@ package struct CookieJar: Sendable {
 
     private func place(of id: Cookie.ID) -> Int? { shelves[id.domain]?.firstIndex { $0.has(id) } }
 
-    /// Puts it in the place of the one that is there under its identity and makes room. `created` is given for what comes
-    /// from a store. Returned is what had to go.
+    /// Stores a cookie in place of the one with its id and returns those removed to make room. `created` is given for a
+    /// cookie from a store.
     mutating func put(_ cookie: Cookie, created: WallTime? = nil, at now: WallTime) -> [Cookie.ID] {
         var cookie = cookie
         let old = remove(cookie.id)
@@ -78,8 +85,8 @@ package struct CookieJar: Sendable {
 
     // MARK: Room
 
-    /// In the order of section 5.7: what has ended, then (in an overfull domain) what is not `Secure`, then what was not
-    /// used for longest.
+    /// Removes surplus cookies in the order of section 5.7: expired ones, then (in a domain with too many) those that
+    /// are not `Secure`, then those not used for longest.
     private mutating func makeRoom(in domain: String, at now: WallTime) -> [Cookie.ID] {
         guard (shelves[domain]?.count ?? 0) > Self.maximumPerDomain || count > Self.maximum else { return [] }
         removeExpired(at: now)
@@ -103,7 +110,7 @@ package struct CookieJar: Sendable {
         }
     }
 
-    /// Two runs that share a store can make cookies at one moment: then their names decide.
+    /// Orders by arrival. Two runs that share a store can create cookies at one moment: then their names decide.
     static func isEarlier(_ left: Cookie, _ right: Cookie) -> Bool {
         if left.created != right.created { return left.created < right.created }
         return left.id.description.utf8.lexicographicallyPrecedes(right.id.description.utf8)

@@ -1,7 +1,9 @@
 package import TransferModel
 
-/// Answers' headers as people may read them: a cookie's value opens a session, its name and its attributes do not.
+/// Masks cookies in an answer's headers for people to read: a cookie's value gives access to a session, its name and
+/// its attributes do not.
 package enum CookieMask {
+    /// Returns the headers with `***` for the values of cookies.
     package static func masked(_ headers: HeaderBlock) -> HeaderBlock {
         guard headers.lines.contains(where: { isCookie($0, headers) }) else { return headers }
         return HeaderBlock(
@@ -15,7 +17,7 @@ package enum CookieMask {
         headers.isNamed(line, "set-cookie") || headers.isNamed(line, "set-cookie2")
     }
 
-    /// `sid=***; Path=/`. What has no `=` is a value alone.
+    /// Returns the value of one line as `sid=***; Path=/`. A text without `=` is a value alone.
     package static func masked(_ line: String) -> String {
         let bytes = line.utf8
         let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex

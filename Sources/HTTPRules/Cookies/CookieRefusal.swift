@@ -1,4 +1,4 @@
-/// Why a cookie is not kept.
+/// Why a cookie is not stored.
 package enum CookieRefusal: Error, Hashable, Sendable, CaseIterable {
     case empty
     case controlCharacter
@@ -17,7 +17,7 @@ package enum CookieRefusal: Error, Hashable, Sendable, CaseIterable {
     case sameSiteNoneNotSecure
     case prefix
 
-    /// For people, after "the cookie was not kept: ".
+    /// The reason for people, after "the cookie was not kept: ".
     package var why: String {
         switch self {
         case .empty: "it has neither a name nor a value"

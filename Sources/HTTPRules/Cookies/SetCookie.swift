@@ -1,14 +1,14 @@
 import TransferModel
 
-/// One `Set-Cookie` line, read (RFC 6265bis, section 5.6): what it says, not yet whether it may.
+/// One parsed `Set-Cookie` line (RFC 6265bis, section 5.6), not yet checked against the URL that sent it.
 struct SetCookie {
     var name: String
     var value: String
-    /// In lower case, without the dot it may begin with; empty is as good as none.
+    /// Domain in lower case, without a dot in front; empty for none.
     var domain = ""
-    /// `nil`: the standard one of the URL.
+    /// Path; `nil` for the default path of the URL.
     var path: String?
-    /// There is a `Path`, even if it says nothing: `__Host-` asks for one.
+    /// Whether the line has a `Path`, even an empty one: `__Host-` requires one.
     var namesPath = false
     var isSecure = false
     var isHTTPOnly = false
@@ -16,20 +16,20 @@ struct SetCookie {
     private var maxAge: WallTime?
     private var date: WallTime?
 
-    /// When it ends; `nil` is with the session. `Max-Age` wins over `Expires`, wherever it stands.
+    /// Time of expiry; `nil` for the end of the session. `Max-Age` wins over `Expires`, wherever it stands.
     var expires: WallTime? { maxAge ?? date }
 
     static let longestPair = 4096
     static let longestAttribute = 1024
     static let longestAge = TimeSpan.seconds(400 * 86_400)
-    /// For what ended already, whenever that was.
+    /// Expiry of a cookie that has already expired, whenever that was.
     static let longAgo = WallTime(nanoseconds: .min)
 
     init(_ line: [UInt8], at now: WallTime) throws(CookieRefusal) {
         if line.contains(where: Self.isControl) { throw .controlCharacter }
         let parts = line.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         let pair = Self.pair(parts.first ?? [])
-        // Without `=` it is a value alone.
+        // Without `=` the text is a value alone.
         (name, value) = try Self.checked(name: pair.value == nil ? [] : pair.name, value: pair.value ?? pair.name)
         for part in parts.dropFirst() {
             let (name, value) = Self.pair(part)
@@ -38,23 +38,23 @@ struct SetCookie {
         }
     }
 
-    /// The rules that hold for names and values wherever they come from.
+    /// Checks names and values by the rules that hold wherever they come from.
     static func checked(
         name: ArraySlice<UInt8>, value: ArraySlice<UInt8>
     ) throws(CookieRefusal) -> (String, String) {
         if name.isEmpty, value.isEmpty { throw .empty }
         if name.contains(where: isControl) || value.contains(where: isControl) { throw .controlCharacter }
         if name.count + value.count > longestPair { throw .tooLong }
-        // Texts are UTF-8 here. With other bytes put in their place it would be another cookie that is sent back.
+        // Texts are UTF-8 here. With other bytes replaced, a different cookie would be sent back.
         guard let name = String(validating: name, as: UTF8.self), let value = String(validating: value, as: UTF8.self)
         else { throw .notUTF8 }
         return (name, value)
     }
 
-    /// All but the tab.
+    /// Whether a byte is a control character other than the tab.
     private static func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
 
-    /// What stands before the first `=` and what after it, without the blanks around them.
+    /// The text before the first `=` and the text after it, without the blanks around them.
     private static func pair(_ text: ArraySlice<UInt8>) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?) {
         guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return (bare(text), nil) }
         return (bare(text[..<equals]), bare(text[(equals + 1)...]))
@@ -66,7 +66,7 @@ struct SetCookie {
         return text
     }
 
-    /// Those that are known; others say nothing.
+    /// The known attributes; others are ignored.
     private enum Attribute: CaseIterable {
         case expires, maxAge, domain, path, secure, httpOnly, sameSite
 
@@ -87,7 +87,7 @@ struct SetCookie {
         }
     }
 
-    /// Of several of one name the last that can be read counts.
+    /// Sets an attribute; of several with one name the last readable one counts.
     private mutating func take(_ attribute: Attribute, _ value: ArraySlice<UInt8>, at now: WallTime) {
         switch attribute {
         case .expires: date = CookieDate.parse(value).map { min($0, now + Self.longestAge) } ?? date
@@ -102,7 +102,7 @@ struct SetCookie {
         }
     }
 
-    /// Digits, perhaps after a minus.
+    /// Parses `Max-Age`: digits, with or without a minus in front.
     private static func end(maxAge text: ArraySlice<UInt8>, at now: WallTime) -> WallTime? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text
@@ -112,7 +112,7 @@ struct SetCookie {
         return isNegative || seconds == 0 ? longAgo : now + .seconds(seconds)
     }
 
-    /// Only ASCII letters change: a character that Unicode lowers to one of them is another name.
+    /// Lowers ASCII letters alone: a character that Unicode lowers to one of them belongs to another name.
     private static func domain(_ text: ArraySlice<UInt8>) -> String {
         let name = text.first == UInt8(ascii: ".") ? text.dropFirst() : text
         return String(name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 })
@@ -126,7 +126,7 @@ struct SetCookie {
 }
 
 extension Collection<UInt8> {
-    /// Whether it is `word`, which must be given in lower case, in any case of its ASCII letters.
+    /// Whether the bytes are `word`, which must be given in lower case, in any case of its ASCII letters.
     func isWord(_ word: StaticString) -> Bool {
         count == word.utf8CodeUnitCount && beginsWithWord(word)
     }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// `10.0.0.0/8`, `fd00::/8`, `[::1]`, `127.0.0.1`: addresses with the same first bits. An IPv4 address written as an
-/// IPv6 one (`::ffff:10.1.2.3`) is the IPv4 address.
+/// A range of IP addresses with the same first bits: `10.0.0.0/8`, `fd00::/8`, `[::1]`, `127.0.0.1`. An IPv4 address
+/// written as an IPv6 one (`::ffff:10.1.2.3`) counts as the IPv4 address.
 package struct AddressRange: Hashable, Sendable {
     private let start: [UInt8]
     private let bits: Int
 
-    /// `nil` when the text is neither an address nor a range of them.
+    /// `nil` when the text is neither an address nor a range.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let first = parts.first, let address = Self.rawBytes(of: first) else { return nil }
@@ -22,12 +22,13 @@ package struct AddressRange: Hashable, Sendable {
         }
     }
 
-    /// Of an address in its text form, with or without brackets; `nil` when it is a name.
+    /// Returns the 4 or 16 bytes of an address in its text form, with or without brackets; `nil` for a name.
     package static func bytes(of host: String) -> [UInt8]? {
         guard let address = rawBytes(of: host) else { return nil }
         return isMapped(address) ? Array(address[12...]) : address
     }
 
+    /// Whether the range contains an address, given as its 4 or 16 bytes.
     package func contains(_ address: [UInt8]) -> Bool {
         guard address.count == start.count else { return false }
         let whole = bits / 8
@@ -42,7 +43,7 @@ package struct AddressRange: Hashable, Sendable {
 
     private static func rawBytes(of text: String) -> [UInt8]? {
         guard let first = text.utf8.first, text.utf8.count <= 48 else { return nil }
-        // A name is told from an address without a call.
+        // Most names are recognized by their first character, without a call.
         let isHex = (0x30...0x39).contains(first) || (0x61...0x66).contains(first | 0x20)
         guard isHex || first == UInt8(ascii: ":") || first == UInt8(ascii: "[") else { return nil }
         var bare = text[...]

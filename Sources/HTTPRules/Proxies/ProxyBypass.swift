@@ -4,26 +4,27 @@ package import TransferModel
 package struct ProxyBypass: Sendable {
     private enum Entry: Sendable {
         case everything
-        /// As a job writes it.
+        /// A host pattern of the job.
         case pattern(HostPattern)
-        /// A name and all below it, or an address, at one port or any.
+        /// A name and all below it, at one port or any.
         case name(String, port: UInt16?)
         case network(AddressRange, port: UInt16?)
     }
     private var entries: [Entry] = []
 
+    /// No host is reached without the proxy.
     package static let nothing = ProxyBypass(patterns: [])
 
-    /// A job's: host patterns and CIDR ranges.
+    /// Takes a job's host patterns and CIDR ranges.
     package init(patterns: [String]) {
         entries = patterns.compactMap { text in
             AddressRange(text).map { .network($0, port: nil) } ?? HostPattern(text).map { .pattern($0) }
         }
     }
 
-    /// What `no_proxy` holds: names, which cover what is below them with or without a dot before them, addresses and CIDR
-    /// ranges, each with a port or none, between commas or blanks; `*` for all hosts. What is none of these is
-    /// passed over, as other programs do.
+    /// Reads the value of `no_proxy`: names, which cover all names below them, with or without a dot in front,
+    /// addresses and CIDR ranges, each with a port or none, separated by commas or blanks; `*` for all hosts. Anything
+    /// else is skipped, as other programs do.
     package init(environment text: String) {
         entries = text.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }).compactMap { Self.entry($0) }
     }
@@ -41,12 +42,13 @@ package struct ProxyBypass: Sendable {
         return HostName.ascii(String(name)).map { .name($0, port: port) }
     }
 
-    /// `host:port`; 0 is a port that is none.
+    /// Splits `host:port`; an invalid port is 0.
     private static func split(_ token: Substring) -> (host: String, port: UInt16?) {
         guard let colon = token.lastIndex(of: ":"), !token.hasSuffix("]") else { return (String(token), nil) }
         return (String(token[..<colon]), UInt16(token[token.index(after: colon)...]) ?? 0)
     }
 
+    /// Whether `url` is reached without the proxy.
     package func covers(_ url: ResourceURL) -> Bool {
         guard !entries.isEmpty else { return false }
         let host = url.host.utf8.last == UInt8(ascii: ".") ? String(url.host.dropLast()) : url.host

@@ -1,6 +1,7 @@
 package import TransferModel
 
-/// Which proxy a URL goes through, as a session says it or the environment. Each request asks anew, a redirect's too.
+/// The proxies that a session's configuration or the environment gives for URLs. Each request asks anew, a redirect's
+/// too.
 package struct ProxyChoice: Sendable {
     private var http: ProxyServer?
     private var https: ProxyServer?
@@ -21,15 +22,16 @@ package struct ProxyChoice: Sendable {
         }
     }
 
-    /// All that a URL may go through.
+    /// All proxies that a URL may go through, each once.
     package var servers: [ProxyServer] {
         [http, https, ftp].compactMap { $0 }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    /// No URL goes through any proxy: nobody need ask.
+    /// Whether no URL goes through a proxy.
     package var isDirect: Bool { http == nil && https == nil && ftp == nil }
 
-    /// `nil`: directly. Loopback is no exception unless it is said.
+    /// Returns the proxy for `url`, or `nil` for a direct connection. Loopback addresses are no exception unless the
+    /// configuration says so.
     package func proxy(for url: ResourceURL) -> ProxyServer? {
         let proxy = url.schemeIs("https") ? https : url.schemeIs("http") ? http : url.schemeIs("ftp") ? ftp : nil
         guard let proxy, !bypass.covers(url) else { return nil }

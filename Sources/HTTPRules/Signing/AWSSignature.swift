@@ -2,26 +2,31 @@ import Digests
 import TextFormats
 package import TransferModel
 
-/// AWS Signature Version 4: what a request shows to a service that knows the same key.
+/// AWS Signature Version 4, with which a request proves that its sender knows a secret key.
 ///
-/// A pure rule. What it signs is what goes out: everything but the headers that a proxy may change on the way and those
-/// that only the transport knows.
+/// A pure rule. It signs the request as sent, without the headers that a proxy may change on the way and those that
+/// only the transport knows.
 package struct AWSSignature: Hashable, Sendable {
-    /// What the signature says of the body.
+    /// What the signature covers of the body.
     package enum Payload: Hashable, Sendable {
+        /// SHA-256 of the body.
         case sha256([UInt8])
-        /// Nothing: the object stores allow it, for bodies of which the digest is not known beforehand.
+        /// Nothing: the object stores allow it, for bodies whose digest is not known in advance.
         case unsigned
     }
 
-    /// In what services differ.
+    /// The differences between services.
     package struct Style: Hashable, Sendable {
-        /// The path is encoded once more for what is signed, its dots and doubled slashes taken out; an object store's
-        /// keys are taken as they are sent.
+        /// Whether the signed path has its dot segments and doubled slashes removed; an object store's keys are signed
+        /// as sent.
         package var normalizesPath: Bool
+        /// Whether the signed path is percent-encoded a second time.
         package var encodesPathTwice: Bool
+        /// Whether paths are keys of an object store.
         var takesKeys: Bool { !normalizesPath && !encodesPathTwice }
+        /// Whether the request carries the body's digest in `X-Amz-Content-Sha256`.
         package var announcesPayload = true
+        /// Whether the signature covers the session token, or the token is added afterwards.
         package var signsToken = true
 
         package init(normalizesPath: Bool, encodesPathTwice: Bool) {
@@ -29,17 +34,24 @@ package struct AWSSignature: Hashable, Sendable {
             self.encodesPathTwice = encodesPathTwice
         }
 
+        /// Returns the style that a service expects, by its name.
         package static func of(service: String) -> Style {
             let isStore = AWSSignature.isObjectStore(service)
             return Style(normalizesPath: !isStore, encodesPathTwice: !isStore)
         }
     }
 
+    /// Public id of the key.
     package let accessKey: SecretText
+    /// The key itself; it signs and is never sent.
     package let secretKey: SecretText
+    /// Token of temporary credentials, sent as `X-Amz-Security-Token`; `nil` for permanent ones.
     package let sessionToken: SecretText?
+    /// Region in the signature's scope, such as `eu-central-1`.
     package let region: String
+    /// Service in the signature's scope, such as `s3`.
     package let service: String
+    /// What this service expects of the signature.
     package var style: Style
 
     package init(
@@ -53,20 +65,21 @@ package struct AWSSignature: Hashable, Sendable {
         style = .of(service: service)
     }
 
+    /// Whether a service stores objects under keys, as S3 does.
     package static func isObjectStore(_ service: String) -> Bool {
         ["s3", "s3express", "s3-object-lambda", "s3-outposts"].contains(service)
     }
 
-    /// Whether what is sent need not be known when it is signed.
+    /// Whether a body may be sent whose digest is not known when the request is signed.
     package var maySignUnseen: Bool { Self.isObjectStore(service) }
 
-    /// Whether its `ETag` may be the MD5 of an object. That of one in a directory bucket never is, and a function may say
-    /// any.
+    /// Whether the service's `ETag` may be the MD5 of an object. That of an object in a directory bucket never is, and
+    /// an Object Lambda function may return any.
     package var tellsMD5: Bool {
         Self.isObjectStore(service) && service != "s3express" && service != "s3-object-lambda"
     }
 
-    /// The headers that are to be added to `headers` for this request, sent now.
+    /// Returns the header fields to add to `headers` so that this request, sent at `time`, is signed.
     package func added(
         to headers: [HeaderField], method: String, url: ResourceURL, payload: Payload, at time: WallTime
     ) -> [HeaderField] {
@@ -100,15 +113,16 @@ package struct AWSSignature: Hashable, Sendable {
         return added
     }
 
-    /// The URL in the one spelling that is signed: servers differ in how they read others, a `+` first of all.
+    /// Returns the URL in the one spelling that is signed: servers read other spellings, of `+` first of all, in
+    /// different ways.
     package func spelled(_ url: ResourceURL) -> String {
         let origin = url.text.utf8.prefix(url.text.utf8.count - url.path.utf8.count - (url.query?.utf8.count ?? -1) - 1)
         let query = url.query.map { "?" + Self.spelled(query: $0) } ?? ""
         return (String(origin) ?? "") + spelled(path: url.path) + query
     }
 
-    /// An object's key is one text, in which a slash has no second spelling: the stores read `%2F` as one.
-    /// A segment of dots in it would be taken out on the way, and stays spelled out.
+    /// The path in the signed spelling. An object's key is one text, in which a slash has no second spelling: the
+    /// stores read `%2F` as one. A dot segment in it would be removed on the way, so its dots are percent-encoded.
     private func spelled(path: String) -> String {
         guard style.takesKeys else { return "/" + Self.spelledSegments(path).joined(separator: "/") }
         return objectKey(path).split(separator: "/", omittingEmptySubsequences: false).map { segment in
@@ -124,8 +138,8 @@ package struct AWSSignature: Hashable, Sendable {
         path.isEmpty ? "/" : PercentEncoding.encode(bytes: PercentEncoding.decodeBytes(path), keepingSlash: true)
     }
 
-    /// Without segments of dots, in whatever spelling: a server that takes them out when it looks at the signature gets
-    /// what was signed.
+    /// The segments without dot segments in whatever spelling: a server that removes them before it checks the
+    /// signature then sees what was signed.
     private static func spelledSegments(_ path: String) -> [String] {
         let spelled = segments(path).map(spelled(segment:))
         var kept: [String] = []
@@ -144,14 +158,14 @@ package struct AWSSignature: Hashable, Sendable {
 
     // MARK: What is signed
 
-    /// The key of one day, region and service.
+    /// The signing key of one day, region and service.
     private func key(_ day: String) -> [UInt8] {
         [day, region, service, "aws4_request"].reduce(Array(("AWS4" + secretKey.revealed).utf8)) {
             KeyedDigest.sha256(Array($1.utf8), key: $0)
         }
     }
 
-    /// What is signed of the headers, by name; several lines of one name are one.
+    /// The signed headers, sorted by name; several lines of one name are joined.
     private func canonical(_ headers: [HeaderField], _ url: ResourceURL) -> [(name: String, value: String)] {
         var values: [String: [String]] = [:]
         for header in headers {
@@ -162,7 +176,7 @@ package struct AWSSignature: Hashable, Sendable {
         return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.0 < $1.0 }
     }
 
-    /// Changed on the way, or written by the transport.
+    /// Headers that proxies change or the transport writes, in lower case.
     private static let unsigned: Set<String> = [
         "accept", "accept-encoding", "authorization", "connection", "cookie", "expect", "host", "te", "traceparent",
         "transfer-encoding", "upgrade", "user-agent", "via", "x-amzn-trace-id", "x-forwarded-for",
@@ -173,7 +187,7 @@ package struct AWSSignature: Hashable, Sendable {
         return isStandard ? url.host : "\(url.host):\(url.port)"
     }
 
-    /// Without white space at its ends, and with one space for what there is of it inside.
+    /// The value without white space at its ends, and with one space for each white space inside.
     private static func trimmed(_ value: String) -> String {
         value.split { $0 == " " || $0.isNewline || $0 == "\t" }.joined(separator: " ")
     }
@@ -216,14 +230,14 @@ package struct AWSSignature: Hashable, Sendable {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (name: spelled(segment: parts[0]), value: parts.count > 1 ? spelled(segment: parts[1]) : "")
         }
-        // By bytes, as ASCII text is compared.
+        // Compared by bytes, because the texts are ASCII.
         return pairs.sorted { ($0.name, $0.value) < ($1.name, $1.value) }
             .map { "\($0.name)=\($0.value)" }.joined(separator: "&")
     }
 
     // MARK: Texts
 
-    /// As in `20150830T123600Z`.
+    /// The time as `20150830T123600Z`.
     private static func stamp(_ time: WallTime) -> String {
         let seconds = time.nanoseconds / 1_000_000_000
         let days = Int(seconds / 86_400)
@@ -241,8 +255,9 @@ package struct AWSSignature: Hashable, Sendable {
         }
     }
 
+    /// Returns the SHA-256 of bytes.
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
-        // Every libcrypto has it.
+        // Every libcrypto has SHA-256, so the error cannot occur.
         (try? Checksum.of(bytes, .sha256).bytes) ?? []
     }
 

@@ -1,6 +1,6 @@
-/// `multipart/form-data` (RFC 7578), with names written as browsers do (the WHATWG's HTML, 4.10.22.7).
+/// Writes `multipart/form-data` (RFC 7578), with names encoded as browsers do (the WHATWG's HTML, 4.10.22.7).
 package enum MultipartForm {
-    /// What stands before a part's content.
+    /// Returns the bytes before a part's content: boundary and header lines.
     package static func head(
         name: String, filename: String?, contentType: String?, boundary: String
     ) -> [UInt8] {
@@ -10,12 +10,13 @@ package enum MultipartForm {
         return Array(text.utf8) + lineEnd + lineEnd
     }
 
-    /// What stands after a part's content.
+    /// The bytes after a part's content.
     package static let lineEnd: [UInt8] = [0x0D, 0x0A]
 
+    /// Returns the bytes after the last part: the closing boundary.
     package static func end(boundary: String) -> [UInt8] { Array("--\(boundary)--\r\n".utf8) }
 
-    /// A name or file name that ends neither its quotes nor its line.
+    /// Escapes a name or file name so that it ends neither its quotes nor its line.
     private static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -29,7 +30,7 @@ package enum MultipartForm {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A name's line ends are CR LF, whatever they were.
+    /// Writes every line end in a name as CR LF.
     private static func withNetworkLineEnds(_ text: String) -> String {
         var bytes: [UInt8] = []
         var last: UInt8 = 0

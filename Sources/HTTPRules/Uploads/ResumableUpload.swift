@@ -1,19 +1,21 @@
 package import TransferModel
 
-/// An upload of which the server holds a beginning: enough to ask how much that is, and to send the rest.
+/// An upload that a server holds the beginning of: enough to ask how many bytes that is, and to send the rest.
 package struct UploadPoint: Hashable, Sendable {
-    /// Where the server keeps it. Whoever knows this may change it.
+    /// URL of the upload on the server. It is a secret of sorts: with it anyone can change the upload.
     package var place: String
+    /// Version of the protocol that the server speaks.
     package var dialect: UploadDialect
-    /// Of the whole body.
+    /// Length of the whole body in bytes.
     package var length: Int64
-    /// No more than this can be there; `nil` when a run ended before it was written down.
+    /// Upper bound of the bytes that the server can hold; `nil` when a run ended before it was recorded.
     package var sent: Int64?
-    /// No request may bring more.
+    /// Bytes that one request may append, at most; `nil` without a limit.
     package var maximumAppend: Int64?
-    /// From then on the server does not promise to know it.
+    /// Time until which the server promises to keep the upload; `nil` without a promise.
     package var expires: WallTime?
-    /// The status of an answer that said no to all that was sent: that all of it is there is then no success.
+    /// Status of an answer that refused the whole body after it was sent: that the server holds all of it is then no
+    /// success.
     package var refused: Int?
 
     package init(place: String, dialect: UploadDialect, length: Int64, sent: Int64?) {
@@ -26,14 +28,19 @@ package struct UploadPoint: Hashable, Sendable {
 
 /// The client's side of a resumable upload, request by request. No I/O, no clock.
 ///
-/// The first request is an ordinary upload that says that it could be resumed. A server that can names a place in a 104; after
-/// a cut the client asks there how much arrived (HEAD) and sends the rest (PATCH). Without a 104 it was a plain upload.
+/// The first request is an ordinary upload that says that it could be resumed. A server that supports this names a URL
+/// in a 104; after a cut the client asks there how much arrived (HEAD) and sends the rest (PATCH). Without a 104 it was
+/// a plain upload.
 package struct ResumableUpload: Sendable {
-    /// What to send next.
+    /// The next action of the caller.
     package enum Step: Hashable, Sendable {
+        /// Send the whole body to the task's URL.
         case create
+        /// Ask the server how many bytes it holds.
         case ask
+        /// Send these bytes of the body.
         case append(Range<Int64>)
+        /// End the attempt with this error.
         case fail(TransferError)
     }
 
@@ -44,28 +51,28 @@ package struct ResumableUpload: Sendable {
     }
 
     private let length: Int64
-    /// Whether the whole may be sent a second time where nobody knows what became of the first.
+    /// Whether the whole body may be sent a second time when the fate of the first is unknown.
     private let mayRepeat: Bool
-    /// It began in an earlier attempt.
+    /// Whether the upload began in an earlier attempt.
     private let isContinued: Bool
     private var phase: Phase
     private var triedDialects: Set<UploadDialect>
-    /// Which it speaks, or would if the server did.
+    /// Version of the protocol that the server speaks, or that the next request assumes.
     package private(set) var dialect: UploadDialect
-    /// What the server holds, as long as that may be of use.
+    /// The upload that the server holds, as long as it may be of use.
     package private(set) var point: UploadPoint?
-    /// Why what was there could not be gone on with.
+    /// Why an upload that the server holds could not be continued; `nil` when none was given up.
     package private(set) var startedOver: String?
-    /// What the server holds and does not show to whoever asks now.
+    /// An upload that the server holds and that the present credentials may not continue.
     private var barred: UploadPoint?
-    /// The server says that all is there, and what it answered to that was lost.
+    /// Whether the server says that it holds everything, but its answer to the complete upload was lost.
     package private(set) var lacksAnswer = false
-    /// The first byte that this attempt sent of what an earlier one had begun.
+    /// Offset of the first byte that this attempt sent of an upload that an earlier attempt began; 0 when it sent all.
     package private(set) var resumedFrom: Int64 = 0
-    /// So many bytes may have arrived; `nil`: nobody knows.
+    /// Upper bound of the bytes that may have arrived; `nil` when unknown.
     private var sent: Int64?
     private var isTrusted = true
-    /// Answers that brought nothing forward, since the server last had more than ever before.
+    /// Consecutive answers since the server's offset last reached a new maximum.
     private var idleRounds = 0
     private var furthest: Int64 = 0
     private static let mostIdleRounds = 4
@@ -81,11 +88,12 @@ package struct ResumableUpload: Sendable {
         sent = point.map(\.sent) ?? 0
     }
 
-    /// Whether requests go to the upload's own place by now.
+    /// Whether requests go to the upload's own URL, no longer to the task's.
     package var isAtPlace: Bool { phase != .creating }
 
     // MARK: What requests say
 
+    /// Header fields of the next request that belong to the protocol.
     package var headers: [HeaderField] {
         switch phase {
         case .creating: dialect.creation(length: length)
@@ -95,6 +103,7 @@ package struct ResumableUpload: Sendable {
         }
     }
 
+    /// Method of the next request; `nil` for the task's own.
     package var method: String? {
         switch phase {
         case .creating: nil
@@ -103,10 +112,10 @@ package struct ResumableUpload: Sendable {
         }
     }
 
-    /// The part of the body that goes with it; `nil` for all of it, or none.
+    /// Bytes of the body that go with the next request; `nil` for all of them, or none.
     package var range: Range<Int64>? { if case .appending(let range) = phase { range } else { nil } }
 
-    /// The body was handed over up to there.
+    /// Notes that the body was handed to the connection up to this offset.
     package mutating func noteSent(_ offset: Int64) {
         guard let known = sent, offset > known else { return }
         sent = offset
@@ -115,14 +124,15 @@ package struct ResumableUpload: Sendable {
 
     // MARK: What the server says
 
-    /// A 104 of the request that went to `url`. What it leads to before the answer, if so: then the request is to end.
+    /// Handles a 104 that answers the request to `url`. Returns the next step when the request is to be ended before
+    /// its answer, else `nil`.
     package mutating func interim(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) -> Step? {
         let facts = UploadFacts(headers)
         guard phase == .creating, isTrusted, let location = headers.firstReference("location"),
             let told = facts.dialect ?? .standard, let place = Self.place(location, from: url)
         else { return nil }
         if let point, point.place != place {
-            // One request, two places: neither is to be believed.
+            // One request, two URLs: neither can be trusted.
             (isTrusted, self.point) = (false, nil)
             return nil
         }
@@ -141,7 +151,8 @@ package struct ResumableUpload: Sendable {
         return enter(.asking)
     }
 
-    /// Only at the server that was asked: elsewhere nobody was promised anything, and nothing of ours is to go there.
+    /// Returns the upload's URL, only on the origin of `url`: other servers promised nothing, and no data must go
+    /// there.
     private static func place(_ location: String, from url: ResourceURL) -> String? {
         guard !location.isEmpty, let place = try? url.resolving(location), place.hasSameOrigin(as: url),
             place.userInformation == nil
@@ -149,13 +160,15 @@ package struct ResumableUpload: Sendable {
         return place.text
     }
 
-    /// The first request goes out once more, for reasons that have nothing to do with this: its place will be another.
+    /// Notes that the first request is sent again for reasons outside this protocol, so that its upload will get
+    /// another URL.
     package mutating func begin() {
         guard phase == .creating else { return }
         (point, isTrusted, sent) = (nil, true, 0)
     }
 
-    /// A final answer of the request that went to `url`; `nil`: it is judged like any other.
+    /// Handles the final answer to the request to `url`. Returns the next step, or `nil` when the answer is judged like
+    /// any other.
     package mutating func answered(_ status: Int, _ headers: HeaderBlock, from url: ResourceURL) -> Step? {
         let facts = UploadFacts(headers)
         if let most = facts.maximumAppend { point?.maximumAppend = most }
@@ -177,7 +190,7 @@ package struct ResumableUpload: Sendable {
             return point == nil ? startOver(doubt) : idle(then: .asking)
         }
         guard let point else {
-            // It speaks another draft, and says which.
+            // The server speaks another draft, and names it.
             guard (400..<500).contains(status), case .some(.some(let other)) = facts.dialect,
                 triedDialects.insert(other).inserted
             else { return nil }
@@ -190,7 +203,8 @@ package struct ResumableUpload: Sendable {
         return nil
     }
 
-    /// The server has no more than a beginning, and there was no 104, or none that came through. Where it is says the answer.
+    /// Handles a success that holds only a beginning, after no 104, or none that arrived: the answer itself names the
+    /// upload's URL.
     private mutating func createdInPart(_ headers: HeaderBlock, _ facts: UploadFacts, from url: ResourceURL) -> Step {
         guard isTrusted, let location = headers.firstReference("location"),
             let told = facts.dialect ?? .standard, let place = Self.place(location, from: url)
@@ -210,13 +224,13 @@ package struct ResumableUpload: Sendable {
                 return startOver("the server has an upload of \(told) bytes there, and not of \(length)")
             }
             guard facts.isComplete == true else { return goOn(at: facts.offset) }
-            // What an offset short of the end is held to, this word is too.
+            // The claim to hold everything has to pass the same checks as an offset.
             if let doubt = doubt(facts) ?? doubt(facts.offset) { return startOver(doubt) }
             if let refused = point?.refused { return startOver(after: refused) }
             (point, lacksAnswer, resumedFrom) = (nil, true, isContinued && startedOver == nil ? length : 0)
             return nil
         case 300..<400: return startOver("the server does not say how much it has, but sends elsewhere (\(status))")
-        // Somebody else's, by now: as if it were not there. A 401 says no more than that nobody knows who asks.
+        // Treat an upload of another user as missing. A 401 says only that credentials are missing.
         case 403: return startOverBarred()
         case 401, 407, 408, 425, 429: return nil
         case 400..<500: return startOver("the server does not know the upload any more (\(status))")
@@ -227,7 +241,7 @@ package struct ResumableUpload: Sendable {
     private mutating func appended(_ status: Int, _ facts: UploadFacts, _ range: Range<Int64>) -> Step? {
         switch status {
         case 200..<300 where doubt(facts) != nil: return idle(then: .asking)
-        // It cannot have what this piece did not bring.
+        // The server cannot hold bytes that this piece did not bring.
         case 200..<300 where facts.isComplete == true && range.upperBound < length: return idle(then: .asking)
         case _ where facts.isComplete == true:
             point = nil
@@ -255,20 +269,20 @@ package struct ResumableUpload: Sendable {
         return nil
     }
 
-    /// Why an answer that says that all is there is not to be believed, as far as it shows from that alone.
+    /// Why an answer's claim to hold everything contradicts its own offset, or `nil`.
     private func doubt(_ facts: UploadFacts) -> String? {
         guard facts.isComplete == true, let offset = facts.offset, offset != length else { return nil }
         return "the server says it has all, and that it has \(offset) bytes of \(length)"
     }
 
-    /// Why the server cannot have so much.
+    /// Why the server cannot hold as many bytes as it says, or `nil`.
     private func doubt(_ offset: Int64?) -> String? {
         guard let offset else { return "the server does not say how much it has" }
         guard offset <= length else { return "the server says it has \(offset) bytes of \(length)" }
         return sent.flatMap { offset > $0 ? "the server says it has \(offset) bytes, and \($0) were sent" : nil }
     }
 
-    /// The rest from there on, if that can be.
+    /// Sends the rest from `offset` on, or starts over when that offset cannot be right.
     private mutating func goOn(at offset: Int64?) -> Step {
         if let doubt = doubt(offset) { return startOver(doubt) }
         let offset = offset ?? 0
@@ -280,9 +294,9 @@ package struct ResumableUpload: Sendable {
         return enter(.appending(offset..<end))
     }
 
-    /// Whether what the server holds is of use after a final answer that did not end well.
+    /// Decides whether the server's upload is still of use after a final answer that is no success.
     private mutating func settle(_ status: Int, _ facts: UploadFacts) {
-        // All has arrived, and what it was for failed: sending it again does not mend that.
+        // The server holds everything, and the processing of it failed: sending it again does not change that.
         let isOver = facts.isComplete == true
         if isOver || status < 500 && ![408, 425, 429].contains(status) { point = nil }
         point?.refused = status
@@ -309,8 +323,8 @@ package struct ResumableUpload: Sendable {
 
     private mutating func idle(then phase: Phase) -> Step { idle() ?? enter(phase) }
 
-    /// All of it is not enough: what it was for has failed, and only another answer can say that it succeeded. Whoever said
-    /// that he was busy did not begin with it.
+    /// Starts over after the server refused a complete upload: only another answer can say that the processing
+    /// succeeded. A server that answered 429 or 503 did not begin with it.
     private mutating func startOver(after refused: Int) -> Step {
         startOver(
             "the server has all of the upload, and answered it with \(refused)",
@@ -324,10 +338,11 @@ package struct ResumableUpload: Sendable {
         return step
     }
 
-    /// Whoever asks may not upload at all: that says nothing of what an earlier attempt or run left.
+    /// Restores the upload of an earlier attempt or run after a 401 or 403: credentials that may not upload at all say
+    /// nothing about it.
     private mutating func regain() {
         guard let barred else { return }
-        // What was sent now was not sent there.
+        // The bytes of this request did not go to that upload.
         (point, sent) = (barred, nil)
     }
 

@@ -1,25 +1,26 @@
 import TextFormats
 package import TransferModel
 
-/// A file that a server took whole by PUT, kept for the next run: `existing: revalidate` of an upload compares it with the
-/// file that is to be sent now, and with what the server says of its URL.
+/// A file that a server accepted whole by PUT, recorded for the next run: `existing: revalidate` of an upload compares
+/// it with the file to send now, and with the server's answer to a HEAD.
 package struct SentUpload: Hashable, Sendable {
-    /// Absolute.
+    /// Absolute path of the file.
     package var path: String
-    /// Size and times of the file when it was read last, and its number.
+    /// Size, times and inode number of the file when it was last read.
     package var file: BodyFileMark
-    /// When it was read last, by the clock here.
+    /// Time of the last read, by the local clock.
     package var readAt: WallTime
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the file's bytes.
     package var digest: [UInt8]
-    /// What the upload said of the body (`shape(of:)`).
+    /// Fingerprint of the upload's headers that describe the body (`shape(of:)`).
     package var shape: Int64
-    /// What the server told of the stored file; `nil` until it told anything.
+    /// Entity tag of the stored file; `nil` until the server sent one.
     package var etag: String?
+    /// `Last-Modified` of the stored file, as sent; `nil` until the server sent one.
     package var lastModified: String?
-    /// When the server answered the upload, by its own clock.
+    /// Time of the server's answer to the upload, by the server's clock.
     package var answeredAt: WallTime?
-    /// Who sent it (`RequestMark`).
+    /// `RequestMark` text of the upload.
     package var asked: String?
 
     package init(
@@ -39,20 +40,21 @@ package struct SentUpload: Hashable, Sendable {
 
     // MARK: The file
 
+    /// How the file to send now compares with the recorded one.
     package enum Comparison: Hashable, Sendable {
-        /// It is surely the file that was sent.
+        /// Both are surely the same file.
         case same
-        /// It has the size: its bytes tell.
+        /// Only the size agrees for certain: the bytes must be compared.
         case mustRead
-        /// It is another one, or was sent as something else.
+        /// The file is another one, or is described differently.
         case other
     }
 
-    /// A filesystem's times may be no finer.
+    /// Coarsest resolution of a filesystem's times.
     private static let grain = TimeSpan.seconds(2)
 
-    /// Compares the file that is to be sent now. A file that was written shortly before it was read may have been written
-    /// again since, and have the time of then: its bytes tell too.
+    /// Compares the file to send now. A file that was written shortly before it was read may have been written again
+    /// since with the same time, so its bytes must be compared too.
     package func compare(_ now: BodyFileMark, at path: String, shape: Int64) -> Comparison {
         guard now.size == file.size, shape == self.shape else { return .other }
         let newest = max(file.modifiedNanoseconds, file.changedNanoseconds)
@@ -63,12 +65,12 @@ package struct SentUpload: Hashable, Sendable {
 
     // MARK: The server
 
-    /// Returns whether the server still has what was sent, by its answer of 2xx to a HEAD. An `ETag` tells by itself; where
-    /// there was none, the length must be that of the file, the date may not have moved, and the user must be the one who
-    /// sent it.
+    /// Returns whether the server still has the uploaded file, by its answer of 2xx to a HEAD. An `ETag` decides by
+    /// itself; without one the length must be that of the file, the date must not have moved, and the user must be the
+    /// one who sent it.
     package func isStored(_ headers: HeaderBlock, isSameUser: Bool) -> Bool {
         let length = Self.length(headers)
-        // What is stored under a coding may be told with the length of either.
+        // A file stored under a coding may be announced with the length of either form.
         if let length, length != file.size, headers.first("content-encoding") == nil { return false }
         if let etag { return Self.etag(headers).map { Self.opaque($0) == Self.opaque(etag) } ?? false }
         guard isSameUser, length == file.size else { return false }
@@ -78,10 +80,11 @@ package struct SentUpload: Hashable, Sendable {
         return changed <= answeredAt + Self.storing
     }
 
-    /// A server may date what it stores a while after it answered.
+    /// Time after its answer in which a server may still date the stored file.
     private static let storing = TimeSpan.seconds(60)
 
-    /// What is known after an answer that says it is stored: what was not told before is from now on.
+    /// Returns the record with the validators of an answer by which the file is stored; validators already recorded
+    /// stay.
     package func confirmed(_ headers: HeaderBlock) -> SentUpload {
         var kept = self
         kept.etag = etag ?? Self.etag(headers)
@@ -89,8 +92,8 @@ package struct SentUpload: Hashable, Sendable {
         return kept
     }
 
-    /// Takes over what the answer to the upload tells of the stored file. RFC 9110 (section 9.3.4) lets a server tell a
-    /// validator there only if it stored the bytes as they were sent.
+    /// Takes over the validators in the answer to the upload. RFC 9110 (section 9.3.4) lets a server send a validator
+    /// there only if it stored the bytes as they were sent.
     package mutating func learn(_ headers: HeaderBlock) {
         etag = Self.etag(headers)
         lastModified = Self.date(headers)
@@ -102,7 +105,7 @@ package struct SentUpload: Hashable, Sendable {
         return lengths.count == 1 ? Int64(lengths[0]) : nil
     }
 
-    /// `nil` where there is none, or more than one.
+    /// The answer's entity tag; `nil` without one, and with more than one.
     private static func etag(_ headers: HeaderBlock) -> String? {
         let tags = headers.all("etag")
         return tags.count == 1 && !tags[0].isEmpty ? tags[0] : nil
@@ -112,15 +115,15 @@ package struct SentUpload: Hashable, Sendable {
         headers.first("last-modified").flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
     }
 
-    /// Weak and strong are one: what a server would send now may be packed on its way, what it has stored is the same.
+    /// The tag without the mark of a weak one: the server may pack its answer, but the stored file is the same.
     private static func opaque(_ tag: String) -> [UInt8] {
         Array(tag.hasPrefix("W/") ? tag.utf8.dropFirst(2) : tag.utf8[...])
     }
 
     // MARK: The request
 
-    /// Returns a fingerprint of what an upload's headers say of its body: its type, coding, language and the like. Under
-    /// another one the server would store something else.
+    /// Returns a fingerprint of the upload's headers that describe its body: type, coding, language and the like. Under
+    /// another fingerprint the server would store something else.
     package static func shape(of headers: [HeaderField]) -> Int64 {
         var print = Fingerprint()
         let described = headers.filter { !$0.value.isSecret && $0.name.lowercased().hasPrefix("content-") }

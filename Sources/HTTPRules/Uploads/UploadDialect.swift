@@ -1,11 +1,11 @@
 import TransferModel
 
-/// One state of draft-ietf-httpbis-resumable-upload. Client and server name it to each other by a number
-/// (`Upload-Draft-Interop-Version`), because they differ in their headers.
+/// A version of draft-ietf-httpbis-resumable-upload. Client and server name it to each other by a number
+/// (`Upload-Draft-Interop-Version`), because the versions differ in their headers.
 package enum UploadDialect: Int, CaseIterable, Sendable {
-    /// Without a number, as the standard will have it.
+    /// The final standard, which has no number.
     case standard = 0
-    /// draft-01: `Upload-Incomplete`, the opposite of what came after it.
+    /// draft-01: `Upload-Incomplete`, the opposite of the later `Upload-Complete`.
     case draft3 = 3
     case draft4 = 4
     /// draft-03
@@ -17,19 +17,21 @@ package enum UploadDialect: Int, CaseIterable, Sendable {
     /// draft-09 and later
     case draft8 = 8
 
-    /// Nobody asks a server before which of them it speaks. The first is what most speak, and each cut without a sign of
-    /// understanding goes one further.
+    /// Versions to try in turn, because a server cannot be asked which it speaks. The first is the most common; each
+    /// cut without a sign that the server understood advances to the next.
     package static let tries: [UploadDialect] = [.draft6, .draft8, .draft5, .draft3]
 
     // MARK: What a request says
 
-    /// Beside what it would say anyway.
+    /// The header fields of the first request, beside its ordinary ones.
     func creation(length: Int64) -> [HeaderField] {
         version + [completeness(true)] + (tellsLength ? [field("Upload-Length", "\(length)")] : [])
     }
 
+    /// The header fields of a request for the offset.
     var question: [HeaderField] { version }
 
+    /// The header fields of a request that appends bytes from `offset` on.
     func append(at offset: Int64, isLast: Bool, length: Int64) -> [HeaderField] {
         var fields = version + [field("Upload-Offset", "\(offset)"), completeness(isLast)]
         if tellsLength { fields.append(field("Upload-Length", "\(length)")) }
@@ -54,19 +56,24 @@ package enum UploadDialect: Int, CaseIterable, Sendable {
     }
 }
 
-/// What an answer says of an upload. A header that is not as it should be counts as not there.
+/// The facts about an upload in an answer's headers. A malformed header counts as missing.
 struct UploadFacts: Hashable {
-    /// The number that the server named; a draft that nobody here knows is `.some(nil)`.
+    /// Version that the server named; a number unknown here is `.some(nil)`.
     var dialect: UploadDialect??
+    /// Bytes that the server holds.
     var offset: Int64?
+    /// Length of the whole upload in bytes, as the server knows it.
     var length: Int64?
+    /// Whether the server holds the whole upload.
     var isComplete: Bool?
+    /// Bytes of an upload that the server accepts, at most.
     var maximumSize: Int64?
+    /// Bytes that one request may append, at most.
     var maximumAppend: Int64?
-    /// How long the server keeps it.
+    /// How long the server keeps the upload.
     var age: TimeSpan?
 
-    /// The server does not have all, by its own word.
+    /// Whether the server says that it does not hold everything.
     func isShort(of whole: Int64) -> Bool { !(isComplete ?? (offset ?? whole == whole)) }
 
     init(_ headers: HeaderBlock) {
@@ -105,7 +112,7 @@ struct UploadFacts: Hashable {
 }
 
 extension HeaderBlock {
-    /// The value of a header that may be there once.
+    /// The value of a header that may occur only once; `nil` when it is missing or repeated.
     fileprivate func only(_ name: StaticString) -> String? {
         let values = all(name)
         return values.count == 1 ? values[0] : nil

@@ -8,18 +8,18 @@ extension Attempt {
     /// The headers of an answer came: whether the cache takes it from here, because it asked the question or has something
     /// better than a failure. Then the body is of no interest.
     func isForTheCache(_ head: ResponseHead, at answeredAt: WallTime) -> Bool {
-        guard let turn = cacheTurn, case .sent(let question) = turn.state else { return false }
-        cacheTurn?.answeredAt = answeredAt
+        guard let turn = caching.turn, case .sent(let question) = turn.state else { return false }
+        caching.turn?.answeredAt = answeredAt
         let answer = CacheAnswer(
-            status: head.status, headers: head.headers, requestTime: requestStartedAt, responseTime: answeredAt)
+            status: head.status, headers: head.headers, requestTime: exchange.startedAt, responseTime: answeredAt)
         switch question?.outcome(answer, to: turn.request) {
         case .confirmed(let use, let keeps):
-            cacheTurn?.keeps = keeps
-            cacheTurn?.state = .answered(use)
-        case .askAgain: cacheTurn?.state = .askAgain
+            caching.turn?.keeps = keeps
+            caching.turn?.state = .answered(use)
+        case .askAgain: caching.turn?.state = .askAgain
         case .replaced, .serverFailed, nil:
             guard let use = cacheInstead(of: turn, status: head.status, at: answeredAt) else { return false }
-            cacheTurn?.state = .answered(use)
+            caching.turn?.state = .answered(use)
         }
         return true
     }
@@ -32,19 +32,19 @@ extension Attempt {
 
     /// The bytes of this answer are kept as they come, beside what the task makes of them.
     func prepareCacheCopy(_ head: ResponseHead) {
-        guard cacheTurn != nil, life.type != .download, decision == .discard || decoder != nil,
+        guard caching.turn != nil, life.type != .download, exchange.decision == .discard || exchange.decoder != nil,
             case .store(_, let inMemoryOnly)? = cacheVerdict(head, length: nil),
             session.cache?.refusal(of: life.announcedLength ?? 0, inMemoryOnly: inMemoryOnly) == nil
         else { return }
-        cacheTurn?.copy = []
+        caching.turn?.copy = []
     }
 
     /// Whether the answer is kept, as far as its headers say.
     func cacheVerdict(_ head: ResponseHead, length: Int64?) -> CacheStorage? {
-        guard let turn = cacheTurn, let cache = session.cache else { return nil }
+        guard let turn = caching.turn, let cache = session.cache else { return nil }
         var answer = CacheAnswer(
-            status: head.status, headers: head.headers, requestTime: requestStartedAt,
-            responseTime: turn.answeredAt ?? requestStartedAt)
+            status: head.status, headers: head.headers, requestTime: exchange.startedAt,
+            responseTime: turn.answeredAt ?? exchange.startedAt)
         answer.bodyLength = length
         return CacheStorage.of(answer, to: turn.request, cache.configuration)
     }
@@ -53,8 +53,8 @@ extension Attempt {
 
     /// As libcurl would hand it over: everything that is asked of an answer is asked of this one.
     func receive(_ use: CacheUse, _ body: [UInt8]) {
-        isFromCache = true
-        heldLength = use.part?.length ?? Int64(body.count)
+        exchange.isFromCache = true
+        exchange.heldLength = use.part?.length ?? Int64(body.count)
         let head = ResponseHead(status: use.status, version: .http1, headers: use.headers)
         guard received(head: head), life.request.method != "HEAD" else { return }
         let range = use.part.map { Int($0.offset)..<Int($0.offset + $0.length) } ?? 0..<body.count
@@ -71,12 +71,12 @@ extension Attempt {
     /// What was answered without a connection.
     func noteCached(_ use: CacheUse, at now: WallTime) {
         var transaction = TransactionMetrics(
-            method: life.request.method, url: life.request.url.text, fetchStart: requestStartedAt)
+            method: life.request.method, url: life.request.url.text, fetchStart: exchange.startedAt)
         transaction.fetchType = .localCache
         transaction.status = use.status
         transaction.responseStart = now
         transaction.responseEnd = now
-        transaction.responseBodyBytesAfterDecoding = decoder?.written ?? received
+        transaction.responseBodyBytesAfterDecoding = exchange.decoder?.written ?? exchange.received
         transactions.append(transaction)
     }
 }

@@ -10,9 +10,8 @@ import TransferModel
 extension Engine {
     /// Whether the cache answers the request, or must be waited for. Everything that goes into the request is in it.
     func asksCache(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
-        (attempt.cacheTurn, attempt.cacheNote, attempt.source, attempt.isFromCache) = (nil, nil, nil, false)
-        attempt.passesCache = false
-        guard let cache = attempt.session.cache, attempt.parts == nil else { return false }
+        attempt.caching.restart()
+        guard let cache = attempt.session.cache, attempt.streams.segmented == nil else { return false }
         let policy = cachePolicy(attempt)
         // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
         let isTheTasks = !attempt.isLookingUp && !attempt.life.asksAboutPart && !attempt.life.asksWhetherNeeded
@@ -21,7 +20,7 @@ extension Engine {
         if !["GET", "HEAD", "POST"].contains(request.method), policy != .returnCacheDataDontLoad,
             !request.headers.contains(where: { $0.name.utf8.count == 13 && $0.name.lowercased() == "cache-control" })
         {
-            attempt.passesCache = true
+            attempt.caching.isBypassed = true
             return false
         }
         // Ten thousand downloads with nothing in the cache.
@@ -30,7 +29,7 @@ extension Engine {
         if isIndifferent, cache.isEmpty { return false }
         let held = cache.held(request.url.text)
         if isIndifferent, held?.isEmpty == true { return false }
-        attempt.cacheTurn = CacheTurn(request: cacheRequest(request, attempt, policy, cache))
+        attempt.caching.turn = CacheTurn(request: cacheRequest(request, attempt, policy, cache))
         guard let held else {
             attempt.phase = .askingCache(request)
             cache.order(.find(attempt.task, url: request.url.text))
@@ -43,17 +42,17 @@ extension Engine {
     private func cachePolicy(_ attempt: Attempt) -> CachePolicy {
         let policy = attempt.specification.options.values.policies.cachePolicy
         let isRetry =
-            attempt.ignoresCache || attempt.life.isAtUploadPlace
+            attempt.caching.isDisabled || attempt.life.isAtUploadPlace
             || carryovers[attempt.task]?.hadFailedResponse == true
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
     /// Not all of what came was the server's word of now, or nothing proved that it was all: the next attempt asks for that.
     func mayBeIncomplete(_ attempt: Attempt, _ error: TransferError) -> Bool {
-        if attempt.isFromCache {
+        if attempt.exchange.isFromCache {
             return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
         }
-        if error.name == .checksumMismatch, attempt.isOfSeveralStreams || attempt.life.endIsUnproven {
+        if error.name == .checksumMismatch, attempt.streams.wereSeveral || attempt.life.endIsUnproven {
             return attempt.isDownload
         }
         return attempt.isDownload && attempt.life.offset > 0
@@ -128,23 +127,23 @@ extension Engine {
     private func decide(
         _ held: [StoredResponse], _ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache
     ) -> Bool {
-        guard let turn = attempt.cacheTurn else { return false }
+        guard let turn = attempt.caching.turn else { return false }
         let decision = CacheDecision.of(
             turn.request, stored: held, revalidation: cache.configuration.revalidation, now: now.wall)
         switch decision {
         // In a batch nobody waits for the answer: asking first costs a 304, and the file is right.
         case .use(let use) where use.reason == .staleWhileRevalidate && !request.isConditional:
-            attempt.cacheTurn?.state = .sent(use.refresh)
+            attempt.caching.turn?.state = .sent(use.refresh)
             return false
         case .use(let use):
             answer(use, attempt, cache)
             return true
         case .validate(let question):
             // A file that stands there asks for itself.
-            attempt.cacheTurn?.state = .sent(request.isConditional ? nil : question)
+            attempt.caching.turn?.state = .sent(request.isConditional ? nil : question)
             return false
         case .fetch:
-            attempt.cacheTurn?.state = .sent(nil)
+            attempt.caching.turn?.state = .sent(nil)
             return false
         case .fail(let reason):
             let why = reason == .policy ? "`returnCacheDataDontLoad`" : "`Cache-Control: only-if-cached`"
@@ -159,7 +158,7 @@ extension Engine {
 
     /// What goes out when the cache has a question.
     func questioned(_ request: OutgoingRequest, _ attempt: Attempt) -> OutgoingRequest {
-        guard case .sent(let question?)? = attempt.cacheTurn?.state else { return request }
+        guard case .sent(let question?)? = attempt.caching.turn?.state else { return request }
         var request = request
         switch question.question {
         case .conditional(let header): request.headers.append(header)
@@ -170,7 +169,7 @@ extension Engine {
     }
 
     /// Once a turn.
-    func handOverCacheOrders(_ memory: MemoryDesk) {
+    func handOverCacheOrders(_ memory: StoreClient) {
         for (number, session) in sessions.enumerated() where session.cache?.orders.isEmpty == false {
             memory.add(session.cache?.takeOrders() ?? [], SessionIndex(raw: UInt16(number)), at: now.instant)
         }
@@ -189,14 +188,14 @@ extension Engine {
         switch report {
         case .cached(let task, let found):
             guard let attempt = attempt(of: task), case .askingCache(let request) = attempt.phase,
-                case .asking? = attempt.cacheTurn?.state, let cache = attempt.session.cache
+                case .asking? = attempt.caching.turn?.state, let cache = attempt.session.cache
             else { return }
             let held = cache.take(found, under: request.url.text)
             attempt.phase = .transferring
             if !decide(held, request, attempt, cache) { transmit(request, attempt) }
         case .cachedBody(let task, let id, let body):
             guard let attempt = attempt(of: task), case .askingCache(let request) = attempt.phase,
-                case .reading(let use)? = attempt.cacheTurn?.state, use.stored.id == id,
+                case .reading(let use)? = attempt.caching.turn?.state, use.stored.id == id,
                 let cache = attempt.session.cache
             else { return }
             attempt.phase = .transferring
@@ -221,26 +220,26 @@ extension Engine {
     private func answer(_ use: CacheUse, _ attempt: Attempt, _ cache: SessionCache) {
         if attempt.life.request.method == "HEAD" { return finish(use, [], attempt, cache) }
         if let body = cache.body(of: use.stored.id) { return finish(use, body, attempt, cache) }
-        attempt.cacheTurn?.state = .reading(use)
+        attempt.caching.turn?.state = .reading(use)
         attempt.phase = .askingCache(attempt.life.request)
         cache.order(.read(attempt.task, use.stored.id, url: use.stored.url))
     }
 
     /// All of it is there: it is an answer like another, and needs no connection.
     private func finish(_ use: CacheUse, _ body: [UInt8], _ attempt: Attempt, _ cache: SessionCache) {
-        noteUse(use, keeps: attempt.cacheTurn?.keeps, attempt, cache)
+        noteUse(use, keeps: attempt.caching.turn?.keeps, attempt, cache)
         // Of a slot under which something was sent, the scheduler hears when it is given back for good.
         if let origin = attempt.origin {
             attempt.origin = nil
             reports.append(.unused(attempt.task, origin))
         }
-        attempt.source = use.reason == .validated ? .revalidated : .cache
         attempt.beginRequest(at: now)
+        attempt.exchange.source = use.reason == .validated ? .revalidated : .cache
         attempt.receive(use, body)
-        if attempt.hasNewHead { announce(attempt) }
+        if attempt.exchange.hasNewHead { announce(attempt) }
         if use.reason != .validated { attempt.noteCached(use, at: now.wall) }
-        attempt.cacheTurn = nil
-        ended(attempt, attempt.bodyFailure, sawCloseNotify: true)
+        attempt.caching.turn = nil
+        ended(attempt, attempt.exchange.bodyFailure, sawCloseNotify: true)
     }
 
     private func noteUse(_ use: CacheUse, keeps: Bool?, _ attempt: Attempt, _ cache: SessionCache) {
@@ -248,10 +247,10 @@ extension Engine {
         case nil: cache.noteUse(of: use.stored.id, at: now.wall)
         case true?:
             cache.update(use.stored, inMemoryOnly: holdsSecret(use.stored))
-            attempt.cacheNote = CacheRecord(refusal: nil)
+            attempt.caching.note = CacheRecord(refusal: nil)
         case false?:
             cache.remove(use.stored.id)
-            attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.responseNoStore.description)
+            attempt.caching.note = CacheRecord(refusal: CacheStorage.Refusal.responseNoStore.description)
         }
     }
 
@@ -259,18 +258,18 @@ extension Engine {
 
     /// Whether the cache has the answer, or a further question. `error` is the transport's.
     func endedForCache(_ attempt: Attempt, _ error: TransferError?) -> Bool {
-        guard let turn = attempt.cacheTurn, let cache = attempt.session.cache else { return false }
+        guard let turn = attempt.caching.turn, let cache = attempt.session.cache else { return false }
         switch turn.state {
         case .answered(let use):
             releaseSlot(attempt)
             answer(use, attempt, cache)
             return true
         case .askAgain:
-            attempt.ignoresCache = true
+            attempt.caching.isDisabled = true
             goOn(attempt, attempt.life.request)
             return true
         case .sent:
-            guard error != nil, attempt.head == nil,
+            guard error != nil, attempt.exchange.head == nil,
                 let use = attempt.cacheInstead(of: turn, status: nil, at: now.wall)
             else { return false }
             releaseSlot(attempt)

@@ -9,8 +9,9 @@ extension Engine {
     /// An answer ended. What it puts an end to goes, whether the task wanted it or not; a redirect is kept here, and what
     /// becomes the task's answer when it is delivered.
     func noteForCache(_ attempt: Attempt, _ step: NextStep, _ error: TransferError?) {
-        if attempt.passesCache { return notePassing(attempt, step) }
-        guard let turn = attempt.cacheTurn, let head = attempt.head, let cache = attempt.session.cache else { return }
+        if attempt.caching.isBypassed { return notePassing(attempt, step) }
+        guard let turn = attempt.caching.turn, let head = attempt.exchange.head, let cache = attempt.session.cache
+        else { return }
         if turn.request.method == "HEAD" { freshen(attempt, turn, head, cache) }
         switch step {
         case .deliver(let unverified, _):
@@ -20,7 +21,7 @@ extension Engine {
                 keepInCache(attempt, refusing: .unproven)
             }
         case .send(_, let record):
-            let isWhole = error == nil && !attempt.endedByUs && provesItsEnd(head, attempt)
+            let isWhole = error == nil && !attempt.exchange.endedByUs && provesItsEnd(head, attempt)
             if record != nil, isWhole, let body = turn.copy {
                 keepInCache(attempt, body)
             } else {
@@ -39,7 +40,7 @@ extension Engine {
 
     /// What the cache holds of a place is no longer to be believed after a request that may have changed it.
     func forgetWhatChanged(_ attempt: Attempt) {
-        guard let head = attempt.head, let cache = attempt.session.cache else { return }
+        guard let head = attempt.exchange.head, let cache = attempt.session.cache else { return }
         let request = attempt.life.request
         for url in CacheInvalidation.urls(after: request.method, request.url, status: head.status, head.headers) {
             cache.forget(url.text)
@@ -48,11 +49,11 @@ extension Engine {
 
     /// Why its answer is not kept either.
     private func notePassing(_ attempt: Attempt, _ step: NextStep) {
-        guard attempt.head != nil, attempt.specification.type != .download else { return }
+        guard attempt.exchange.head != nil, attempt.specification.type != .download else { return }
         switch step {
         case .deliver(let unverified, _):
-            if unverified { attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unproven.description) }
-        case .fail: attempt.cacheNote = CacheRecord(refusal: CacheStorage.Refusal.unexpected.description)
+            if unverified { attempt.caching.note = CacheRecord(refusal: CacheStorage.Refusal.unproven.description) }
+        case .fail: attempt.caching.note = CacheRecord(refusal: CacheStorage.Refusal.unexpected.description)
         case .send, .keep, .isThere, .judged, .ask, .cancel: break
         }
     }
@@ -65,32 +66,33 @@ extension Engine {
 
     /// The task has its answer. It was kept as it came, or is packed no more.
     func keepAnswer(_ attempt: Attempt) {
-        if attempt.passesCache, !attempt.lengthUnverified {
-            attempt.cacheNote = attempt.session.cache?.refusal(toAnswersOf: attempt.life.request.method)
+        if attempt.caching.isBypassed, !attempt.download.lengthUnverified {
+            attempt.caching.note = attempt.session.cache?.refusal(toAnswersOf: attempt.life.request.method)
         }
-        guard attempt.cacheTurn != nil, !attempt.lengthUnverified else { return }
-        keepInCache(attempt, attempt.cacheTurn?.copy ?? attempt.kept)
+        guard attempt.caching.turn != nil, !attempt.download.lengthUnverified else { return }
+        keepInCache(attempt, attempt.caching.turn?.copy ?? attempt.exchange.body)
     }
 
     /// Takes an answer in if it may be, in the place of what it makes outdated.
     private func keepInCache(_ attempt: Attempt, _ body: [UInt8] = [], refusing: CacheStorage.Refusal? = nil) {
-        guard let head = attempt.head, let cache = attempt.session.cache else { return }
+        guard let head = attempt.exchange.head, let cache = attempt.session.cache else { return }
         let outdated = noteOutdated(attempt)
         let verdict = refusing.map { .refuse($0) } ?? attempt.cacheVerdict(head, length: Int64(body.count))
-        attempt.cacheTurn?.copy = nil
+        attempt.caching.turn?.copy = nil
         switch verdict {
         case .store(let stored, let inMemoryOnly):
             if let refusal = cache.refusal(of: stored.bodyLength, inMemoryOnly: inMemoryOnly) {
-                attempt.cacheNote = CacheRecord(refusal: refusal.description)
+                attempt.caching.note = CacheRecord(refusal: refusal.description)
                 return
             }
             let (entry, bytes) = Self.joined(stored, body, outdated)
             let isSecret =
-                holdsSecret(entry, bytes) || body != attempt.kept && secrets.are(in: attempt.kept, entry.headers)
+                holdsSecret(entry, bytes)
+                || body != attempt.exchange.body && secrets.are(in: attempt.exchange.body, entry.headers)
             cache.store(entry, bytes, inMemoryOnly: inMemoryOnly || isSecret)
-            attempt.cacheNote = CacheRecord(refusal: nil)
+            attempt.caching.note = CacheRecord(refusal: nil)
             emit(.cacheStored, attempt)
-        case .refuse(let refusal): attempt.cacheNote = CacheRecord(refusal: refusal.description)
+        case .refuse(let refusal): attempt.caching.note = CacheRecord(refusal: refusal.description)
         case nil: break
         }
     }
@@ -101,11 +103,11 @@ extension Engine {
     /// Takes out what is no longer true since this answer came.
     @discardableResult
     private func noteOutdated(_ attempt: Attempt) -> [(StoredResponse, body: [UInt8]?)] {
-        guard let turn = attempt.cacheTurn, let head = attempt.head, let cache = attempt.session.cache,
+        guard let turn = attempt.caching.turn, let head = attempt.exchange.head, let cache = attempt.session.cache,
             let held = cache.held(turn.request.url.text), !held.isEmpty
         else { return [] }
         let answer = CacheAnswer(
-            status: head.status, headers: head.headers, requestTime: attempt.requestStartedAt,
+            status: head.status, headers: head.headers, requestTime: attempt.exchange.startedAt,
             responseTime: turn.answeredAt ?? now.wall)
         let gone = CacheStorage.outdated(held, by: answer, to: turn.request)
         let outdated = held.filter { gone.contains($0.id) }.map { ($0, body: cache.body(of: $0.id)) }
@@ -130,7 +132,7 @@ extension Engine {
     /// What a HEAD says of the answers to a GET.
     private func freshen(_ attempt: Attempt, _ turn: CacheTurn, _ head: ResponseHead, _ cache: SessionCache) {
         let answer = CacheAnswer(
-            status: head.status, headers: head.headers, requestTime: attempt.requestStartedAt,
+            status: head.status, headers: head.headers, requestTime: attempt.exchange.startedAt,
             responseTime: turn.answeredAt ?? now.wall)
         for stored in cache.held(turn.request.url.text) ?? [] where CacheDecision.fits(stored, turn.request) {
             switch CacheUpdate.headed(stored, by: answer, turn.request) {

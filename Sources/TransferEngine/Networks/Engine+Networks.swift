@@ -35,7 +35,7 @@ extension Engine {
 
     private func cutConnections(all: Bool) {
         for session in sessions { for pool in session.allPools { pool.cut(all: all) } }
-        for attempt in attempts { attempt?.ownPool?.pool.cut(all: all) }
+        for attempt in attempts { attempt?.transport.ownPool?.pool.cut(all: all) }
     }
 
     private func endWhatWasCut(_ error: (Attempt, UInt32) -> TransferError) {
@@ -46,9 +46,9 @@ extension Engine {
             return lostNetwork(of: attempt).map { (attempt, $0) }
         }
         for (attempt, interface) in cut where attempt.result == nil {
-            let isSegmented = attempt.parts != nil
+            let isSegmented = attempt.streams.segmented != nil
             stopTransfer(attempt)
-            attempt.lostNetwork = true
+            attempt.transport.lostNetwork = true
             let failure = error(attempt, interface)
             // One body may go on by itself where an upload stands.
             if isSegmented { fail(attempt, failure) } else { ended(attempt, failure, sawCloseNotify: false) }
@@ -56,15 +56,15 @@ extension Engine {
     }
 
     private func lostNetwork(of attempt: Attempt) -> UInt32? {
-        if let transfer = attempt.transfer, let lost = loop.lostNetwork(of: transfer) { return lost }
-        for segment in attempt.parts?.segments ?? [] {
+        if let transfer = attempt.transport.transfer, let lost = loop.lostNetwork(of: transfer) { return lost }
+        for segment in attempt.streams.segmented?.segments ?? [] {
             if let transfer = segment.transfer, let lost = loop.lostNetwork(of: transfer) { return lost }
         }
         return nil
     }
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
-        if let failure = attempt.body?.failure { return failure }
+        if let failure = attempt.sending.body?.failure { return failure }
         return networkError(attempt, completion) ?? completion.error
     }
 

@@ -45,26 +45,26 @@ final class CommandTransfer {
 
     /// Small enough under a `bandwidth` that what is moved at once is no burst.
     private var pieceSize: Int {
-        attempt.rate.map { Int(min(Int64(Self.pieceSize), max(1 << 10, $0 / 100))) } ?? Self.pieceSize
+        attempt.bandwidth.rate.map { Int(min(Int64(Self.pieceSize), max(1 << 10, $0 / 100))) } ?? Self.pieceSize
     }
 
     // MARK: Waiting
 
     /// When it has moved no byte for as long as it may.
-    var silenceDue: Instant { lastActivity + attempt.idleLimit }
+    var silenceDue: Instant { lastActivity + attempt.transport.idleLimit }
 
     /// What ends the loop's wait. What stands still for want of bandwidth is not waited for.
     var entries: [PollEntry] {
         var entries: [PollEntry] = []
         if program.output == nil { entries.append(program.end) }
         if !unsent.isEmpty || mayFill, let input = program.input { entries.append(input) }
-        if attempt.pausedAt == nil, let output = program.output { entries.append(output) }
+        if !attempt.bandwidth.isPaused, let output = program.output { entries.append(output) }
         if let errors = program.errors { entries.append(errors) }
         return entries
     }
 
     /// The body's next piece is there, as far as is known.
-    private var mayFill: Bool { hasUnsentBody && !isBodyPaused && attempt.pausedAt == nil }
+    private var mayFill: Bool { hasUnsentBody && !isBodyPaused && !attempt.bandwidth.isPaused }
     /// Whoever makes the body has none of it now, and ends the loop's wait when there is.
     private var isBodyPaused = false
 
@@ -104,10 +104,11 @@ final class CommandTransfer {
             switch attempt.fillBody(UnsafeMutableRawBufferPointer(buffer)) {
             case .bytes(0): hasUnsentBody = false
             case .bytes(let filled): count = filled
-            case .pause: isBodyPaused = attempt.pausedAt == nil
+            case .pause: isBodyPaused = !attempt.bandwidth.isPaused
             case .stop:
                 hasUnsentBody = false
-                failure = attempt.body?.failure ?? TransferError(.cannotOpenFile, "the request's body cannot be read")
+                failure =
+                    attempt.sending.body?.failure ?? TransferError(.cannotOpenFile, "the request's body cannot be read")
             }
         }
         unsent = piece[...]
@@ -167,7 +168,8 @@ final class CommandTransfer {
     func metrics(at now: Instant) -> TransactionMetrics {
         let life = attempt.life
         var transaction = TransactionMetrics(
-            method: attempt.sentMethod ?? life.request.method, url: life.request.url.text, fetchStart: startedAt.wall)
+            method: attempt.exchange.sentMethod ?? life.request.method, url: life.request.url.text,
+            fetchStart: startedAt.wall)
         func wall(_ instant: Instant) -> WallTime { startedAt.wall + (instant - startedAt.instant) }
         // Where it gets its answer from is its own affair.
         transaction.fetchType = .unknown
@@ -175,12 +177,12 @@ final class CommandTransfer {
         transaction.requestEnd = sentAt.map(wall)
         transaction.responseStart = answeredAt.map(wall)
         transaction.responseEnd = answeredAt == nil ? nil : wall(now)
-        transaction.status = attempt.head?.status
-        transaction.requestBodyBytesSent = attempt.body?.sent ?? 0
+        transaction.status = attempt.exchange.head?.status
+        transaction.requestBodyBytesSent = attempt.sending.body?.sent ?? 0
         transaction.requestBodyBytesBeforeEncoding = transaction.requestBodyBytesSent
         transaction.responseHeaderBytesReceived = headBytes
-        transaction.responseBodyBytesReceived = attempt.received
-        transaction.responseBodyBytesAfterDecoding = attempt.decoder?.written ?? attempt.received
+        transaction.responseBodyBytesReceived = attempt.exchange.received
+        transaction.responseBodyBytesAfterDecoding = attempt.exchange.decoder?.written ?? attempt.exchange.received
         return transaction
     }
 }

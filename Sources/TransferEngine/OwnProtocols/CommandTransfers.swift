@@ -38,7 +38,7 @@ struct CommandTransfers {
     /// When a command must be looked at although none of its streams moves.
     func nextDeadline(at now: Instant) -> Instant {
         var next = leaving.reduce(Instant.distantFuture) { min($0, $1.killDue) }
-        for transfer in running where transfer.attempt.pausedAt == nil {
+        for transfer in running where !transfer.attempt.bandwidth.isPaused {
             next = min(next, transfer.silenceDue)
             _ = transfer.attempt.slowness(at: now, nextLook: &next)
         }
@@ -57,8 +57,8 @@ struct CommandTransfers {
         if transfer.program.output == nil, transfer.hasEnded { return .exited }
         var ignored = Instant.distantFuture
         if let error = transfer.attempt.slowness(at: now, nextLook: &ignored) { return .failed(error) }
-        guard transfer.attempt.pausedAt == nil, transfer.silenceDue <= now else { return nil }
-        let seconds = transfer.attempt.idleLimit.seconds
+        guard !transfer.attempt.bandwidth.isPaused, transfer.silenceDue <= now else { return nil }
+        let seconds = transfer.attempt.transport.idleLimit.seconds
         return .failed(
             TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`): \(transfer.silence)"))
     }

@@ -17,16 +17,16 @@ extension Engine {
         let own = commands[passed]
         let words = own.command.map(\.redacted).joined(separator: " ")
         do throws(TransferError) {
-            attempt.body?.close()
-            attempt.body = nil
+            attempt.sending.body?.close()
+            attempt.sending.body = nil
             let length = request.sendsBody ? try openBody(request, attempt).length : 0
             var command = Command(own.command.map(\.revealed))
             command.folder = job.baseDirectory
             let text = CommandRequest.text(request, bodyLength: length)
             do throws(SystemError) {
                 let transfer = try CommandTransfer(command, words: words, request, text, attempt, at: now)
-                attempt.command = transfer
-                attempt.askedCommands = passed + 1
+                attempt.transport.command = transfer
+                attempt.transport.askedCommands = passed + 1
                 self.commands.add(transfer)
             } catch {
                 throw TransferError(
@@ -36,14 +36,14 @@ extension Engine {
             return fail(attempt, error)
         }
         // It may have done whatever it does from here on.
-        attempt.sentSomething = true
+        attempt.sending.sentSomething = true
     }
 
     // MARK: A turn of the loop
 
     /// Moves what commands read and write, and ends the attempts of those that came to an end.
     func moveCommands() {
-        for (transfer, end) in commands.move(at: now.instant) where transfer.attempt.command === transfer {
+        for (transfer, end) in commands.move(at: now.instant) where transfer.attempt.transport.command === transfer {
             switch end {
             case .exited: exited(transfer)
             case .stopped: stopped(transfer)
@@ -56,9 +56,9 @@ extension Engine {
 
     private func stopped(_ transfer: CommandTransfer) {
         let attempt = transfer.attempt
-        if attempt.hasNewHead { announce(attempt) }
+        if attempt.exchange.hasNewHead { announce(attempt) }
         leave(transfer)
-        ended(attempt, attempt.bodyFailure ?? transfer.failure, sawCloseNotify: false)
+        ended(attempt, attempt.exchange.bodyFailure ?? transfer.failure, sawCloseNotify: false)
     }
 
     private func exited(_ transfer: CommandTransfer) {
@@ -73,12 +73,12 @@ extension Engine {
         let words = LastWords.of(events.hiding.redacted(transfer.program.lastErrors))
         let end = CommandEnd.of(
             status: status, signal: signal, transfer.answer, command: transfer.words, lastWords: words)
-        if attempt.hasNewHead { announce(attempt) }
-        if attempt.received > 0 { emitProgress(attempt) }
+        if attempt.exchange.hasNewHead { announce(attempt) }
+        if attempt.exchange.received > 0 { emitProgress(attempt) }
         commands.remove(transfer)
-        attempt.command = nil
+        attempt.transport.command = nil
         switch end {
-        case .passes: startCommand(transfer.request, attempt, after: attempt.askedCommands)
+        case .passes: startCommand(transfer.request, attempt, after: attempt.transport.askedCommands)
         case .whole: finished(transfer, nil)
         case .failed(let error): finished(transfer, error)
         }
@@ -87,7 +87,7 @@ extension Engine {
     private func finished(_ transfer: CommandTransfer, _ error: TransferError?) {
         let attempt = transfer.attempt
         attempt.transactions.append(transfer.metrics(at: now.instant))
-        endBody(attempt, uploaded: attempt.body?.sent ?? 0)
+        endBody(attempt, uploaded: attempt.sending.body?.sent ?? 0)
         ended(attempt, error, sawCloseNotify: false)
     }
 
@@ -96,8 +96,8 @@ extension Engine {
     /// Ends the command and what it started, without waiting for that.
     func leave(_ transfer: CommandTransfer) {
         transfer.attempt.transactions.append(transfer.metrics(at: now.instant))
-        endBody(transfer.attempt, uploaded: transfer.attempt.body?.sent ?? 0)
-        transfer.attempt.command = nil
+        endBody(transfer.attempt, uploaded: transfer.attempt.sending.body?.sent ?? 0)
+        transfer.attempt.transport.command = nil
         commands.leave(transfer, at: now.instant)
     }
 

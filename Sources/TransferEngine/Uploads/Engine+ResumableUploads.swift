@@ -23,7 +23,7 @@ extension Engine {
     /// Where the attempt begins: with the whole body, or with a question after what is there of it.
     func beginUpload(_ attempt: Attempt) {
         let task = attempt.specification
-        guard task.type == .upload, attempt.life.request.url.isHTTP, let planned = attempt.plannedBody,
+        guard task.type == .upload, attempt.life.request.url.isHTTP, let planned = attempt.sending.planned,
             let length = planned.length, length > 0, !planned.isStream
         else { return }
         let left = uploadLeft(attempt, length)
@@ -69,7 +69,7 @@ extension Engine {
 
     /// A 104 came: from now on a cut, or a kill, need not be the end.
     func keepUpload(_ attempt: Attempt) {
-        attempt.hasNewPlace = false
+        attempt.unreported.hasUploadPlace = false
         if attempt.origin != nil { reports.append(.heard(attempt.task)) }
         if let dialect = attempt.life.uploadDialect {
             attempt.session.uploadDialects[attempt.life.request.url.origin] = dialect
@@ -85,7 +85,7 @@ extension Engine {
         guard attempt.life.knowsUploads else { return }
         let point = attempt.life.uploadPoint
         var left = carryovers[attempt.task]?.upload ?? UploadLeft(mirror: attempt.mirror)
-        if attempt.sentSomething, point == nil { left.unheard += 1 }
+        if attempt.sending.sentSomething, point == nil { left.unheard += 1 }
         (left.point, left.mirror) = (point, attempt.mirror)
         carryovers[attempt.task, default: Carryover()].upload = left
         note(point, attempt)
@@ -131,7 +131,7 @@ extension Engine {
 
     /// Only of a file: anything else is made anew by the next run. Without a point only to be compared.
     private func uploadRecord(_ attempt: Attempt, _ point: UploadPoint?) -> UploadRecord? {
-        guard let file = attempt.plannedBody?.file,
+        guard let file = attempt.sending.planned?.file,
             let url = attempt.specification.location(mirror: attempt.mirror).url
         else { return nil }
         return UploadRecord(

@@ -10,9 +10,9 @@ import TransferModel
 /// Why an upload's body is compared, or read, before or after it is sent.
 enum UploadComparison {
     /// Asked the store what was sent to the URL before.
-    case lookingUp(ResourceURL)
+    case lookingUp
     /// Reads the file, which may be the one that was sent.
-    case reading(ResourceURL, SentUpload)
+    case reading(SentUpload)
     /// The upload has succeeded, and its file is read to be known again.
     case readingSent(ResultSource)
 }
@@ -27,27 +27,27 @@ extension Engine {
         if attempt.specification.options.values.ownExisting == .skip {
             return attempt.number == 1 ? .isAnythingThere : nil
         }
-        return attempt.sentBefore.map { .isStillStored($0) }
+        return attempt.sending.sentBefore.map { .isStillStored($0) }
     }
 
-    /// Whether the attempt waits until it is known what was sent to its URL before.
-    func recallsUpload(_ attempt: Attempt) -> Bool {
+    /// Asks the store what was sent to the task's URL before.
+    func recallUpload(_ attempt: Attempt) -> StepOutcome {
         guard keepsSent(attempt), carryovers[attempt.task]?.leftUploadUnasked != true, let memory,
             memory.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
-        else { return false }
-        attempt.phase = .comparing(.lookingUp(attempt.life.request.url))
-        return true
+        else { return .done }
+        attempt.phase = .comparing(.lookingUp)
+        return .pending
     }
 
     func foundSent(_ task: TaskIndex, _ sent: SentUpload?) {
-        guard let attempt = attempt(of: task), case .comparing(.lookingUp(let url)) = attempt.phase else { return }
-        guard let sent, let file = attempt.plannedBody?.file else { return begin(attempt, url) }
+        guard let attempt = attempt(of: task), case .comparing(.lookingUp) = attempt.phase else { return }
+        guard let sent, let file = attempt.sending.planned?.file else { return stepDone(.recallUpload, attempt) }
         switch sent.compare(file.mark, at: file.path, shape: SentUpload.shape(of: attempt.rules.headers)) {
-        case .other: begin(attempt, url)
+        case .other: stepDone(.recallUpload, attempt)
         case .same:
-            attempt.sentBefore = sent
-            begin(attempt, url)
-        case .mustRead: read(file, attempt, for: .reading(url, sent))
+            attempt.sending.sentBefore = sent
+            stepDone(.recallUpload, attempt)
+        case .mustRead: read(file, attempt, for: .reading(sent))
         }
     }
 
@@ -55,12 +55,12 @@ extension Engine {
     func compared(_ attempt: Attempt, _ comparison: UploadComparison, _ digest: Checksum) {
         switch comparison {
         case .lookingUp: break
-        case .reading(let url, var sent):
-            if digest.bytes == sent.digest, let file = attempt.plannedBody?.file {
+        case .reading(var sent):
+            if digest.bytes == sent.digest, let file = attempt.sending.planned?.file {
                 (sent.path, sent.file, sent.readAt) = (file.path, file.mark, attempt.startedAt.wall)
-                attempt.sentBefore = sent
+                attempt.sending.sentBefore = sent
             }
-            begin(attempt, url)
+            stepDone(.recallUpload, attempt)
         case .readingSent(let source):
             keepSent(attempt, digest)
             finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
@@ -84,9 +84,9 @@ extension Engine {
 
     /// The server has what would be sent: nothing is.
     func uploadIsThere(_ attempt: Attempt) {
-        if let sent = attempt.sentBefore {
-            do throws(TransferError) { try attempt.plannedBody?.check() } catch { return fail(attempt, error) }
-            let kept = sent.confirmed(attempt.head?.headers ?? .empty)
+        if let sent = attempt.sending.sentBefore {
+            do throws(TransferError) { try attempt.sending.planned?.check() } catch { return fail(attempt, error) }
+            let kept = sent.confirmed(attempt.exchange.head?.headers ?? .empty)
             memory?.sent(kept, to: sentURL(attempt), attempt.specification.session, at: now.instant)
         }
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
@@ -94,8 +94,8 @@ extension Engine {
 
     /// An attempt that ended while the server was asked: a server that does not answer the question is not asked again.
     func noteUnasked(_ attempt: Attempt, _ verdict: Verdict) {
-        guard attempt.sentBefore != nil, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
-            attempt.head == nil, attempt.requestWasSent, !attempt.lostNetwork
+        guard attempt.sending.sentBefore != nil, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
+            attempt.exchange.head == nil, attempt.sending.requestWasSent, !attempt.transport.lostNetwork
         else { return }
         carryovers[attempt.task, default: Carryover()].leftUploadUnasked = true
     }
@@ -107,7 +107,7 @@ extension Engine {
         let specification = attempt.specification
         return specification.type == .upload && specification.options.values.ownExisting == .revalidate
             && specification.effectiveMethod == "PUT" && specification.options.values.captures.isEmpty
-            && attempt.plannedBody?.file != nil
+            && attempt.sending.planned?.file != nil
             && specification.location(mirror: attempt.mirror).url?.isHTTP == true
             && memory?.keeps(uploadsOf: specification.session) == true && !holdsCapturedSecret(attempt)
     }
@@ -118,7 +118,7 @@ extension Engine {
 
     /// A body is about to be sent: what was known of its URL holds no longer, however that ends.
     func prepareToKnowAgain(_ body: BodySource, _ request: OutgoingRequest, _ attempt: Attempt) {
-        attempt.bodyDigest = nil
+        attempt.sending.digest = nil
         guard let memory, memory.keeps(uploadsOf: attempt.specification.session) else { return }
         memory.sent(nil, to: sentURL(attempt), attempt.specification.session, at: now.instant)
         // Where it cannot be summed now, it is read afterwards.
@@ -127,10 +127,10 @@ extension Engine {
 
     /// The upload has succeeded. Whether its file must be read before it is kept: not all of it was sent in this request.
     func readsSentFile(_ attempt: Attempt, _ source: ResultSource) -> Bool {
-        guard keepsSent(attempt), let file = attempt.plannedBody?.file, let status = attempt.life.lastStatus,
+        guard keepsSent(attempt), let file = attempt.sending.planned?.file, let status = attempt.life.lastStatus,
             (200..<300).contains(status)
         else { return false }
-        if let digest = attempt.bodyDigest {
+        if let digest = attempt.sending.digest {
             keepSent(attempt, digest)
             return false
         }
@@ -140,14 +140,14 @@ extension Engine {
     }
 
     private func keepSent(_ attempt: Attempt, _ digest: Checksum) {
-        guard let memory, let file = attempt.plannedBody?.file, (try? file.check()) != nil else { return }
+        guard let memory, let file = attempt.sending.planned?.file, (try? file.check()) != nil else { return }
         var sent = SentUpload(
             path: file.path, file: file.mark, readAt: attempt.startedAt.wall, digest: digest.bytes,
             shape: SentUpload.shape(of: attempt.rules.headers),
             asked: attempt.life.asked(.empty, key: .random(in: 0 ... .max)))
         // What the place of a resumed upload says is of that place, and what a GET finds after a 303 of another resource.
         if !attempt.life.isAtUploadPlace, attempt.life.request.method == attempt.rules.method {
-            sent.learn(attempt.head?.headers ?? .empty)
+            sent.learn(attempt.exchange.head?.headers ?? .empty)
         }
         memory.sent(sent, to: sentURL(attempt), attempt.specification.session, at: now.instant)
     }

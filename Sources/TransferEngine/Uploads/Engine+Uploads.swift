@@ -6,7 +6,9 @@ package import TransferModel
 // What requests carry: planned when a task begins, opened anew each time it is sent, and told of as it goes.
 
 /// What tasks send of what lies outside the job, for as long as they are under way.
-struct BodyBook {
+struct PlannedBodies {
+    /// Runs the commands whose output is sent; made when the first one is needed.
+    var streams: BodyStreams?
     /// As it was when they began.
     var planned: [TaskIndex: PlannedBody] = [:]
     /// Of tasks that began in an earlier process: their files, as they were then.
@@ -20,7 +22,7 @@ struct BodyBook {
 
 extension Attempt {
     /// As they were when the task began.
-    var bodyFiles: [BodyFileMark] { plannedBody?.marks ?? [] }
+    var bodyFiles: [BodyFileMark] { sending.planned?.marks ?? [] }
 }
 
 extension Engine {
@@ -28,14 +30,14 @@ extension Engine {
     func planBody(_ attempt: Attempt) -> TransferError? {
         guard let body = attempt.specification.options.values.body else { return nil }
         if let planned = bodies.planned[attempt.task] {
-            attempt.plannedBody = planned
+            attempt.sending.planned = planned
             return nil
         }
         do throws(TransferError) {
             let planned = try PlannedBody(body) { attempt.session.boundary(of: attempt.task) }
             if let earlier = bodies.earlier[attempt.task] { try planned.check(against: earlier) }
             if planned.outlivesAttempts { bodies.planned[attempt.task] = planned }
-            attempt.plannedBody = planned
+            attempt.sending.planned = planned
             return nil
         } catch {
             return error
@@ -47,7 +49,7 @@ extension Engine {
 
     /// The body of a request that is about to be sent.
     func openBody(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> BodySource {
-        let planned = attempt.plannedBody ?? .nothing
+        let planned = attempt.sending.planned ?? .nothing
         // Where it was planned just now, what is read of it shows.
         if attempt.number > 1 || !attempt.transactions.isEmpty { try planned.check() }
         try claimBytes(ofBody: request.bodyRange.map { $0.upperBound - $0.lowerBound } ?? planned.length, attempt)
@@ -56,18 +58,18 @@ extension Engine {
             stream = try self.stream(command, attempt)
         }
         let body = BodySource(planned, range: request.bodyRange, stream: stream)
-        attempt.body = body
-        attempt.toldSent = body.start
+        attempt.sending.body = body
+        attempt.sending.reported = body.start
         prepareToKnowAgain(body, request, attempt)
         tellResumed(request, attempt, planned)
         return body
     }
 
     private func stream(_ command: [SecretText], _ attempt: Attempt) throws(TransferError) -> BodyStream {
-        if let untouched = attempt.takeUntouchedStream() { return untouched }
+        if let untouched = attempt.sending.takeUntouchedStream() { return untouched }
         emit(.needNewBodyStream, attempt)
-        let streams = bodyStreams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
-        bodyStreams = streams
+        let streams = bodies.streams ?? BodyStreams(folder: job.baseDirectory, wake: wake)
+        bodies.streams = streams
         return try streams.open(command, for: attempt.task)
     }
 
@@ -87,8 +89,9 @@ extension Engine {
 
     /// Commands wrote more: whoever waited for it goes on.
     func resumeStreams() {
-        for (task, stream) in bodyStreams?.takeNews() ?? [] {
-            guard let attempt = attempt(of: task), let transfer = attempt.transfer, attempt.body?.stream === stream
+        for (task, stream) in bodies.streams?.takeNews() ?? [] {
+            guard let attempt = attempt(of: task), let transfer = attempt.transport.transfer,
+                attempt.sending.body?.stream === stream
             else {
                 continue
             }
@@ -98,17 +101,17 @@ extension Engine {
 
     /// What its body's next bytes are lies in memory now.
     func fetched(_ task: TaskIndex) {
-        if let transfer = attempt(of: task)?.transfer { loop.resume(transfer) }
+        if let transfer = attempt(of: task)?.transport.transfer { loop.resume(transfer) }
     }
 
     /// The transfer is over, and was not looked at yet.
     func hasEnded(_ attempt: Attempt) -> Bool {
-        attempt.transfer.map { loop.uploadedBytes(of: $0) == nil } ?? false
+        attempt.transport.transfer.map { loop.uploadedBytes(of: $0) == nil } ?? false
     }
 
     /// Whether a cut would make the task's upload begin anew, and more of it would have to be sent again than is left now.
     package func isNearlySent(_ task: TaskIndex) -> Bool {
-        guard let attempt = attempt(of: task), attempt.specification.type == .upload, let body = attempt.body,
+        guard let attempt = attempt(of: task), attempt.specification.type == .upload, let body = attempt.sending.body,
             let total = body.total, attempt.life.uploadPoint == nil
         else { return false }
         return body.sent > total / 2
@@ -117,54 +120,57 @@ extension Engine {
     /// How far the body of a request under way is.
     func tellSent(_ attempt: Attempt) {
         let uploaded =
-            attempt.command == nil ? attempt.transfer.flatMap { loop.uploadedBytes(of: $0) } : attempt.body?.sent
+            attempt.transport.command == nil
+            ? attempt.transport.transfer.flatMap { loop.uploadedBytes(of: $0) } : attempt.sending.body?.sent
         if let uploaded { tellSent(attempt, uploaded) }
     }
 
     /// How far the body of the present request is; `uploaded` is what libcurl sent, with all that goes around it.
     private func tellSent(_ attempt: Attempt, _ uploaded: Int64) {
-        guard let body = attempt.body else { return }
+        guard let body = attempt.sending.body else { return }
         let bytes = body.start + min(uploaded, body.sent)
-        guard bytes > attempt.toldSent else { return }
-        attempt.toldSent = bytes
-        attempt.lastProgressAt = now.instant
+        guard bytes > attempt.sending.reported else { return }
+        attempt.sending.reported = bytes
+        attempt.unreported.lastEventAt = now.instant
         emit(.sentBodyData(Event.Progress(bytes: bytes, expected: body.total)), attempt)
     }
 
     /// What the transport says of a request's end. A command that answers for a scheme of its own, and the cache, ask for no
     /// body that they do not want.
     func transportEnd(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) -> TransportEnd {
-        var end = TransportEnd(error: error, received: attempt.received, sawCloseNotify: sawCloseNotify)
-        if let body = attempt.body, attempt.command == nil, !attempt.isFromCache, !attempt.endedByUs {
+        var end = TransportEnd(error: error, received: attempt.exchange.received, sawCloseNotify: sawCloseNotify)
+        if let body = attempt.sending.body, attempt.transport.command == nil, !attempt.exchange.isFromCache,
+            !attempt.exchange.endedByUs
+        {
             end.leftBody = body.isUntouched
-            let isChunked = attempt.head?.version != .http2
+            let isChunked = attempt.exchange.head?.version != .http2
             if body.wasCut(isChunked: isChunked) {
                 end.cutBody = TransportEnd.SentPart(
                     bytes: body.start + min(body.sent, body.uploaded), total: body.total)
             }
         }
-        (end.lostAnswer, attempt.lostAnswer) = (attempt.lostAnswer, false)
-        end.lostNetwork = attempt.lostNetwork
-        end.wasSent = attempt.requestWasSent
+        (end.lostAnswer, attempt.exchange.lostAnswer) = (attempt.exchange.lostAnswer, false)
+        end.lostNetwork = attempt.transport.lostNetwork
+        end.wasSent = attempt.sending.requestWasSent
         return end
     }
 
     /// The request is over, however it ended.
     func endBody(_ attempt: Attempt, _ metrics: CurlMetrics) {
         // The headers alone may have done what must not be done twice.
-        attempt.requestWasSent = metrics.requestBytes > 0
-        if attempt.requestWasSent { attempt.sentSomething = true }
+        attempt.sending.requestWasSent = metrics.requestBytes > 0
+        if attempt.sending.requestWasSent { attempt.sending.sentSomething = true }
         endBody(attempt, uploaded: metrics.uploadedBytes)
     }
 
     func endBody(_ attempt: Attempt, uploaded: Int64) {
-        guard let body = attempt.body else { return }
+        guard let body = attempt.sending.body else { return }
         tellSent(attempt, uploaded)
         attempt.life.noteSent(body.start + body.sent)
         for sum in body.takeSums() {
-            if sum.algorithm == .md5 { attempt.life.sentSum = sum } else { attempt.bodyDigest = sum }
+            if sum.algorithm == .md5 { attempt.life.sentSum = sum } else { attempt.sending.digest = sum }
         }
-        attempt.untouchedStream = body.takeUntouchedStream()
+        attempt.sending.untouchedStream = body.takeUntouchedStream()
         body.end(uploaded: uploaded)
     }
 }

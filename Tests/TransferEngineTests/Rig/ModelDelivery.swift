@@ -67,18 +67,18 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
 
     private func carryOut(_ order: DeliveryOrder) {
         switch order {
-        case .append(let id, _, _, _, _, _, let offset, let piece):
-            write(piece, at: offset.map(Int.init), of: id)
-        case .publish(let task, let id, let destination, let rest, let unverified):
-            write(rest, at: nil, of: id)
-            let bytes = bodies.removeValue(forKey: id) ?? []
-            answer(task) { () throws(TransferError) in try publish(task, bytes, destination, unverified) }
+        case .append(let order): write(order.piece, at: order.offset.map(Int.init), of: order.id)
+        case .publish(let order):
+            let (task, destination) = (order.task, order.destination)
+            write(order.rest, at: nil, of: order.id)
+            let bytes = bodies.removeValue(forKey: order.id) ?? []
+            answer(task) { () throws(TransferError) in try publish(task, bytes, destination, order.lengthUnverified) }
             if destination.flush, destination.group == nil { answer(.flushed(task)) }
         case .discard(let id): bodies[id] = nil
         case .leave(let id, let task, _):
             bodies[id] = nil
             if let task { answer(.part(id, task, nil)) }
-        case .adopt(_, let task, _, _, _, _, _, _): answer(.adopted(task, "the half-done file is gone"))
+        case .adopt(let order): answer(.adopted(order.task, "the half-done file is gone"))
         case .adoptForeign(let id, let task, let foreign):
             let file = files[foreign.path]
             let objection = file.flatMap { foreign.objection($0.bytes) }
@@ -88,13 +88,13 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
             } else {
                 answer(.adopted(task, objection ?? "\(foreign.path) is being changed"))
             }
-        case .inspect(let task, let path, let checksum, _, _):
-            let file = files[path]
+        case .inspect(let order):
+            let file = files[order.path]
             answer(
                 .inspected(
-                    task, path: path, size: file?.stamp.size,
-                    matches: checksum.flatMap { sum in file.map { Self.meets($0.bytes, sum) } }))
-        case .look(let task, let path, _, _, _): answer(.looked(task, files[path]?.stamp, sum: nil))
+                    order.task, path: order.path, size: file?.stamp.size,
+                    matches: order.checksum.flatMap { sum in file.map { Self.meets($0.bytes, sum) } }))
+        case .look(let order): answer(.looked(order.task, files[order.path]?.stamp, sum: nil))
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in
                 let bytes = pieces.flatMap { piece -> [UInt8] in
@@ -103,27 +103,28 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
                 return .digested(task, try Checksum.of(bytes, algorithm))
             }
         case .fetch(let task, _, _): answer(.fetched(task))
-        case .copy(let task, let source, let destination, _):
-            answer(task) { () throws(TransferError) in
-                guard let file = files[source] else {
-                    throw TransferError(.fileDoesNotExist, "\(source) does not exist")
+        case .copy(let order):
+            answer(order.task) { () throws(TransferError) in
+                guard let file = files[order.source] else {
+                    throw TransferError(.fileDoesNotExist, "\(order.source) does not exist")
                 }
-                return try publish(task, file.bytes, destination, false)
+                return try publish(order.task, file.bytes, order.destination, false)
             }
-        case .read(let task, let path, _, _):
-            answer(task) { () throws(TransferError) in
-                guard let bytes = staged[path] ?? files[path]?.bytes else {
-                    throw TransferError(.fileDoesNotExist, "\(path) does not exist")
+        case .read(let order):
+            answer(order.task) { () throws(TransferError) in
+                guard let bytes = staged[order.path] ?? files[order.path]?.bytes else {
+                    throw TransferError(.fileDoesNotExist, "\(order.path) does not exist")
                 }
-                return .contents(task, bytes)
+                return .contents(order.task, bytes)
             }
         case .examine(let task, let look):
             look()
             answer(.examined(task))
         case .keepFile(let task, let record, _): answer(.published(task, record, isKept: true))
-        case .keep(let task, let path, _, let met, _):
-            let size = files[path]?.stamp.size ?? 0
-            answer(.staged(task, record(path, size, met, changed: false, unverified: false)))
+        case .keep(let order):
+            let size = files[order.path]?.stamp.size ?? 0
+            answer(
+                .staged(order.task, record(order.path, size, order.checksum, changed: false, unverified: false)))
         case .publishGroup(let group, _):
             for (path, bytes) in staged { files[path] = File(bytes: bytes, stamp: newStamp(bytes.count)) }
             staged = [:]

@@ -11,7 +11,7 @@ struct CredentialAnswer {
 }
 
 /// The loop's end of the questions to `.netrc` and helpers: what several tasks ask is asked once.
-final class CredentialClerk {
+final class CredentialLookup {
     private let worker: CredentialWorker
     private let findings: Mailbox<CredentialWorker.Finding>
     private var waiting: [CredentialQuery: [TaskIndex]] = [:]

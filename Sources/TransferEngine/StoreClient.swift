@@ -4,8 +4,8 @@ import Stores
 import SystemIO
 import TransferModel
 
-/// The loop's end of what is kept from run to run: collects over a turn what the store is asked and told.
-final class MemoryDesk {
+/// Speaks to the store for the loop thread: collects the questions and changes of a turn and submits them in batches.
+final class StoreClient {
     /// By the session's number, whether anything of it is kept.
     private let isKept: [Bool]
     /// By the group's number, whether its members are kept when it is not published.

@@ -1,0 +1,100 @@
+import AttemptLife
+import TransferModel
+
+/// What happens before an attempt sends its first request, in this order. A step that has nothing to do for an attempt is
+/// done at once.
+enum PreparationStep: Int, CaseIterable {
+    /// The journal records that the attempt begins: what must not be sent twice is sent only then.
+    case recordBeginning
+    /// The store says what an earlier run sent of the same file to the same URL.
+    case recallUpload
+    /// The file in the final place is examined: `existing` or a checksum in the job may make a request needless.
+    case inspectDestination
+    /// The store says what earlier runs kept of the file: its validators, or a part of it.
+    case recallFile
+    /// The session's cookies and other state are read: without them it would be another request.
+    case loadSession
+    /// The checksum that the file must have is looked up, where the job says only where it stands.
+    case resolveChecksum
+    /// The file in the final place is compared with such a checksum.
+    case inspectListedFile
+    /// The partial file of an earlier run is verified.
+    case adoptPart
+    /// The file in the final place is compared with the validators that are kept of it.
+    case examineKeptFile
+    /// A file of another program is looked for, which may be a beginning (`resume: adopt`).
+    case findForeignFile
+}
+
+/// How far an attempt's preparation is.
+struct Preparation {
+    /// The first step that is not done yet; `nil` once the first request can be sent.
+    private(set) var next = PreparationStep.allCases.first
+
+    /// Notes that the step is done, which must be the next one.
+    mutating func complete(_ step: PreparationStep) {
+        assert(next == step, "a step of the preparation ended out of turn")
+        next = PreparationStep(rawValue: step.rawValue + 1)
+    }
+}
+
+/// What became of a step when it was begun.
+enum StepOutcome {
+    /// It is done, and the next step follows.
+    case done
+    /// An answer is awaited. Whoever brings it calls `stepDone`.
+    case pending
+    /// It ended the attempt.
+    case ended
+}
+
+extension Engine {
+    /// Performs the steps that are left, up to one that has to wait; after the last one the attempt's work begins.
+    func prepare(_ attempt: Attempt) {
+        while let step = attempt.preparation.next {
+            guard case .done = perform(step, attempt) else { return }
+            attempt.preparation.complete(step)
+        }
+        begin(attempt)
+    }
+
+    /// Continues after the answer to a step has come.
+    func stepDone(_ step: PreparationStep, _ attempt: Attempt) {
+        attempt.preparation.complete(step)
+        prepare(attempt)
+    }
+
+    private func perform(_ step: PreparationStep, _ attempt: Attempt) -> StepOutcome {
+        switch step {
+        case .recordBeginning: recordBeginning(attempt)
+        case .recallUpload: recallUpload(attempt)
+        case .inspectDestination: inspectDestination(attempt)
+        case .recallFile: recallFile(attempt)
+        case .loadSession: loadSession(attempt)
+        case .resolveChecksum: resolveChecksum(attempt)
+        case .inspectListedFile: inspectListedFile(attempt)
+        case .adoptPart: adoptPart(attempt)
+        case .examineKeptFile: examineKeptFile(attempt)
+        case .findForeignFile: findForeignFile(attempt)
+        }
+    }
+
+    /// Sends the first request, or takes the file where no connection is needed.
+    private func begin(_ attempt: Attempt) {
+        let url = attempt.life.request.url
+        attempt.phase = .transferring
+        guard attempt.session.takesSlot(url) else { return beginLocal(attempt, url) }
+        attempt.life.secure(attempt.session.lore, at: now.wall)
+        if attempt.specification.options.values.resumable { beginUpload(attempt) }
+        if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
+        askAboutForeignPart(attempt)
+        if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
+        if attempt.mayBecomeFile { attempt.download.destination = plannedDestination(attempt) }
+        // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
+        if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
+            goOn(attempt, attempt.life.request)
+        } else {
+            send(attempt.life.request, attempt)
+        }
+    }
+}

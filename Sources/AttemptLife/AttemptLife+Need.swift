@@ -29,28 +29,31 @@ package enum UploadQuestion: Sendable {
 }
 
 extension AttemptLife {
-    /// Whether the request under way is the question and not the upload.
+    /// What is asked before the upload, until that is answered.
+    var uploadQuestion: UploadQuestion? { if case .upload(let question) = question { question } else { nil } }
+
+    /// Whether the present request is the question and not the upload.
     package var asksWhetherNeeded: Bool { uploadQuestion != nil }
 
     /// Makes the first request a HEAD. Call before anything is sent, and after the URL is secured.
     package func askWhetherNeeded(_ question: UploadQuestion = .isAnythingThere) {
-        uploadQuestion = question
+        self.question = .upload(question)
         request.method = "HEAD"
         request.sendsBody = false
         request.expectsContinue = false
         request.headers = question.headers(request.headers)
     }
 
-    func judgeNeed(_ question: UploadQuestion, _ status: Int, _ headers: HeaderBlock) -> HeadDecision {
+    func judgeNeed(_ question: UploadQuestion, _ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch question {
-        case .isAnythingThere: answer = isAnythingThere(status)
-        case .isStillStored(let sent): answer = isStillStored(sent, status, headers)
+        case .isAnythingThere: isAnythingThere(status)
+        case .isStillStored(let sent): isStillStored(sent, status, headers)
         }
-        return .discard
     }
 
-    /// Nothing there, or a server that knows no such question: send it. Whatever else is not as expected fails the task.
-    private func isAnythingThere(_ status: Int) -> Answer {
+    /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails the
+    /// task.
+    private func isAnythingThere(_ status: Int) -> ResponseMeaning {
         switch status {
         case 404, 405, 410, 501: .uploadIsNeeded
         case 200..<300: .uploadIsThere
@@ -58,30 +61,33 @@ extension AttemptLife {
         }
     }
 
-    /// Only a server that asks for quiet gets it: of any other answer but a proof, the upload tells what it is worth.
-    private func isStillStored(_ sent: SentUpload, _ status: Int, _ headers: HeaderBlock) -> Answer {
+    /// Fails only where the server asks for quiet. After any other response but a proof the upload is sent, and its own
+    /// response tells whether the server takes it.
+    private func isStillStored(_ sent: SentUpload, _ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch status {
         case 429, 503: refusal(status)
-        case 200..<300 where sent.isStored(headers, isSameUser: mark.fits(sent.asked)): .uploadIsThere
+        case 200..<300 where sent.isStored(headers, isSameUser: resumption.mark.fits(sent.asked)): .uploadIsThere
         default: .uploadIsNeeded
         }
     }
 
-    private func refusal(_ status: Int) -> Answer {
+    private func refusal(_ status: Int) -> ResponseMeaning {
         let what = "\(request.method) \(request.url.text): \(StatusReason.text(status))"
         return .failure(TransferError(.unexpectedResponse, what), nil)
     }
 
-    /// The upload, where the server broke the connection off at the question whether it still has it; `nil`: it fails.
+    /// Returns the upload where the server broke the connection off at the question whether it still has it, and `nil` where
+    /// that fails the attempt.
     func uploadWithoutAnswer(_ end: TransportEnd) -> NextStep? {
         guard case .isStillStored = uploadQuestion, end.wasSent, !end.lostNetwork, end.error?.name.saysHungUp == true
         else { return nil }
         return .send(uploadAfterQuestion(), nil)
     }
 
-    /// The upload as it would have been without the question: to where the task says, whatever the question was led to.
+    /// Makes the request the upload as it would have been without the question: to where the task says, wherever the question
+    /// was redirected to.
     func uploadAfterQuestion() -> OutgoingRequest {
-        uploadQuestion = nil
+        question = .none
         request = builder.afterQuestion(request)
         request.sendsBody = rules.hasBody
         request.expectsContinue = rules.expectsContinue

@@ -31,7 +31,7 @@ extension AttemptLife {
         let step = upload.interim(headers, from: request.url, at: now)
         builder.upload = .open(upload)
         guard let step else { return true }
-        answer = .upload(step)
+        state.replaceMeaning(.upload(step))
         return false
     }
 
@@ -42,22 +42,21 @@ extension AttemptLife {
         builder.upload = .open(upload)
     }
 
-    /// What an answer's head means for the upload; `nil` when it is judged like any other.
-    func meetUpload(status: Int, _ headers: HeaderBlock) -> HeadDecision? {
+    /// Returns what a response means for the upload, or `nil` if it is judged like any other.
+    func handleUploadAnswer(status: Int, _ headers: HeaderBlock) -> HeadVerdict? {
         guard case .open(var upload) = builder.upload else { return nil }
         // A redirect of the first request is followed with the upload still to begin.
         if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
         let step = upload.answered(status, headers, from: request.url)
         builder.upload = .open(upload)
         guard let step else { return nil }
-        answer = .upload(step)
-        return .discard
+        return .discard(.upload(step))
     }
 
     func proceed(with step: ResumableUpload.Step) -> NextStep {
         if case .fail(let error) = step { return .fail(error, nil) }
         guard let upload = openUpload else { preconditionFailure("no upload goes on with \(step)") }
-        if let why = upload.startedOver { startedOver = why }
+        if let why = upload.startedOver { resumption.noteStartedOver(why) }
         request = builder.request(for: upload, after: request)
         if let barred = builder.barredSecret(in: request) { return .fail(barred, nil) }
         return .send(request, nil)
@@ -72,30 +71,6 @@ extension AttemptLife {
         if endIsUnproven, error.name == .checksumMismatch { error.message += "; nothing proved where the body ends" }
         if let obstacle = obstacle(of: error) { error.message += "; \(obstacle)" }
         return error
-    }
-
-    /// Why a success is none: nobody can have stored what was not sent. libcurl calls an answer complete when the server
-    /// ends the connection with it, however much of the body is still to be sent.
-    /// So it is where the answer says that the success is to be had elsewhere.
-    func unsentBody(_ end: TransportEnd, answeredElsewhere: Bool = false) -> TransferError? {
-        guard request.url.isHTTP, let status = lastStatus, answeredElsewhere || (200..<300).contains(status) else {
-            return nil
-        }
-        if end.leftBody {
-            // Asked whether it wants the body (`Expect`), it says that it does not, and where one is to look instead.
-            if answeredElsewhere, request.expectsContinue { return nil }
-            // Or that all is done. Unasked it did not wait for a body that it cannot do without.
-            let when =
-                request.expectsContinue
-                ? "without asking for the body: nothing of it was sent" : "before it had any of the body"
-            let what = "the server answered \(status) \(when)"
-            return TransferError(answeredElsewhere ? .networkConnectionLost : .badServerResponse, what)
-        }
-        guard let sent = end.cutBody else { return nil }
-        let part = sent.total.map { "\(sent.bytes) of \($0) bytes" } ?? "\(sent.bytes) bytes, not all,"
-        return TransferError(
-            .networkConnectionLost,
-            "the server answered \(status) and ended the connection when \(part) of the body had been sent")
     }
 
     // MARK: What is left

@@ -120,8 +120,8 @@ package struct OutgoingRequest: Sendable {
     package var expectsContinue = false
     /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
     package var isConditional = false
-    /// Its headers are its own: what the session knows is in them, or what says that an upload could go on.
-    package var isDressed = false
+    /// Its headers are not those of the rules alone: what the session knows is in them, or the state of an upload.
+    package var hasSessionHeaders = false
 }
 
 /// What becomes of the body whose headers were just read.

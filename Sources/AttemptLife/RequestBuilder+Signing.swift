@@ -58,7 +58,7 @@ extension RequestBuilder {
 
     /// Returns the URL as it goes out: a signed URL is spelled as its signature says.
     func wireURL(_ request: OutgoingRequest) -> String {
-        guard request.isDressed, let signer = signer(of: request) else { return request.url.text }
+        guard request.hasSessionHeaders, let signer = signer(of: request) else { return request.url.text }
         return signer.spelled(request.url)
     }
 

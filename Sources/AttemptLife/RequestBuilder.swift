@@ -65,7 +65,7 @@ package struct RequestBuilder: Sendable {
         request.url = begin
         request.method = rules.method
         request.headers = rules.headers
-        request.isDressed = false
+        request.hasSessionHeaders = false
         return request
     }
 
@@ -124,7 +124,7 @@ package struct RequestBuilder: Sendable {
     }
 
     /// Notes that the hop is taken from `request`.
-    package mutating func take(_ hop: Hop, from request: OutgoingRequest) {
+    package mutating func noteFollowed(_ hop: Hop, from request: OutgoingRequest) {
         hops += 1
         if hop.request.method != request.method, !HTTPMethod.isIdempotent(request.method) { hasTakenEffect = true }
         if request.sendsBody, !hop.keepsBody { hasLostBody = true }
@@ -165,14 +165,14 @@ package struct RequestBuilder: Sendable {
     func addUpload(to request: inout OutgoingRequest) {
         guard let upload = openUpload, !upload.isAtPlace, request.sendsBody else { return }
         request.headers += upload.headers
-        request.isDressed = true
+        request.hasSessionHeaders = true
     }
 
     /// Returns the upload's next request after `request`: the whole from the beginning, a question, or the rest.
     func request(for upload: ResumableUpload, after request: OutgoingRequest) -> OutgoingRequest {
         var next = requestWithoutState(of: upload, mayUseHTTP2: request.mayUseHTTP2)
         next.headers += upload.headers
-        next.isDressed = true
+        next.hasSessionHeaders = true
         next.expectsContinue = request.expectsContinue
         return next
     }

@@ -220,7 +220,7 @@ final class Attempt: TransferReceiver {
         sending.sentSomething = true
         let headTime = answerTime
         if caching.turn != nil, isForTheCache(head, at: headTime) {
-            life.learn(head.headers, lore: &session.lore, at: headTime)
+            life.learn(head.headers, sessionState: &session.lore, at: headTime)
             exchange.decision = .discard
             return true
         }
@@ -228,7 +228,7 @@ final class Attempt: TransferReceiver {
         let resume = life.resume
         exchange.decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
-            heldLength: exchange.isFromCache ? exchange.heldLength : nil, lore: &session.lore, at: headTime)
+            heldLength: exchange.isFromCache ? exchange.heldLength : nil, sessionState: &session.lore, at: headTime)
         let hasLostPart = resume != nil && life.resume == nil
         if hasLostPart { outbox.add(.discard(download.staging)) }
         known.continuation = nil

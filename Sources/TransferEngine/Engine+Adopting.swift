@@ -89,7 +89,7 @@ extension Engine {
             attempt.life.startOver(problem)
             discardBody(attempt)
         } else {
-            attempt.life.goOn(from: point)
+            attempt.life.resume(from: point)
         }
         goOn(attempt, attempt.life.request)
     }

@@ -76,7 +76,7 @@ extension Engine {
         var point = record.point
         point.offset = record.keptSize
         point.isForeign = isForeign(record, attempt.specification)
-        attempt.life.goOn(from: point)
+        attempt.life.resume(from: point)
         partLabels[attempt.download.staging] = record
         stepDone(.adoptPart, attempt)
     }

@@ -303,10 +303,10 @@ package final class Engine {
         if attempt.life.needsBodyDigest(request), digestsBody(request, attempt) { return }
         attempt.beginRequest(at: now)
         var request = request
-        if let dressed = attempt.life.dressed(request, by: &attempt.session.lore, at: now.wall) {
-            (request.headers, request.isDressed) = (dressed, true)
+        if let dressed = attempt.life.withSessionHeaders(request, from: &attempt.session.lore, at: now.wall) {
+            (request.headers, request.hasSessionHeaders) = (dressed, true)
         }
-        request = attempt.life.bared(request, proof: proof(of: request, attempt), at: now.wall)
+        request = attempt.life.withoutConditions(request, proof: proof(of: request, attempt), at: now.wall)
         if !asksCache(request, attempt) { transmit(request, attempt) }
     }
 
@@ -320,7 +320,7 @@ package final class Engine {
             curl.ftp = try access(request, attempt)
             // First requests of a session share their header lines.
             let isPlain =
-                !request.isDressed && !attempt.life.asksWhetherNeeded && attempt.transactions.isEmpty
+                !request.hasSessionHeaders && !attempt.life.asksWhetherNeeded && attempt.transactions.isEmpty
                 && !attempt.isLookingUp && attempt.life.resume == nil
                 && !request.isConditional && curl.login == nil && curl.proxyLogin == nil && curl.ftp == nil
             curl.headers = isPlain ? attempt.headerLines : EngineSession.lines(request.headers)

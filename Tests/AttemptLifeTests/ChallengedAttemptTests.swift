@@ -27,14 +27,14 @@ struct ChallengedAttemptTests {
     }
 
     private func shown(_ life: AttemptLife, _ lore: inout SessionLore) -> [String] {
-        let headers = life.dressed(life.request, by: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
+        let headers = life.withSessionHeaders(life.request, from: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
         return headers.filter { $0.name == "Authorization" }.map(\.value.revealed)
     }
 
     private func head(_ life: inout AttemptLife, _ status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore)
         -> HeadDecision
     {
-        life.head(status: status, version: .http1, headers: headers, lore: &lore, at: WallTime(nanoseconds: 0))
+        life.head(status: status, version: .http1, headers: headers, sessionState: &lore, at: WallTime(nanoseconds: 0))
     }
 
     @Test func theSameRequestAgain() throws {

@@ -50,11 +50,11 @@ struct RequestBuilderTests {
         let first = builder.firstRequest()
         let away = builder.hop(
             from: first, to: try ResourceURL.parse("https://b.test/"), method: "GET", keepsBody: false)
-        builder.take(away, from: first)
+        builder.noteFollowed(away, from: first)
         let further = builder.hop(
             from: away.request, to: try ResourceURL.parse("https://c.test/"), method: "GET", keepsBody: false)
         #expect(away.stripped == ["Authorization"] && further.stripped.isEmpty)
-        builder.take(further, from: away.request)
+        builder.noteFollowed(further, from: away.request)
         let back = builder.hop(from: further.request, to: first.url, method: "GET", keepsBody: false)
         #expect(names(back.request.headers) == ["Authorization"] && builder.hops == 2)
     }
@@ -101,7 +101,7 @@ struct RequestBuilderTests {
                     #expect(isOfBody || !Redirects.crossesOrigins(header), "\(header.name) is lost")
                 }
                 (stripped, dropped) = (stripped + hop.stripped.count, dropped + hop.droppedWithBody.count)
-                builder.take(hop, from: request)
+                builder.noteFollowed(hop, from: request)
                 request = hop.request
                 builder.addCondition(to: &request, isResumed: false)
             }

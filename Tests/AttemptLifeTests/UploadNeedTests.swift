@@ -123,7 +123,7 @@ struct UploadNeedTests {
         let rules = AttemptRules(type: .upload, method: "PUT", headers: [user], hasBody: true)
         func isUnchanged(_ etag: String?, _ headers: [(String, String)]) throws -> Bool {
             let life = try asking(etag, rules: rules)
-            _ = life.bared(life.request, proof: nil, at: WallTime(nanoseconds: 0))
+            _ = life.withoutConditions(life.request, proof: nil, at: WallTime(nanoseconds: 0))
             if case .isThere = end(life, 200, HeaderBlock(headers)) { return true }
             return false
         }

@@ -15,7 +15,8 @@ import TransferModel
         """
     }
 
-    /// Whoever asks where the time went is told: until the body was sent, until there was an answer, until that was over.
+    /// The report says when the body was sent, when its answer began and when that ended. The server alone paused twice
+    /// between the request's first byte and the answer's last, however late this process was to see a step.
     @Test(arguments: Transport.allCases) func theReportTellsHowLongTheBodyTook(_ transport: Transport) throws {
         let server = try transport.server()
         defer { server.stop() }
@@ -36,8 +37,8 @@ import TransferModel
             let text = try run.value("$.tasks[0].attempts[0].transactions[0].\($0)Date")
             return try #require(text.flatMap { RFC3339.parse($0) })
         }
-        for (then, now) in zip(times, times.dropFirst()) { #expect((now - then).seconds > 0.2) }
-        #expect((times[3] - times[0]).seconds < 60)
+        #expect(times[0] < times[1] && times[1] < times[2] && times[2] <= times[3], "\(times)")
+        #expect((times[3] - times[0]).seconds > 0.59 && (times[3] - times[0]).seconds < 600, "\(times)")
     }
 
     /// Whatever goes wrong with the command, no server is told that this was all.

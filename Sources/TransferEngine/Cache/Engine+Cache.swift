@@ -115,7 +115,7 @@ extension Engine {
     /// cache does not have it. The first requests of tasks that say nothing of their own are put together once.
     private func cacheHeaders(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) -> HeaderBlock {
         let isPlain =
-            !request.isDressed && !request.isConditional && attempt.transactions.isEmpty && attempt.life.resume == nil
+            !request.hasSessionHeaders && !request.isConditional && attempt.transactions.isEmpty && attempt.life.resume == nil
         if isPlain, let last = cache.lastHeaders, last.rules === attempt.rules { return last.headers }
         let fields = request.isConditional ? request.headers.filter { !$0.isCondition } : request.headers
         let headers = HeaderBlock(fields.map { ($0.name, $0.value.revealed) })

@@ -1,0 +1,119 @@
+package import HTTPRules
+package import TransferModel
+
+/// The exchange of challenges and credentials of one attempt: what it was asked, what its requests show, and what is still to
+/// be told of that.
+///
+/// Does no I/O: a credential that must be looked up is returned as a question, and `found` continues with the answer.
+package struct LoginExchange: Sendable {
+    /// The most challenges that one attempt answers: more than its redirects could ask for. A server that believes a
+    /// proof and asks again forgets who it let in, and that has no end.
+    private static let mostAnswers = 40
+
+    /// Chooses what to show, and knows what was rejected.
+    package private(set) var desk: ChallengeDesk
+    private let clientNonce: @Sendable () -> String
+    /// What the next request shows, where a challenge decided that already.
+    private var decided: RequestAuthorization?
+    /// What the last request showed.
+    package private(set) var shown = RequestAuthorization()
+    private var records: [ChallengeRecord] = []
+    private var reports: [HelperReport] = []
+    /// The number of challenges answered.
+    package private(set) var answers = 0
+    /// No credential was known for the last challenge.
+    package private(set) var isUnanswered = false
+    /// Why the last challenge cannot be answered with any credential.
+    package private(set) var obstacle: String?
+
+    package init(_ desk: ChallengeDesk, clientNonce: @escaping @Sendable () -> String) {
+        self.desk = desk
+        self.clientNonce = clientNonce
+    }
+
+    /// What a challenge leads to.
+    package enum Outcome: Sendable {
+        /// The same request follows and shows what was decided. `endsConnection`: libcurl proves it on a connection of its own.
+        case answered(endsConnection: Bool)
+        /// A credential must be looked up first.
+        case lookUp(CredentialQuery)
+        /// The response stays what it is.
+        case accepted
+        case cancelled(TransferError)
+    }
+
+    /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if any.
+    package mutating func authorize(
+        _ request: @autoclosure () -> ChallengedRequest, _ book: inout CredentialBook
+    ) -> CredentialQuery? {
+        if let decided {
+            (shown, self.decided) = (decided, nil)
+            return nil
+        }
+        switch note(desk.prepare(request(), &book, clientNonce: clientNonce)) {
+        case .send(let authorization): shown = authorization
+        case .lookUp(let query): return query
+        case .accept, .cancel: shown = RequestAuthorization()
+        }
+        return nil
+    }
+
+    /// Notes a response that is no challenge: what was shown was accepted.
+    package mutating func passed(
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+    ) {
+        reports += desk.passed(request, status: status, headers, &book)
+    }
+
+    /// Answers the challenge of a 401 or 407.
+    package mutating func challenged(
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+    ) -> Outcome {
+        switch note(desk.challenged(request, status: status, headers, &book, clientNonce: clientNonce)) {
+        case .send(let authorization):
+            answers += 1
+            guard answers <= Self.mostAnswers else { return .accepted }
+            return answered(authorization)
+        case .cancel(let error): return .cancelled(error)
+        case .lookUp(let query): return .lookUp(query)
+        case .accept: return .accepted
+        }
+    }
+
+    /// Continues with the credential that was looked up; `nil`: none is known.
+    package mutating func found(_ secret: ShownSecret?, _ book: inout CredentialBook) -> Outcome {
+        switch note(desk.found(secret, &book, clientNonce: clientNonce)) {
+        case .send(let authorization): return answered(authorization)
+        case .cancel(let error): return .cancelled(error)
+        case .lookUp(let query): return .lookUp(query)
+        case .accept: return .accepted
+        }
+    }
+
+    private mutating func answered(_ authorization: RequestAuthorization) -> Outcome {
+        decided = authorization
+        // libcurl goes on on a connection of its own: this one would only stand in its way.
+        if case .connection? = authorization.origin { return .answered(endsConnection: true) }
+        if case .connection? = authorization.proxy { return .answered(endsConnection: true) }
+        return .answered(endsConnection: false)
+    }
+
+    private mutating func note(_ step: ChallengeStep) -> ChallengeStep.Action {
+        records += step.records
+        reports += step.reports
+        (isUnanswered, obstacle) = (step.isUnanswered, step.obstacle)
+        return step.action
+    }
+
+    /// Whether there is anything to report since `takeNews` was last called.
+    package var hasNews: Bool { !records.isEmpty || !reports.isEmpty }
+
+    /// Returns what there is to report since this was last called.
+    package mutating func takeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
+        defer { (records, reports) = ([], []) }
+        return (records, reports)
+    }
+
+    /// Takes over what an earlier attempt of the task was refused.
+    package mutating func recall(_ earlier: ChallengeDesk) { desk.recall(earlier) }
+}

@@ -174,7 +174,8 @@ extension Sections {
                 "from", \.from, .text, default: "required",
                 "the task that downloads it, which `needs` must name, or its URL"
             ) { node, reader in
-                // Read as a `word`: a file or URL that a server names in mid-run must not be read.
+                // Read as a `word`, so that captured values are refused: a place that a server names in mid-run must
+                // not be read.
                 reader.text(node, .text, place: .word).map { .some(ChecksumDraft.From(text: $0, node: node)) }
             },
             .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),

@@ -10,11 +10,11 @@ package import TransferModel
 package protocol Export {
     /// The parts of a task that the export reads.
     var parts: ReportParts { get }
-    /// Writes what comes before the tasks. Called once, before the first task.
+    /// Begins the export with all of the report but its tasks. Called once, before the first task.
     mutating func begin(_ head: ReportHead, to output: ExportOutput)
     /// Writes one task, or keeps what `finish(to:)` needs of it. Called for each task in the report's order.
     mutating func add(_ task: ReportedTask, to output: ExportOutput)
-    /// Writes the rest. Called once, after the last task.
+    /// Writes what is left to write. Called once, after the last task.
     mutating func finish(to output: ExportOutput)
 }
 

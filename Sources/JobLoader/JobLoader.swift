@@ -138,8 +138,8 @@ struct JobFile {
         return files + reader.names.secrets.files.map { Job.Reserved(path: $0.path, what: "the secret `\($0.name)`") }
     }
 
-    /// Returns the files that `forEach` reads, as reserved ones. A list that a task writes is left out: it was read with
-    /// its former content.
+    /// Returns the files that `forEach` reads, as reserved ones. A list that a task writes is left out: `forEach` has
+    /// read its former content.
     private func lists(of job: Job) -> [Job.Reserved] {
         guard !reader.lists.isEmpty else { return [] }
         let written = Set(job.tasks.compactMap { $0.destination.map { Paths.resolvingDots($0) } })

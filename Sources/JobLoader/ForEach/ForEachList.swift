@@ -7,7 +7,7 @@ struct ForEachList {
     let node: NodeID
     let items: Items
 
-    /// The same before what is captured is known.
+    /// The list as it is before its captured values are known.
     var unexpanded: ForEachList {
         guard case .captured(let list, _) = items else { return self }
         return ForEachList(name: name, node: node, items: .captured(list, nil))
@@ -17,9 +17,9 @@ struct ForEachList {
         case values([Value])
         /// Numbers, padded with zeros to `width` digits.
         case range(ClosedRange<Int64>, width: Int)
-        /// From a file that another task downloads.
+        /// Values of a file that another task downloads.
         case deferred
-        /// What another task captures, when it has.
+        /// A list that another task captures; the values are `nil` until it has ended.
         case captured(CapturedList, CapturedValue?)
 
         var count: Int {
@@ -58,7 +58,7 @@ struct ForEachList {
     }
 }
 
-/// `1..20`, also `01..20` (then every number has two digits).
+/// Parses a range of numbers: `1..20`, also `01..20` (then every number has two digits).
 enum RangeText {
     static let longest = 1_000_000
 
@@ -85,7 +85,7 @@ enum RangeText {
         return !digits.isEmpty && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// How many digits zeros in front ask for.
+    /// Returns the number of digits that leading zeros ask for.
     private static func width(_ text: Substring) -> Int {
         let digits = text.utf8.first == UInt8(ascii: "-") ? text.dropFirst() : text
         return digits.utf8.count > 1 && digits.utf8.first == UInt8(ascii: "0") ? digits.utf8.count : 0

@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// Where the values of a `forEach` name come from when they are no list.
+/// The source of a `forEach` name's values, if they are not a list in the job.
 struct ForEachSource: Blank, Sendable {
     enum Kind: String, Sendable, CaseIterable { case lines, csv, json, checksums, files, captured }
     var kind: Kind?
@@ -76,7 +76,7 @@ struct ForEachReader {
 
     init(reader: Reader) { self.reader = reader }
 
-    /// What was read. Where something is wrong, the lists are those whose names are known at least.
+    /// The lists that were read; after a fault, at least those whose names are known.
     struct Lists {
         var all: [ForEachList] = []
         var isWhole = true
@@ -84,7 +84,7 @@ struct ForEachReader {
         var hasUnreadNames = false
     }
 
-    /// The names of `defaults` first, a task's own over them.
+    /// Reads the names of `defaults` first, then a task's own over them.
     func lists(own: NodeID?, defaults: NodeID?) -> Lists {
         reader.key = "forEach"
         var lists = Lists()
@@ -149,7 +149,7 @@ struct ForEachReader {
         }
     }
 
-    /// An element of a list; maps and lists in it are at most as deep as a file may be.
+    /// Reads an element of a list. Recursive: maps and lists in it are at most as deep as a file may be.
     private func value(_ node: NodeID) -> Value? {
         switch reader.tree.kind(node) {
         case .scalar:
@@ -197,7 +197,7 @@ struct ForEachReader {
         reader.key = "captured"
         let shape = Shape.pattern(CapturedList.pattern, words: "`tasks.ID.NAME`")
         let isScalar = reader.tree.kind(node) == .scalar
-        // A name, and not yet its value: `${…}` around it is a mistake that deserves words of its own.
+        // This is the list's name and not its value: `${…}` around it is a mistake with a message of its own.
         guard let text = isScalar ? reader.tree.text(node) : reader.text(node, shape) else { return nil }
         guard let list = CapturedList(text, node: node) else {
             let bare = text.hasPrefix("${") && text.hasSuffix("}") ? String(text.dropFirst(2).dropLast()) : text
@@ -276,7 +276,7 @@ struct ForEachReader {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// What lies in them makes no task.
+    /// Warns of folders that cannot be opened: their files make no tasks.
     private func tellOfClosed(_ folders: [[UInt8]], _ prefix: String, _ node: NodeID) {
         for folder in folders.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             let shown = Reader.short(prefix + NotText.escaped(folder))
@@ -285,7 +285,8 @@ struct ForEachReader {
         }
     }
 
-    /// A name that is no text would become that of another file: none is passed over either.
+    /// Returns the paths as text, or reports one that is not UTF-8 and returns `nil`. No name is skipped or altered,
+    /// since it could become that of another file.
     private func texts(_ paths: [[UInt8]], _ prefix: String, _ node: NodeID) -> [String]? {
         let texts = paths.compactMap { String(validating: $0, as: UTF8.self) }
         let stray = paths.first { String(validating: $0, as: UTF8.self) == nil }
@@ -300,7 +301,7 @@ struct ForEachReader {
     }
 }
 
-/// A file of this machine that a task reads while the job is loaded.
+/// A file of this machine that a task's `forEach` reads while the job is loaded.
 struct FileRead {
     let path: String
     let node: NodeID

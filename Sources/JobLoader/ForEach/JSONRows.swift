@@ -1,7 +1,7 @@
 import TextFormats
 import TransferModel
 
-/// A JSON file as values; numbers keep their text.
+/// Parses a JSON file into values; numbers keep their text.
 enum JSONRows {
     static func parse(_ bytes: [UInt8]) throws(TableFiles.Problem) -> Value {
         do {
@@ -11,7 +11,7 @@ enum JSONRows {
         }
     }
 
-    /// The parser has bounded the depth, and takes no broken string.
+    /// Converts a parsed value. The parser has limited the depth, and accepts no broken string.
     private static func value(_ json: JSONValue) -> Value {
         switch json {
         case .null: .null

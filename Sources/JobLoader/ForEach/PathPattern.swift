@@ -1,11 +1,11 @@
-/// A pattern of paths: `*` and `?` stay within a name, `**` is any number of folders, `[a-z]` one of these. At the
-/// end `**` is all that is below.
+/// A pattern of paths: `*` and `?` match within a name, `**` any number of folders, `[a-z]` one of these characters. A
+/// `**` at the end matches everything below.
 struct PathPattern {
     /// The folder before the first name with a wildcard, as it was written; empty for the job's own.
     let root: String
-    /// What comes before a matched path to make it the pattern's form again.
+    /// Text before a matched path that gives it the pattern's form again.
     let prefix: String
-    /// How many names below the root a path can have.
+    /// Largest number of names below the root in a matching path.
     let depth: Int
     private let parts: [[UInt8]]
 
@@ -25,15 +25,15 @@ struct PathPattern {
         name.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B }
     }
 
-    /// `path` is relative to the root.
+    /// Returns whether a path matches; it is relative to the root.
     func matches(_ path: [UInt8]) -> Bool { states(after: path).contains(parts.count) }
 
-    /// Whether something below this folder could match.
+    /// Returns whether a path below this folder could match.
     func reaches(below folder: [UInt8]) -> Bool { states(after: folder).contains { $0 < parts.count } }
 
     private func states(after path: [UInt8]) -> Set<Int> {
         let names = path.split(separator: UInt8(ascii: "/")).map { Array($0) }
-        // Which numbers of parts may have been used up by the names so far.
+        // The numbers of parts that the names so far may have matched.
         var states: Set<Int> = [0]
         expand(&states)
         for name in names {
@@ -65,7 +65,7 @@ struct PathPattern {
     }
 }
 
-/// One name against one pattern, without backtracking further than the last `*`.
+/// Matches one name against one pattern, without backtracking further than the last `*`.
 enum Glob {
     static func isPattern(_ text: String) -> Bool { text.utf8.contains { $0 == 0x2A || $0 == 0x3F || $0 == 0x5B } }
 
@@ -93,7 +93,7 @@ enum Glob {
         return place == pattern.count
     }
 
-    /// The place after the part that `byte` meets; `nil` when it does not.
+    /// Returns the index after the part of the pattern that matches `byte`; `nil` if it does not match.
     private static func step(_ byte: UInt8, _ pattern: [UInt8], _ place: Int) -> Int? {
         guard place < pattern.count else { return nil }
         if pattern[place] == UInt8(ascii: "?") { return place + 1 }

@@ -1,11 +1,11 @@
 import TextFormats
 import TransferModel
 
-/// The files that `forEach` reads, as values.
+/// Parses the files that `forEach` reads into values.
 enum TableFiles {
     struct Problem: Error {
         let message: String
-        /// 0 when it is not of one line.
+        /// Line of the fault, from 1; 0 if it concerns no single line.
         let line: Int
     }
 
@@ -16,7 +16,8 @@ enum TableFiles {
         return text
     }
 
-    /// Without line breaks, byte order mark and empty lines; the numbers are the file's.
+    /// Returns the file's lines without line breaks, byte-order mark and empty lines; the numbers are those in the
+    /// file.
     private static func rows(_ bytes: [UInt8]) -> [(number: Int, bytes: ArraySlice<UInt8>)] {
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         var rows: [(Int, ArraySlice<UInt8>)] = []
@@ -33,7 +34,7 @@ enum TableFiles {
         return values
     }
 
-    /// RFC 4180: the first line names the columns; quotes keep commas, quotes and line breaks.
+    /// Parses CSV (RFC 4180): the first line names the columns; quotes protect commas, quotes and line breaks.
     static func csv(_ bytes: [UInt8]) throws(Problem) -> [Value] {
         let records = try CSV.records(bytes)
         guard let header = records.first else {
@@ -63,9 +64,9 @@ enum TableFiles {
         return values
     }
 
-    /// GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`). Of other lines the first is told, unless
-    /// it belongs to a signature; a file of nothing else is no list. Of a Debian release file, which has each file once for
-    /// each algorithm among its own fields, the lines of the strongest count.
+    /// Parses GNU lines (`HASH  NAME`, `HASH *NAME`) and BSD lines (`SHA256 (NAME) = HASH`). The first line of another
+    /// form is reported, unless it belongs to a signature; a file without any known line is no list. A Debian release
+    /// file has each file once for each algorithm among its own fields: the lines of the strongest algorithm count.
     static func checksums(_ bytes: [UInt8]) throws(Problem) -> (values: [Value], other: Problem?) {
         var values: [Value] = []
         var released: [(value: Value, digits: Int)] = []
@@ -97,12 +98,12 @@ enum TableFiles {
     }
 }
 
-/// The lines that a clear-signed text has around its own (RFC 9580, section 7).
+/// Recognizes the lines that a clear-signed text (RFC 9580, section 7) has around its own.
 private struct SignatureFrame {
     private enum Place { case text, headers, signature }
     private var place = Place.text
 
-    /// Whether a line that says nothing else is one of them.
+    /// Returns whether a line that is no checksum belongs to the signature.
     mutating func takes(_ line: String) -> Bool {
         switch line {
         case "-----BEGIN PGP SIGNED MESSAGE-----": place = .headers
@@ -119,7 +120,7 @@ private struct SignatureFrame {
     }
 }
 
-/// RFC 4180, with `\n` and `\r\n` as line ends.
+/// Parses RFC 4180, with `\n` and `\r\n` as line ends.
 enum CSV {
     struct Record {
         var fields: [String]

@@ -2,14 +2,15 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Names that the command line brings: `--set`, `--variables-file`, `--secrets-file`.
+/// Defines the names that the command line adds: `--set`, `--variables-file`, `--secrets-file`.
 struct CommandLineNames {
     let reader: Reader
     private static let fileLimit = 16 << 20
 
     init(reader: Reader) { self.reader = reader }
 
-    /// A value has the type that it looks like where the job's own has that type, else it is text.
+    /// Defines the variables of `--set`. A value has the type that it looks like if the job's own value has that type,
+    /// else it is text.
     func define(_ pairs: [(name: String, value: String)]) {
         var used: Set<String>?
         for (name, text) in pairs {
@@ -29,7 +30,7 @@ struct CommandLineNames {
         }
     }
 
-    /// A name that the job neither defines nor uses changes nothing: it is a slip.
+    /// Reports a name that the job neither defines nor uses: setting it would change nothing, so it is a slip.
     private func refuse(_ name: String, _ used: Set<String>) {
         let known = (Set(reader.names.variableNames).union(used)).sorted()
         let close = reader.closest(name, known).map { "did you mean `\($0)`?" }
@@ -79,11 +80,11 @@ struct CommandLineNames {
         }
     }
 
-    /// `NAME=value` lines; empty ones and those that begin with `#` are nobody's secret.
+    /// Reads `NAME=value` lines; empty lines and those that begin with `#` are skipped.
     func readSecrets(_ path: String) {
         guard let bytes = read(path, "unreadable-secret") else { return }
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-        // Not quoted: whatever it is, it may be a secret.
+        // Messages quote no line of the file: any of them may be a secret.
         let source = SourceText(withheld: path)
         var lines: [String: Int] = [:]
         for (index, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {

@@ -2,12 +2,12 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// The job's variables and secrets, each worked out when it is first asked for.
+/// The job's variables and secrets, each evaluated on first use.
 final class NameStore {
     private enum State {
         case written(NodeID)
         case known(Value)
-        /// Reported where it is defined; whoever uses it need not say so again.
+        /// Reported at its definition; uses need no report of their own.
         case broken
     }
 
@@ -58,7 +58,7 @@ final class NameStore {
     func secretPlaceholder(_ name: String) -> SecretText { secrets.placeholder(name) }
     func declaresSecret(_ name: String) -> Bool { secrets.declares(name) }
 
-    /// What the report shows, in the order of the file.
+    /// Returns the variables that the report shows, in the order of the file.
     func shown() -> [Job.Variable] {
         variableNames.compactMap { name in
             guard case .known(let value) = variables[name], let scalar = value.scalar else { return nil }
@@ -75,7 +75,7 @@ final class NameStore {
         }
     }
 
-    /// Works a variable out after those it is made of. The ones under way are a list, not a stack of calls: a chain may
+    /// Evaluates a variable after those that it uses. Keeps a list of open variables instead of recursing: a chain may
     /// be as long as a file.
     private func resolve(_ name: String, _ reader: Reader) {
         var underWay = [name]

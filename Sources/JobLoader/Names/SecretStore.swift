@@ -1,8 +1,8 @@
 import Diagnostics
 import TransferModel
 
-/// Where secrets come from: `--secrets-file`, then `$CREDENTIALS_DIRECTORY/NAME`, then what the job declares or the
-/// environment. Each is fetched when it is first used; one that nobody uses may be missing.
+/// Looks up secrets: in `--secrets-file`, then `$CREDENTIALS_DIRECTORY/NAME`, then where the job declares them or in
+/// the environment. Each is fetched on first use; an unused one may be missing.
 final class SecretStore {
     struct Declaration {
         var environment: String?
@@ -14,7 +14,7 @@ final class SecretStore {
     private var declarations: [String: Declaration] = [:]
     private var values: [String: SecretText] = [:]
     private var broken: Set<String> = []
-    /// From `--secrets-file`.
+    /// The values of `--secrets-file`, by name.
     var fromFile: [String: String] = [:]
     let resources: Resources
     private let missingValues: MissingValues
@@ -26,7 +26,7 @@ final class SecretStore {
     }
 
     func declare(_ name: String, _ declaration: Declaration) { declarations[name] = declaration }
-    /// Where the job says that secrets lie.
+    /// The files in which the job declares secrets.
     var files: [(name: String, path: String)] {
         declarations.sorted { $0.key < $1.key }.compactMap { name, declaration in declaration.file.map { (name, $0) } }
     }
@@ -42,12 +42,12 @@ final class SecretStore {
         return secret
     }
 
-    /// Secrets that have no name of their own, such as a password in a proxy's URL.
+    /// Adds secrets that have no name of their own, such as a password in a proxy's URL.
     func learn(_ secrets: [KnownSecret]) { known += secrets.filter { !known.contains($0) } }
 
     func declares(_ name: String) -> Bool { declarations[name] != nil }
 
-    /// The secret with a placeholder for its value, bound to the hosts it is declared for.
+    /// Returns the secret with a placeholder for its value, bound to the hosts that it is declared for.
     func placeholder(_ name: String) -> SecretText {
         SecretText(pieces: [.secret(name: name, value: MissingValue.placeholder, hosts: declarations[name]?.hosts)])
     }
@@ -67,8 +67,9 @@ final class SecretStore {
         Spelling.closest(to: name, among: (Array(declarations.keys) + Array(fromFile.keys)).sorted())
     }
 
-    /// Those that nothing in the job names: a command may read them by itself, and what a server or a program says of
-    /// one is masked all the same. Nobody misses one that cannot be read, and a short one stands in many a text by chance.
+    /// Fetches the secrets that the job does not use: a command may read them by itself, so output that contains one
+    /// must be masked, too. One that cannot be read is ignored, and so is a short one, which would match many texts by
+    /// chance.
     func learnUnused() {
         for name in Set(declarations.keys).union(fromFile.keys).sorted() where values[name] == nil {
             guard case .success(let text?) = find(name), text.utf8.count >= Self.shortestUnused else { continue }
@@ -91,7 +92,7 @@ final class SecretStore {
         let reason: String
     }
 
-    /// `nil` where nobody has it.
+    /// Looks for a secret in each place; the result is `nil` if none has it.
     private func find(_ name: String) -> Result<String?, Unreadable> {
         if let text = fromFile[name] { return .success(text) }
         let folder = variable("CREDENTIALS_DIRECTORY")
@@ -126,7 +127,7 @@ final class SecretStore {
         }
     }
 
-    /// One line break at the end of the file is an editor's, not the secret's.
+    /// Returns the secret of a file. One line break at its end comes from an editor and is no part of the secret.
     private static func decode(_ bytes: [UInt8]) -> String? {
         var bytes = bytes
         if bytes.last == 0x0A {

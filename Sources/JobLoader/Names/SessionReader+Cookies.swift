@@ -3,13 +3,13 @@ import HTTPRules
 import TransferModel
 import YAMLTree
 
-/// The files of cookies that sessions name.
+/// Reads the cookie files that sessions name.
 extension SessionReader {
-    /// More of one file are counted.
+    /// Largest number of malformed lines reported one by one for a file; the others are counted.
     private static let mostBadLines = 20
 
     func readCookies(_ draft: inout SessionDraft, _ entry: Entry) {
-        // A copy has what its original read.
+        // A session that extends another has its cookies already.
         guard let cookies = place("cookies", entry) else { return }
         let span = reader.beginning(cookies.value)
         guard let path = draft.configuration.cookies.file else {
@@ -38,7 +38,7 @@ extension SessionReader {
         }
     }
 
-    /// By number alone: what stands in such a line may open a session.
+    /// Warns of malformed lines by number alone: such a line may contain a session's secret.
     private func warn(of lines: [CookieFile.BadLine], in path: String) {
         let source = SourceText(withheld: path)
         for line in lines.prefix(Self.mostBadLines) {
@@ -52,7 +52,7 @@ extension SessionReader {
             at: SourceSpan(line: lines[Self.mostBadLines].number, column: 1), in: source)
     }
 
-    /// Of two that write one file only the last one's cookies would be left.
+    /// Reports sessions that save cookies to the same file: the last one's cookies would replace the others.
     func checkCookieFiles(_ entries: [Entry]) {
         var owners: [String: String] = [:]
         for entry in entries {

@@ -19,14 +19,14 @@ struct SessionTable {
     }
 
     func index(of name: String) -> SessionIndex? {
-        // One or few sessions are the rule: comparing beats hashing.
+        // Most jobs have few sessions: comparing is then faster than hashing.
         if configurations.count <= 4 {
             return configurations.firstIndex { $0.name == name }.map { SessionIndex(raw: UInt16($0)) }
         }
         return numbers[name].map { SessionIndex(raw: UInt16($0)) }
     }
 
-    /// What a task runs in when it names none: the only session, or the one called `default`.
+    /// The session of a task that names none: the only session, or the one called `default`; else `nil`.
     var standard: SessionIndex? {
         if configurations.count == 1 { return SessionIndex(raw: 0) }
         return index(of: "default")
@@ -96,7 +96,7 @@ struct SessionReader {
         return nil
     }
 
-    /// Reads a session after those it is made from. A list, not a stack of calls: chains may be as long as a file.
+    /// Reads a session after those that it extends. Keeps a list instead of recursing: chains may be as long as a file.
     private func resolve(_ number: Int, _ entries: inout [Entry], _ numbers: [String: Int]) {
         var chain: [Int] = []
         var next: Int? = number
@@ -138,7 +138,7 @@ struct SessionReader {
         return draft
     }
 
-    /// What a background session has by default is no part of what others copy from it.
+    /// Returns the configuration with a background session's defaults, which sessions that extend it do not inherit.
     private static func finished(_ draft: SessionDraft) -> SessionConfiguration {
         var configuration = draft.configuration
         guard configuration.kind == .background else { return configuration }

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Rows for the kinds of values that many keys have.
+/// Rows for kinds of values that many keys have.
 extension Key where Target: Blank {
     static func boolean(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Bool>, default standard: String,
@@ -55,7 +55,7 @@ extension Key where Target: Blank {
         Key(name, path(), .rate, default: "none", meaning, availability) { $1.rate($0).map { .some($0) } }
     }
 
-    /// One rate, or a list of rates by time of day.
+    /// A row for one rate, or a list of rates by time of day.
     static func bandwidth(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Bandwidth?>, _ meaning: String
     ) -> Key {

@@ -2,7 +2,7 @@ import YAMLTree
 
 typealias NodeID = YAMLTree.NodeID
 
-/// Which task types a key is for.
+/// The task types that a key is for.
 struct TypeSet: OptionSet, Sendable {
     let rawValue: UInt8
     static let data = TypeSet(rawValue: 1)
@@ -17,18 +17,18 @@ struct TypeSet: OptionSet, Sendable {
     }
 }
 
-/// What a person or a schema must know of a key.
+/// A key's description for the reference and the schema.
 struct KeyDocument: Sendable {
     enum State: Sendable {
         case built
-        /// Some of its values are built: `words` says which.
+        /// Some of its values are implemented: `words` says which.
         case partly(String)
         case later
     }
 
     let name: StaticString
     let shape: Shape
-    /// As it stands in the reference: `60s`, `none`, `required`.
+    /// The default as the reference shows it: `60s`, `none`, `required`.
     let standard: String
     let meaning: String
     let state: State
@@ -36,34 +36,34 @@ struct KeyDocument: Sendable {
     var isRequired: Bool { standard == "required" }
 }
 
-/// Where in a target a value belongs. Asked for when it is needed: to make a key path takes the runtime some microseconds,
-/// and a job uses few of the keys there are.
+/// Returns where in a target a value belongs. A closure, because making a key path takes some microseconds and a job
+/// uses few of all keys.
 typealias PathTo<Target, Value> = @Sendable () -> any WritableKeyPath<Target, Value> & Sendable
 
-/// One row of the table of keys: how a key is called, what it means, and how its value is read into a `Target`.
+/// One row of the table of keys: a key's name and meaning, and how its value is read into a `Target`.
 struct Key<Target>: Sendable {
     typealias Decode = @Sendable (_ target: inout Target, _ value: NodeID, _ reader: Reader) -> Void
     typealias Check = @Sendable (_ target: Target) -> Bool
 
     var document: KeyDocument
-    /// Whether what now stands in the target needs behaviour that does not exist yet; `nil` when all is built.
+    /// Returns whether the target's present value needs behaviour that is not implemented; `nil` if all is implemented.
     var needsLater: Check?
-    /// Reads the value over what stands in the target: maps merge, all else replaces.
+    /// Reads the value over the target's present one: maps merge, other values replace.
     var decode: Decode
-    /// What `null` does: the target is as if nothing had ever been written.
+    /// Handles `null`: resets the target as if the key had never been written.
     var reset: @Sendable (_ target: inout Target) -> Void
 }
 
-/// A value whose every part has its contract default.
+/// A type with a value in which every key has its documented default.
 protocol Blank: SendableMetatype {
     static var blank: Self { get }
 }
 
-/// When a key's behaviour exists.
+/// Whether a key's behaviour is implemented.
 enum Availability<Target>: Sendable {
     case built
     case later
-    /// Not yet, but for the values that today's behaviour already gives.
+    /// Not implemented, except for the values that present behaviour covers already.
     case except(String, @Sendable (_ target: Target) -> Bool)
 
     var state: KeyDocument.State {
@@ -84,7 +84,7 @@ enum Availability<Target>: Sendable {
 }
 
 extension Key where Target: Blank {
-    /// A key whose value is read whole.
+    /// Creates a row whose value replaces the present one.
     init<Value>(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Value>, _ shape: Shape,
         default standard: String,
@@ -100,7 +100,7 @@ extension Key where Target: Blank {
         reset = { $0[keyPath: path()] = Target.blank[keyPath: path()] }
     }
 
-    /// A key that reads over what stands there already.
+    /// Creates a row whose value is read over the present one.
     init<Value>(
         _ name: StaticString, over path: @autoclosure @escaping PathTo<Target, Value>, _ shape: Shape,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built,
@@ -113,7 +113,7 @@ extension Key where Target: Blank {
         reset = { $0[keyPath: path()] = Target.blank[keyPath: path()] }
     }
 
-    /// A key whose map is described by a section of its own.
+    /// Creates a row whose map is described by a section of its own.
     init<Value: SendableMetatype>(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Value>, section: Section<Value>,
         default standard: String, _ meaning: String, _ availability: Availability<Target> = .built
@@ -127,7 +127,7 @@ extension Key where Target: Blank {
 }
 
 extension Key {
-    /// The same row, seen from a target that holds this one's.
+    /// Returns the row for a target that contains this row's target.
     func lifted<Outer>(_ path: @autoclosure @escaping PathTo<Outer, Target>) -> Key<Outer> {
         let (decode, reset) = (decode, reset)
         var check: Key<Outer>.Check?

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Finds a key's row by the bytes of its name: no string is made of a key that is known.
+/// Finds a key's row by the bytes of its name, without making a string of a known key.
 struct KeyIndex: Sendable {
     private let names: [StaticString]
-    /// A row's number plus one at the place its name hashes to, the next free ones after it; 0 is free.
+    /// A hash table with linear probing: a row's number plus one; 0 is free.
     private let slots: [UInt8]
     private let mask: Int
 
@@ -22,7 +22,7 @@ struct KeyIndex: Sendable {
         mask = size - 1
     }
 
-    /// Length and three letters tell nearly all keys apart.
+    /// Hashes length and three letters, which differ for nearly all keys.
     @inline(__always)
     private static func hash(_ name: UnsafeBufferPointer<UInt8>) -> Int {
         guard !name.isEmpty else { return 0 }

@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// A body as it is read: the first kind that is written, and how many were.
+/// A body while it is read.
 struct BodyDraft: Blank, Sendable {
     var body: RequestBody?
     static var blank: BodyDraft { BodyDraft() }

@@ -3,7 +3,7 @@ import YAMLTree
 
 extension ChallengeRule: Blank { static var blank: ChallengeRule { ChallengeRule(disposition: .default) } }
 
-/// A credential as it is written, before it is known which kind it is.
+/// A credential as it is written, before its kind is known.
 struct CredentialDraft: Blank, Sendable {
     var host: HostPattern?
     var realm: String?
@@ -27,7 +27,7 @@ struct CredentialDraft: Blank, Sendable {
     var hasSigningKeys: Bool {
         accessKey != nil || secretKey != nil || sessionToken != nil || region != nil || service != nil
     }
-    /// What only a credential that somebody asks for has.
+    /// Whether it has keys that only make sense in response to a server's challenge.
     var hasAnswer: Bool { user != nil || password != nil || token != nil || helper != nil || netrc || realm != nil }
 }
 
@@ -130,7 +130,7 @@ extension Reader {
         }
     }
 
-    /// What could not be shown: it would end its header's line, or be another name.
+    /// Reports values that cannot be sent: they would end their header's line, or become another user name.
     private func check(_ draft: CredentialDraft, _ node: NodeID) {
         let texts = [
             ("user", draft.user), ("password", draft.password), ("token", draft.token),
@@ -173,7 +173,7 @@ extension Reader {
         }
         let hint = "give it `user` and `password`, or one of `token`, `helper` and `netrc: true`"
         if sources.isEmpty {
-            // What is written and cannot be read was told already.
+            // A key that is present but could not be read was reported already.
             let written = writtenKeys(node)
             if !written.isDisjoint(with: ["token", "helper", "netrc"]) || written.isSuperset(of: ["user", "password"]) {
                 return nil
@@ -185,7 +185,7 @@ extension Reader {
         return nil
     }
 
-    /// Half of a name and password says nothing beside another source.
+    /// Reports a user name without password, or the reverse, beside another source, where it has no effect.
     private func refuseHalves(_ draft: CredentialDraft, _ node: NodeID) {
         let half: (name: String, other: String)
         switch (draft.user != nil, draft.password != nil) {
@@ -198,7 +198,7 @@ extension Reader {
             hint: "leave it out", at: beginning(node))
     }
 
-    /// What no server that asks by this method could be shown, and what cannot be shown before one asks.
+    /// Reports values that the credential's method cannot send, and those that cannot be sent before a challenge.
     private func refuseUnusable(_ draft: CredentialDraft, _ node: NodeID) {
         if draft.preemptive, draft.realm != nil {
             error(
@@ -221,7 +221,7 @@ extension Reader {
         }
     }
 
-    /// The keys that have a value; `netrc: false` says nothing.
+    /// Returns the keys that have a value; `netrc: false` counts as none.
     private func writtenKeys(_ node: NodeID) -> Set<String> {
         let entries = tree.entries(node).filter { key, value in
             !isNull(value) && !(tree.text(key, is: "netrc") && tree.text(value) == "false")

@@ -174,7 +174,8 @@ extension Sections {
                 "from", \.from, .text, default: "required",
                 "the task that downloads it, which `needs` must name, or its URL"
             ) { node, reader in
-                // As a word: a place that a server names in mid-run is not to be read from.
+                // Read as a `word`, so that captured values are refused: a place that a server names in mid-run must
+                // not be read.
                 reader.text(node, .text, place: .word).map { .some(ChecksumDraft.From(text: $0, node: node)) }
             },
             .optionalChoice("algorithm", \.algorithm, default: "from the hash's length", "how the hash was made"),
@@ -268,7 +269,7 @@ extension Reader {
                     "conflicting-keys", "`all` takes every value of a `json` path, and `\(name)` has none",
                     hint: "leave `all` out, or write `json`", key)
             }
-            // What nobody hides is bound to nothing.
+            // Only a secret is bound to hosts.
             if draft.hosts != nil, !draft.secret {
                 error(
                     "missing-key", "`hosts` says where a secret may go, and `\(name)` is none",

@@ -1,7 +1,8 @@
 import TransferModel
 import YAMLTree
 
-/// The top level while it is read. Parts that need others first (sessions, tasks) are remembered as nodes.
+/// The top level of a job while it is read. Parts that depend on others (sessions, tasks) are kept as nodes and read
+/// later.
 struct JobDraft: Blank, Sendable {
     var name: String?
     var variables: NodeID?

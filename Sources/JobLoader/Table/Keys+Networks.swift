@@ -1,6 +1,6 @@
 import TransferModel
 
-/// networks.yaml, which is no job file: its sections stand in a page of their own.
+/// The sections of networks.yaml, which is no job file: they are described in docs/networks.md.
 extension Sections {
     static let networkMap = Section<NetworkMapDraft>(
         "networks", in: "the map of networks", title: "`networks.yaml`",

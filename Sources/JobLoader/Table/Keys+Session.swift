@@ -1,7 +1,7 @@
 import TransferModel
 import YAMLTree
 
-/// A session while it is read: the configuration, and what is only needed to check it.
+/// A session while it is read: its configuration, and values that are only needed to check it.
 struct SessionDraft: Blank, Sendable {
     var configuration: SessionConfiguration
     var extends: String?

@@ -172,7 +172,7 @@ extension Sections {
         ],
         rules: ["http", "https", "ftp", "all"].map { .always(.matches($0, pattern: proxyPattern)) })
 
-    /// How a proxy's URL begins.
+    /// Matches the beginning of a proxy's URL.
     static let proxyPattern =
         "^\\s*(\(ProxyServer.Kind.allCases.map(\.rawValue).joined(separator: "|")))://|^[^:]*[A-Z]"
 

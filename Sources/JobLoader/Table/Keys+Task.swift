@@ -2,7 +2,7 @@ import TransferModel
 import YAMLTree
 
 extension Sections {
-    /// In the order in which they are read: `to` after `group`.
+    /// The keys of `TaskHead`, in the order in which they are read: `to` after `group`.
     static let taskHead: [Key<TaskHead>] = [
         Key(
             "id", \.id, .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"), default: "required",

@@ -1,15 +1,15 @@
 extension SectionDocument {
-    /// What a map must fulfil beside having the right keys.
+    /// A condition that a map must fulfil besides having the right keys.
     enum Rule: Sendable {
-        /// Exactly one of these keys stands in the map.
+        /// The map has exactly one of these keys.
         case exactlyOne([String])
         case atMostOne([String])
-        /// For the schema alone: the loader checks it in words of its own.
+        /// Only used by the schema: the loader checks the same with messages of its own.
         case when(Condition, Demand)
         case always(Demand)
     }
 
-    /// A question about one map. A key whose value is `null` is not there.
+    /// A question about one map. A key whose value is `null` counts as absent.
     indirect enum Condition: Sendable {
         case has(String)
         case lacks(String)
@@ -25,33 +25,33 @@ extension SectionDocument {
         case excludes([String])
         /// The value is none of these texts.
         case differs(String, from: [String])
-        /// A text that is no interpolation matches this.
+        /// The value matches the pattern if it is text without interpolation.
         case matches(String, pattern: String)
-        /// A list or map, if there is one, has something in it.
+        /// The values are not empty if they are lists or maps.
         case filled([String])
-        /// A map, if there is one, has nothing in it but `null`.
+        /// The value has only `null` members if it is a map.
         case hollow(String)
-        /// A list, if there is one, has nothing in it.
+        /// The value is empty if it is a list.
         case empty(String)
         case isNotTrue(String)
         case isNotFalse(String)
-        /// The names of a map match this.
+        /// The names in the maps match the pattern.
         case named([String], pattern: String)
-        /// Holds for a map in the map.
+        /// The rule holds for a map within the map.
         case inside(String, Rule)
     }
 }
 
-/// What the schema says of names in several places. Of words in other letter case it knows the usual ones.
+/// Names that the schema uses in several places. Of words in the wrong letter case it has the usual ones.
 enum SchemaWords {
     static let token = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
-    /// Headers that are nobody's to set; those that begin with `Proxy-` are others.
+    /// Headers that no job can set, besides those that begin with `Proxy-`.
     static let reservedHeaders = [
         "Host", "Connection", "Content-Length", "Transfer-Encoding", "Expect", "WWW-Authenticate",
     ].flatMap { [$0, $0.lowercased()] }
 
-    /// Methods that are no methods of a task: those that are known are written in capitals.
+    /// Methods that a task cannot have: known methods must be written in capitals.
     static let wrongMethods =
         ["CONNECT"]
         + ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"].flatMap {

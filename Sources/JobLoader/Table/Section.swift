@@ -1,10 +1,10 @@
 import Diagnostics
 import YAMLTree
 
-/// What the schema and the reference know of a section.
+/// A section's description for the schema and the reference.
 struct SectionDocument: Sendable {
     let name: String
-    /// Its heading in the reference.
+    /// Heading in the reference.
     let title: String
     let introduction: String
     let keys: [KeyDocument]
@@ -14,7 +14,7 @@ struct SectionDocument: Sendable {
 /// The keys that one kind of map may have.
 struct Section<Target>: Sendable {
     let name: String
-    /// Follows "unknown key … in": `a session`, `retry`.
+    /// Name of the map in messages, after "unknown key … in": `a session`, `retry`.
     let place: String
     let title: String
     let introduction: String
@@ -23,7 +23,7 @@ struct Section<Target>: Sendable {
     private let index: KeyIndex
     private let bounds: [Bound]
 
-    /// How many of some keys there must be.
+    /// Bounds on how many of some keys a map must have.
     private struct Bound: Sendable {
         var keys: UInt64
         var counts: ClosedRange<Int>
@@ -67,13 +67,13 @@ struct Section<Target>: Sendable {
 
     func find(_ key: NodeID, _ tree: YAMLTree) -> Int? { tree.withUTF8(key) { index.find($0) } }
 
-    /// Reads a map over `target`. What is wrong is reported and left as it stood.
+    /// Reads a map over `target`. A faulty value is reported and leaves the target's value as it was.
     func decode(_ node: NodeID, into target: inout Target, _ reader: Reader) {
         guard reader.expectMap(node, place) else { return }
         let outerKey = reader.key
         defer { reader.key = outerKey }
         var present: UInt64 = 0
-        // Keys that others were meant to be: those are not missed, too.
+        // Keys that misspelled ones probably stand for; they are not reported as missing, too.
         var meant: Set<String> = []
         for (keyNode, value) in reader.tree.entries(node) {
             guard let number = find(keyNode, reader.tree) else {
@@ -85,7 +85,7 @@ struct Section<Target>: Sendable {
             if !reader.isNull(value) { present |= 1 << UInt64(number) }
             apply(number, keyNode, value, to: &target, reader)
         }
-        // Names are compared where that will tell what is wrong.
+        // Names are only compared if there is something to report.
         if !bounds.allSatisfy({ $0.counts.contains(($0.keys & present).nonzeroBitCount) }) {
             checkRules(node, meant, reader)
         }

@@ -1,5 +1,5 @@
-/// What a value may look like. The schema, the reference and messages are written from it; the reading itself is in
-/// each key's row.
+/// The allowed forms of a value. The schema, the reference and messages are generated from it; reading is up to each
+/// key's row.
 indirect enum Shape: Sendable {
     case text
     /// Text of one form, given as a regular expression that JSON Schema understands, with words for people.
@@ -20,7 +20,7 @@ indirect enum Shape: Sendable {
     case regex
     case timeOfDay
     case timeZone
-    /// A duration from the start, or a date.
+    /// A duration from the start of the run, or a date.
     case moment
     case url
     case headerValue
@@ -29,7 +29,7 @@ indirect enum Shape: Sendable {
     case json
     case list(Shape)
     case map(Shape)
-    /// A map whose keys a section of the table describes, by the section's name.
+    /// A map described by a section of the table, with that section's name.
     case object(String)
     case either([Shape])
 
@@ -37,7 +37,7 @@ indirect enum Shape: Sendable {
     static let words = Shape.list(.text)
     static let hostPatterns = Shape.list(.hostPattern)
 
-    /// For people: what follows "must be".
+    /// The form in words for people, after "must be".
     var words: String {
         switch self {
         case .text: "text"

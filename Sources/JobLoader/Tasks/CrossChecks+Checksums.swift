@@ -2,15 +2,16 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// `checksum: { from: … }`: the name that is written becomes the task that is meant.
+/// Resolves the task names of `checksum: { from: … }`.
 extension TaskChecker {
-    /// What is known of the names so far. Tasks share options: what these name is looked up once, and they stay shared.
+    /// Results so far. Tasks share options: the name in shared options is resolved once, and the new options stay
+    /// shared.
     struct Checksums {
         struct Shared: Hashable {
             let options: ObjectIdentifier
             let isDownload: Bool
         }
-        /// The old ones are kept as well: nobody else gets their place in memory meanwhile.
+        /// New options for old ones. The old ones are kept alive, so that no other object gets their identifier.
         var options: [Shared: (old: TaskOptions, new: TaskOptions)] = [:]
         var owners: [ChecksumTask: UInt32?] = [:]
         var reported: [ChecksumTask: UInt32] = [:]
@@ -24,7 +25,7 @@ extension TaskChecker {
             let shared = Checksums.Shared(
                 options: ObjectIdentifier(options), isDownload: tasks[number].type == .download)
             let named = reader.checksumTasks[Int(name.raw)]
-            // A default that does not fit is left out silently.
+            // A default that does not fit the task's type is left out silently.
             let owner = shared.isDownload ? owner(of: named, &known.owners) : nil
             if known.options[shared] == nil {
                 var values = options.values
@@ -35,7 +36,7 @@ extension TaskChecker {
             guard let owner, known.reported[named] != tasks[number].line else { continue }
             if checkChecksum(of: UInt32(number), named, owner) { known.reported[named] = tasks[number].line }
         }
-        // That there is no such task is told of a default that is for nobody too.
+        // An unknown task in `defaults` is reported even if no task uses the default.
         for named in Set(reader.checksumTasks.prefix(checks.defaultChecksums)) where known.owners[named] == nil {
             if ids.owner(of: named.text) == nil, !fitsDeferred(named.text) { reportUnknown(named.text, named.node) }
         }
@@ -56,7 +57,7 @@ extension TaskChecker {
         return owner
     }
 
-    /// Whether there was something to say.
+    /// Checks that the task needs the one whose file it reads; returns whether it reported something.
     private mutating func checkChecksum(of task: UInt32, _ named: ChecksumTask, _ owner: UInt32) -> Bool {
         guard !reaches(from: task, owner) else { return false }
         let place = place(of: named.node, tasks[Int(task)])
@@ -72,7 +73,7 @@ extension TaskChecker {
         return true
     }
 
-    /// The task's own place where what is wrong with it stands in `defaults`.
+    /// Returns the node's position, or the task's own `checksum` if the node stands outside of the task, in `defaults`.
     private mutating func place(of node: NodeID, _ task: TaskSpecification) -> SourceSpan {
         let (span, whole) = (reader.tree.span(node), self.node(of: task).map { reader.tree.span($0) })
         guard let whole, !(whole.line...max(whole.line, whole.endLine)).contains(span.line) else { return span }

@@ -2,9 +2,10 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Tasks with `to: "-"` write in the order of the job: none may need one that writes after it.
+/// Checks that no task with `to: "-"` needs one that writes after it: standard output is written in the order of the
+/// job.
 extension TaskChecker {
-    /// After cycles are known not to be there.
+    /// Reports the first conflict. Call it only if `needs` has no cycles.
     mutating func checkOutputOrder() {
         let writers = tasks.indices.filter { tasks[$0].toStandardOutput }
         guard writers.count > 1 else { return }
@@ -18,17 +19,17 @@ extension TaskChecker {
             at: place(of: "needs", task))
     }
 
-    /// It leaves no file for others to read.
+    /// Returns whether a task leaves no file that others could read.
     func leavesNoFile(_ task: UInt32) -> Bool {
         tasks[Int(task)].type != .download || tasks[Int(task)].toStandardOutput
     }
 }
 
-/// Finds, over chains of any length, the last writer that each task needs.
+/// Finds the last writer that each task needs, directly or over chains of any length.
 private struct OutputNeeds {
     private let tasks: [TaskSpecification]
     private let members: [String: [UInt32]]
-    /// The writer furthest down the job among those that a task needs; −1: none; −2: not known yet.
+    /// For each task, the last writer in the job that it needs; −1: none; −2: not known yet.
     private var last: [Int]
 
     init(_ tasks: [TaskSpecification], _ members: [String: [UInt32]]) {
@@ -37,7 +38,7 @@ private struct OutputNeeds {
         last = Array(repeating: -2, count: tasks.count)
     }
 
-    /// The first of `writers` that needs one after it, and which.
+    /// Returns the first of `writers` that needs a later one, and that one.
     mutating func conflict(of writers: [Int]) -> (task: Int, needed: Int)? {
         for writer in writers {
             settle(writer)
@@ -46,7 +47,7 @@ private struct OutputNeeds {
         return nil
     }
 
-    /// No recursion: chains may be as long as a job.
+    /// Computes `last` for a task. Keeps a list instead of recursing: chains may be as long as a job.
     private mutating func settle(_ start: Int) {
         var rest = [start]
         while let task = rest.last {
@@ -56,7 +57,7 @@ private struct OutputNeeds {
                 last[task] = needed.reduce(-1) { max($0, last[$1], tasks[$1].toStandardOutput ? $1 : -1) }
                 rest.removeLast()
             } else {
-                // Whoever waits for itself has been reported; it is not waited for again.
+                // A task in a cycle, which was reported, is not visited again.
                 last[task] = -1
                 rest += open
             }

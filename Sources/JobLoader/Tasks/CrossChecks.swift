@@ -2,7 +2,7 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// What can only be said of a task when all others are known.
+/// Facts collected while tasks are read, for the checks that need all tasks.
 struct CrossChecks {
     struct Needs {
         let task: UInt32
@@ -20,25 +20,25 @@ struct CrossChecks {
 
     var needs: [Needs] = []
     var captures: [Capture] = []
-    /// So many of the names that `checksum` says stand in `defaults`: the first ones.
+    /// Number of tasks in `checksumTasks` that `defaults` name: the first ones.
     var defaultChecksums = 0
-    /// Tasks whose files `forEach` goes over.
+    /// Tasks whose files `forEach` reads.
     var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
-    /// Groups that tasks name, also tasks that are not made: then there is nothing of them to publish.
+    /// Groups that tasks name, including tasks of a `forEach` without values, so that the group has nothing to publish.
     var namedGroups: Set<Int> = []
-    /// A task names one that is wrong, or not known yet.
+    /// Whether a task names a group that is unknown, or not known yet.
     var namesUnknownGroup = false
-    /// The task that sends this process's own standard input: there is one of it.
+    /// The task that sends this process's standard input; only one can.
     var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
     var templates: [Template] = []
-    /// What tasks need and use that are not known yet.
+    /// Needs and captured values of tasks that are not known yet.
     var unmadeNeeds: [Int] = []
     var unmadeUses: [Reader.CaptureUse] = []
 
-    /// A task that only stood for others is gone again. `isMeant`: what it names is to be there all the same.
+    /// Forgets a task that only stood for others. `isMeant`: the tasks that it names must exist all the same.
     mutating func forget(task: UInt32, isMeant: Bool) {
         if isMeant {
             unmadeNeeds += needs.filter { $0.task >= task }.map(\.list)
@@ -51,9 +51,9 @@ struct CrossChecks {
     }
 }
 
-/// The checks over all tasks together.
+/// The checks that need all tasks.
 struct TaskChecker {
-    /// More edges than any scheduler should carry.
+    /// Largest number of edges in the graph of `needs`.
     static let maximumEdges = 20_000_000
 
     let reader: Reader
@@ -65,7 +65,7 @@ struct TaskChecker {
     private var destinations: NameTable
     private var sortedIDs: [(id: String, task: UInt32)]?
     private var patterns: [String: [TaskIndex]] = [:]
-    /// Of groups, by name.
+    /// The member tasks of each group, by the group's name.
     let members: [String: [UInt32]]
     private var nodesByLine: [UInt32: NodeID]?
     private var namedByLine: [UInt32: [UInt32]] = [:]
@@ -127,7 +127,8 @@ struct TaskChecker {
         }
     }
 
-    /// A group's folder is swapped as a whole: its members write below it, and nobody else does.
+    /// Checks that members of a group write below its folder and that no other task does: the folder is exchanged as a
+    /// whole.
     private mutating func checkGroupFolders() {
         let folders = groupNames.compactMap { name in
             groups[name]?.to.plain.map {
@@ -161,10 +162,10 @@ struct TaskChecker {
         }
     }
 
-    /// By bytes, as the file system has names. `folder` ends in a slash.
+    /// Returns whether a path lies in a folder, compared by bytes as in the file system. `folder` ends in a slash.
     private func isIn(_ path: String, _ folder: String) -> Bool { path.utf8.starts(with: folder.utf8) }
 
-    /// A file that a rule makes of an answer is no group's member.
+    /// Reports rules of `onResponse` that write into a group's folder: the file of a response is no member of a group.
     private mutating func checkRules(of task: TaskSpecification, _ folders: [(name: String, path: String)]) {
         for rule in task.options.values.onResponse {
             guard let path = rule.to.map({ Paths.resolvingDots($0) }),
@@ -182,7 +183,7 @@ struct TaskChecker {
         return isIn(path, folder) ? String(decoding: path.utf8.dropFirst(folder.utf8.count), as: UTF8.self) : path
     }
 
-    /// Where a task says this; the task's beginning when that stands in `defaults`.
+    /// Returns the position of a task's key; the task's beginning if the key stands in `defaults`.
     mutating func place(of key: StaticString, _ task: TaskSpecification) -> SourceSpan {
         guard let node = node(of: task) else { return SourceSpan(line: Int(task.line), column: 1) }
         for (name, value) in reader.tree.entries(node) where reader.tree.text(name, is: key) {
@@ -191,7 +192,7 @@ struct TaskChecker {
         return reader.beginning(node)
     }
 
-    /// Where a group says where it is published.
+    /// Returns the position of a group's `to`, or of its name.
     private func place(ofGroup name: String) -> SourceSpan {
         let tree = reader.tree
         guard let root = tree.root, let groups = tree.entries(root).first(where: { tree.text($0.key, is: "groups") }),
@@ -201,7 +202,7 @@ struct TaskChecker {
         return reader.beginning(to?.value ?? group.key)
     }
 
-    /// Only asked when something is wrong, and then perhaps of every task.
+    /// Returns the map that a task was read from. Only called for reports, but then perhaps for every task.
     mutating func node(of task: TaskSpecification) -> NodeID? {
         if nodesByLine == nil { nodesByLine = collectNodes() }
         return nodesByLine?[task.line]
@@ -216,7 +217,7 @@ struct TaskChecker {
         return nodes
     }
 
-    /// An id that may have been meant. Comparing with all ids is dear: only the first mistakes get a guess.
+    /// Returns a hint about a similar id. Comparing with all ids is slow, so only the first mistakes get one.
     private mutating func guess(_ text: String) -> String? {
         guard guesses < 20, tasks.count <= 50_000 else { return nil }
         guesses += 1
@@ -256,7 +257,7 @@ struct TaskChecker {
             if let entry = entries.first(where: { $0.text == tasks[task].id }) {
                 reader.error("needs-cycle", "the task `\(entry.text)` needs itself", entry.node)
             }
-            // A pattern that fits the task too means the others.
+            // A pattern that matches the task itself means the others.
             tasks[task].needs = list.tasks.filter { $0 != itself }
         } else {
             tasks[task].needs = list.tasks
@@ -305,7 +306,7 @@ struct TaskChecker {
         if let task = ids.owner(of: entry.text) { return [TaskIndex(raw: task)] }
         if Glob.isPattern(entry.text) {
             let found = matches(pattern: entry.text)
-            // One that became no task at all is none that is missing.
+            // A pattern may match templates, or tasks of a `forEach` without values.
             if found.isEmpty, !fitsDeferred(entry.text), !checks.templates.contains(where: { $0.fits(entry.text) }) {
                 reader.error("unknown-task", "no task id matches `\(Reader.short(entry.text))`", entry.node)
             }
@@ -316,7 +317,7 @@ struct TaskChecker {
         return unmade
     }
 
-    /// Tasks that will be there when another has succeeded have ids of a form that is known.
+    /// Returns whether a name could be the id of a task that is not known yet.
     func fitsDeferred(_ text: String) -> Bool {
         checks.deferredIDs.contains { pattern in
             Glob.matches(Array(text.utf8), Array(pattern.utf8)) || Glob.matches(Array(pattern.utf8), Array(text.utf8))
@@ -330,7 +331,8 @@ struct TaskChecker {
         )
     }
 
-    /// Only ids that begin as the pattern does are compared: many patterns over many tasks stay cheap.
+    /// Returns the tasks that match a pattern. Only ids with the pattern's fixed beginning are compared, so that many
+    /// patterns over many tasks stay fast.
     private mutating func matches(pattern: String) -> [TaskIndex] {
         if let known = patterns[pattern] { return known }
         let sorted =
@@ -373,9 +375,9 @@ struct TaskChecker {
         if !reader.checksumTasks.isEmpty { findChecksums() }
     }
 
-    /// The task that captures it; `nil` where there is none, which is reported.
+    /// Returns the task that captures a value; `nil` if there is none, which is reported.
     private mutating func owner(of use: Reader.CaptureUse) -> UInt32? {
-        // What is wrong with the list is told where `forEach` names it.
+        // A fault of the list is reported where `forEach` names it.
         if use.isOfList, !isList(use) { return nil }
         guard let owner = ids.owner(of: use.task) ?? templates(fitting: use.task).first?.raw else {
             if fitsDeferred(use.task) { return nil }
@@ -446,7 +448,7 @@ struct TaskChecker {
         return true
     }
 
-    /// Over groups: such tasks would wait for each other to the end of time.
+    /// Reports a cycle over groups: its tasks would wait for each other without end.
     private mutating func reportGroupCycle() {
         guard let cycle = GroupGraph(tasks, groupNames).cycle() else { return }
         report(
@@ -462,8 +464,8 @@ struct TaskChecker {
             at: place(of: "needs", tasks[Int(task)]))
     }
 
-    /// Whether a task needs another, over others too. Beside an error what it needs may stand where nothing could be
-    /// read: then what is written there counts.
+    /// Returns whether a task needs another, directly or over others. After errors, a need may have been unreadable:
+    /// then the names written in the task count, too.
     mutating func reaches(from task: UInt32, _ wanted: UInt32) -> Bool {
         if TaskGraph.reaches(from: task, wanted, tasks, members) { return true }
         guard reader.problems.list.hasErrors else { return false }
@@ -478,7 +480,7 @@ struct TaskChecker {
         return false
     }
 
-    /// The tasks whose captured values a task names, however wrong the place.
+    /// Returns the tasks whose captured values a task names, even where that is not allowed.
     private mutating func named(in task: UInt32) -> [UInt32] {
         let line = tasks[Int(task)].line
         if let known = namedByLine[line] { return known }

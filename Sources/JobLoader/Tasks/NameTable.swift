@@ -1,10 +1,10 @@
-/// Finds equal names among a million: one flat array of hashes, and the names themselves only where hashes meet.
+/// Finds equal names among a million: a flat array of hashes; names are compared only if their hashes match.
 struct NameTable {
     /// The upper half of a name's hash and its entry's number plus one; 0 is free.
     private var slots: [UInt64]
     private var names: [String] = []
     private var owners: [UInt32] = []
-    /// Differs from process to process: no file can be written so that its names collide.
+    /// Random for each table, so that no file can be written so that its names collide.
     private let seed: UInt64
 
     init(expecting count: Int = 0) {
@@ -16,7 +16,7 @@ struct NameTable {
         owners.reserveCapacity(count)
     }
 
-    /// `nil` when the name is new, else who had it first.
+    /// Adds a name. Returns `nil` if it is new, else its first owner.
     mutating func insert(_ name: String, owner: UInt32) -> UInt32? {
         if (names.count + 1) * 2 > slots.count { grow() }
         let hash = hash(name)

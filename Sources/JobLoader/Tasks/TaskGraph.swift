@@ -1,8 +1,8 @@
 import TransferModel
 
-/// `needs` as a graph. Nothing here calls itself: chains may be as long as a job.
+/// The graph of `needs`. Nothing in it recurses: chains may be as long as a job.
 enum TaskGraph {
-    /// When every task needs only tasks before it there is none.
+    /// Returns `false` if every task needs only tasks before it, so that there is no cycle.
     static func mayHaveCycle(_ tasks: [TaskSpecification]) -> Bool {
         for (number, task) in tasks.enumerated() where !task.needs.isEmpty {
             if task.needs.contains(where: { $0.raw >= UInt32(number) }) { return true }
@@ -10,12 +10,12 @@ enum TaskGraph {
         return false
     }
 
-    /// The tasks of one cycle, in the order in which they need each other.
+    /// Returns the tasks of one cycle, in the order in which they need each other; `nil` if there is none.
     static func cycle(_ tasks: [TaskSpecification]) -> [UInt32]? {
         cycle(tasks.count) { tasks[Int($0)].needs.map(\.raw) }
     }
 
-    /// Of as many nodes. What a node needs is asked once.
+    /// Returns the nodes of one cycle among `count` nodes; `nil` if there is none. Calls `needs` once for each node.
     static func cycle(_ count: Int, _ needs: (UInt32) -> [UInt32]) -> [UInt32]? {
         enum Mark: UInt8 { case new, open, done }
         var marks = [Mark](repeating: .new, count: count)
@@ -43,7 +43,8 @@ enum TaskGraph {
         return nil
     }
 
-    /// Whether a task needs another, over others too; `members` are those of each group: who needs a group needs them.
+    /// Returns whether a task needs another, directly or over others. `members` are those of each group: a task that
+    /// needs a group needs all of them.
     static func reaches(
         from task: UInt32, _ wanted: UInt32, _ tasks: [TaskSpecification], _ members: [String: [UInt32]] = [:]
     ) -> Bool {
@@ -64,9 +65,9 @@ enum TaskGraph {
     }
 }
 
-/// Tasks and groups, as the scheduler lets them wait: a group for all its members to be verified, a task for what it needs.
-/// What another group's member is needed for begins when that group is published, what one's own group's is when that member
-/// is verified.
+/// The graph of tasks and groups, with edges as the scheduler waits: a group until all its members are verified, a task
+/// until its needs are met. A need of another group's member is met when that group is published, a need of the own
+/// group's member when that member is verified.
 struct GroupGraph {
     private let tasks: [TaskSpecification]
     private let names: [String]
@@ -84,7 +85,7 @@ struct GroupGraph {
         }
     }
 
-    /// One cycle, and the first task in it.
+    /// Returns one cycle and the first task in it; `nil` if there is none.
     func cycle() -> (names: [String], task: UInt32)? {
         guard var cycle = TaskGraph.cycle(tasks.count + names.count, needs) else { return nil }
         // A group needs tasks only.

@@ -1,20 +1,20 @@
 import TransferModel
 import YAMLTree
 
-/// What every task says for itself, while it is read.
+/// The values that every task has of its own, while it is read.
 struct TaskHead: Blank {
     var id: String?
     var type: TaskType?
     var session: String?
     var location: TaskSpecification.Location?
-    /// With `urls`: all of them.
+    /// All locations of `urls`; empty with `url`.
     var mirrors: [TaskSpecification.Location] = []
-    /// As it was written: it is absolute only when its group is known.
+    /// `to` as it was written: it can be made absolute only when the group is known.
     var to: String?
-    /// The same with captured values in it, after its beginning.
+    /// `to` with captured values in it, other than at its beginning; else `nil`.
     var awaitedTo: SecretText?
     var group: String?
-    /// Which of the loader's lists of needs is its own; negative: none.
+    /// Index of its list in `NeedLists`; −1 without needs.
     var needs = -1
     var query: [QueryField] = []
     static var blank: TaskHead { TaskHead() }
@@ -24,9 +24,10 @@ extension TaskOptions.Values: Blank {
     static var blank: TaskOptions.Values { TaskOptions.Values(policies: TransferPolicies()) }
 }
 
-/// The rows of a task: those that every task has are read into its head, the rest into options that tasks share.
+/// The rows of a task: values that every task has of its own are read into `TaskHead`, the others into options that
+/// tasks share.
 struct TaskTable: Sendable {
-    /// Looked up for each key of each task, and never copied.
+    /// A row that is looked up for each key of each task without being copied.
     final class SharedKey<Target>: Sendable {
         let key: Key<Target>
         init(_ key: Key<Target>) { self.key = key }
@@ -49,7 +50,7 @@ struct TaskTable: Sendable {
     let rows: [Row]
     let index: KeyIndex
     let names: [String]
-    /// Bit sets of row numbers.
+    /// Bit set of the rows that are read into `TaskHead`.
     let headRows: UInt64
     let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, existing,
         mode,
@@ -93,7 +94,7 @@ struct TaskTable: Sendable {
 
 /// The entries of one task's map, or of `defaults`, by row.
 struct WrittenKeys {
-    /// Rows that have a value, and rows that are `null`.
+    /// Bit set of the rows that have a value; `nulls` has those that are `null`.
     var present: UInt64 = 0
     var nulls: UInt64 = 0
     private var keys: [NodeID]
@@ -117,7 +118,7 @@ struct WrittenKeys {
     }
 }
 
-/// Walks over the numbers of the bits that are set, lowest first.
+/// Iterates over the numbers of the bits that are set, lowest first.
 struct Bits: Sequence, IteratorProtocol {
     private var rest: UInt64
     init(_ bits: UInt64) { rest = bits }

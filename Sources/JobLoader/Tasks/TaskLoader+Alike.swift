@@ -1,11 +1,11 @@
 import TransferModel
 import YAMLTree
 
-// Many tasks of a file write the same options, and only another file to send. They are read once: what works with tasks
-// knows like from like, and makes what follows from options once as well.
+// Many tasks of a file write the same options and differ only in the file that they send. Their options are read once,
+// and the tasks share them, so that later stages also do their work on options once.
 
 extension TaskLoader {
-    /// What a task wrote of its own, where nothing of it but the body is more than a word.
+    /// The options that a task wrote of its own, if all but the body are scalars without interpolation.
     struct OwnOptions {
         let session: SessionIndex
         let present: UInt64
@@ -23,7 +23,7 @@ extension TaskLoader {
         }
         let known = reader.problems.count
         let options = TaskOptions(readOptions(session, over: base.values))
-        // What is wrong with one is told of each.
+        // Options with problems are not shared, so that the problems are reported for each task.
         last = reader.problems.count == known ? plain(session, present, nulls, options) : nil
         return options
     }
@@ -40,7 +40,7 @@ extension TaskLoader {
     private func plain(
         _ session: SessionIndex, _ present: UInt64, _ nulls: UInt64, _ options: TaskOptions
     ) -> OwnOptions? {
-        // What is interpolated differs from task to task, whatever is written.
+        // Interpolated defaults differ from task to task, whatever the task writes.
         guard defaults.dynamic & ~table.headRows == 0 else { return nil }
         var words: [(Int, NodeID)] = []
         for row in Bits(present & ~bit(table.body)) {

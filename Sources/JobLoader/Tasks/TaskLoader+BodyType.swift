@@ -1,10 +1,11 @@
 import TransferModel
 import YAMLTree
 
-/// `contentType` and a header `Content-Type` are two ways to say one thing: the nearer word counts, and one map says it
-/// in one way.
+/// Settles `contentType` and a header `Content-Type`, which say the same thing: the task's own counts before that of
+/// `defaults`, and one map may have only one of them.
 extension TaskLoader {
-    /// `ofTask`: the task's own word stands before that of `defaults`. What neither says is the session's.
+    /// Keeps one of the two. With `ofTask` the task's own map counts before `defaults`; if neither has one, the
+    /// session's value stays.
     func settleBodyType(_ values: inout TaskOptions.Values, ofTask: Bool) {
         guard values.contentType != nil, values.headers.contains(where: \.isBodyType) else { return }
         for level in ofTask ? [written, defaults.written] : [defaults.written] {

@@ -2,9 +2,9 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// What is wrong with a task that shows in the task alone.
+/// The checks that need only the task itself.
 extension TaskLoader {
-    /// Keys that are written in a task of a type they are not for. A default that does not fit is left out silently.
+    /// Reports keys in a task of a type that they are not for. A default that does not fit is left out silently.
     func checkKeys(_ draft: TaskDraft) {
         let misplaced = written.present & ~table.rows(for: draft.type)
         guard misplaced != 0, draft.head.type != nil || !written.has(table.type) else { return }
@@ -62,7 +62,7 @@ extension TaskLoader {
         }
     }
 
-    /// The options and not their values, which are many to copy for each task.
+    /// Checks the body. Takes the options rather than their values, which are large to copy for each task.
     private func checkBody(_ draft: TaskDraft, _ options: TaskOptions) {
         guard let body = options.values.body else {
             let isWritten =
@@ -96,7 +96,8 @@ extension TaskLoader {
         checkStandardInput(body, at: place)
     }
 
-    /// What stands between the parts is ours to choose: nobody else knows that it stands nowhere else.
+    /// Reports a type with parameters for a `multipart` body: transfer-run chooses the boundary, because it must not
+    /// occur in the parts.
     private func checkMultipart(_ body: RequestBody, _ values: TaskOptions.Values, at place: SourceSpan) {
         guard case .multipart = body else { return }
         var types = values.headers.filter { $0.isNamed("content-type") }.map(\.value)
@@ -168,7 +169,7 @@ extension TaskLoader {
             hint: "it always waits", at: reader.tree.span(value))
     }
 
-    /// `resume: adopt` beside keys under which no file is ever adopted.
+    /// Reports `resume: adopt` beside keys that exclude it.
     private func checkAdoption(_ values: TaskOptions.Values, _ draft: TaskDraft) {
         let place = reader.beginning(written.has(table.resume) ? written.value(table.resume) : draft.node)
         switch values.existing {
@@ -186,7 +187,7 @@ extension TaskLoader {
         }
     }
 
-    /// What may be there already where an upload goes.
+    /// Checks an upload's `existing`.
     private func checkExistingUpload(_ values: TaskOptions.Values, _ task: TaskSpecification) {
         let node = written.value(table.existing)
         switch values.existing {
@@ -210,7 +211,7 @@ extension TaskLoader {
         }
     }
 
-    /// An upload that may turn out to be needless.
+    /// Checks an upload that asks the server first whether it is needed; returns whether it is allowed.
     private func checkAskingUpload(_ values: TaskOptions.Values, _ node: NodeID) -> Bool {
         let word = "`existing: \(values.existing.rawValue)`"
         if (values.method ?? "POST") != "PUT" {
@@ -226,7 +227,7 @@ extension TaskLoader {
         return false
     }
 
-    /// Where what was sent is kept for the next run.
+    /// Checks whether a record of the sent file can be kept for the next run.
     private func checkKeptUpload(_ task: TaskSpecification, _ node: NodeID) {
         if let url = task.location.url, !url.isHTTP {
             reader.error(

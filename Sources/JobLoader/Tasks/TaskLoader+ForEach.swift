@@ -2,9 +2,9 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// One task for each value.
+/// Makes one task for each value of `forEach`.
 extension TaskLoader {
-    /// Whether the task being made stands for tasks that are not known yet.
+    /// Whether the task that is being made stands for tasks that are not known yet.
     var isDeferred: Bool { reader.unreadName != nil || reader.bindings.contains { $0.index == 0 } }
 
     func expand(_ node: NodeID) {
@@ -22,7 +22,7 @@ extension TaskLoader {
         var total = 1
         for list in lists { total = total.multipliedReportingOverflow(by: max(list.items.count, 0)).partialValue }
         guard !lists.contains(where: { $0.items.isEmpty }) else {
-            // Of a captured list that is told with the run's events.
+            // For a captured list, the run's events report it.
             if isExpanding { return }
             warnEmpty(lists)
             return checkUnmade(node, read)
@@ -51,7 +51,7 @@ extension TaskLoader {
         reader.capturedLists = []
     }
 
-    /// The last name runs fastest, as the innermost of nested loops does.
+    /// Advances the counters; the last name changes fastest, like the innermost of nested loops.
     func advance(_ counters: inout [Int], _ lists: [ForEachList]) {
         for place in lists.indices.reversed() {
             counters[place] += 1
@@ -62,7 +62,7 @@ extension TaskLoader {
         }
     }
 
-    /// Makes no task of it, but says what is wrong with it whatever the values would be.
+    /// Checks a task that is not made, for faults that it has with any values.
     private func checkUnmade(_ node: NodeID, _ lists: ForEachReader.Lists) {
         reader.bindings = lists.all.map { Binding(name: $0.name, value: .unknown, index: 0) }
         reader.unreadName = lists.hasUnreadNames ? .unknown : nil
@@ -70,8 +70,8 @@ extension TaskLoader {
         reader.unreadName = nil
     }
 
-    /// Checks what can be checked before the list is known. `isMeant`: there will be tasks, or would be if the list were
-    /// right, that `needs` is to find and that need others.
+    /// Checks a task as far as possible before its list is known. `isMeant`: there will be tasks, or would be if the
+    /// list were right, that `needs` can name and that need others.
     func makeDeferredTask(_ node: NodeID, isMeant: Bool = true) {
         let bindings = reader.bindings
         for place in reader.bindings.indices where reader.bindings[place].index == 0 {

@@ -2,9 +2,9 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// `to: "-"`: what else a task may say that writes to standard output.
+/// Checks the other keys of a task with `to: "-"`.
 extension TaskLoader {
-    /// Whether the task writes to standard output. A file of that name is `./-`.
+    /// Returns whether the task writes to standard output. A file of that name is `./-`.
     func writesStandardOutput(_ draft: TaskDraft) -> Bool { draft.type == .download && draft.head.to == "-" }
 
     func checkOutput(_ draft: TaskDraft, _ options: TaskOptions) {
@@ -31,6 +31,6 @@ extension TaskLoader {
         }
     }
 
-    /// What stands there for the task, in it or in `defaults`.
+    /// Returns the value of a row, from the task or from `defaults`.
     private func value(_ row: Int) -> NodeID { (written.has(row) ? written : defaults.written).value(row) }
 }

@@ -3,7 +3,7 @@ import HTTPRules
 import TransferModel
 import YAMLTree
 
-/// Where a task fetches from and writes to.
+/// Reads a task's location and destination.
 extension TaskLoader {
     func location(_ draft: TaskDraft) -> TaskSpecification.Location? {
         let head = draft.head
@@ -43,7 +43,8 @@ extension TaskLoader {
         return .url(url.adding(encodedQuery: encoded.joined(separator: "&")))
     }
 
-    /// What is known only in mid-run: the query's fields are added then.
+    /// Returns the location with the query's fields set aside: a captured value is known only in mid-run, and the
+    /// fields are added then.
     private func awaiting(_ location: TaskSpecification.Location, _ head: TaskHead) -> TaskSpecification.Location {
         switch location {
         case .awaitingCapture(let text, _): return .awaitingCapture(text, query: head.query)
@@ -57,12 +58,12 @@ extension TaskLoader {
         }
     }
 
-    /// What stands in `defaults` and is not in the task does not count: the task took it away, or is of a type that it is
-    /// not for.
+    /// Drops uses of captured values in defaults that the task does not use, because it replaces them or is of another
+    /// type.
     func settleCaptures(_ draft: TaskDraft, _ task: inout TaskSpecification) {
         var whole = task
         whole.options = awaiting(draft, task.options)
-        // What is not known yet may still come to stand there.
+        // A stand-in for unknown tasks keeps all uses: any of them may occur.
         if !isDeferred, reader.captureUses.contains(where: \.isDefault) {
             var left: Set<[String]> = []
             whole.forEachPlace { text in
@@ -73,11 +74,11 @@ extension TaskLoader {
         if !reader.captureUses.isEmpty { task = whole }
     }
 
-    /// The options of a task in which values stand that others capture.
+    /// Returns the options of a task that uses captured values.
     private func awaiting(_ draft: TaskDraft, _ options: TaskOptions) -> TaskOptions {
         var values = options.values
         values.awaitsCaptures = true
-        // A default that does not fit waits for nothing.
+        // A default that does not fit the task's type waits for nothing.
         if draft.type != .download { values.checksum = nil }
         if draft.type == .download, let to = draft.head.awaitedTo {
             let folder = folder(draft.head.group)
@@ -124,7 +125,7 @@ extension TaskLoader {
 
     func destination(_ draft: TaskDraft) -> String? {
         guard draft.type == .download else {
-            // It has no place there, but the name must be one.
+            // The group has no effect here, but its name must exist.
             _ = folder(draft.head.group)
             return nil
         }
@@ -143,7 +144,7 @@ extension TaskLoader {
         let path = Paths.absolute(to, in: folder)
         let row = written.has(table.to) ? written : defaults.written
         reader.noteFile(.write, path, row.value(table.to))
-        // A group's tree is made anew, without a symlink in it: there `..` is what it looks like.
+        // A group's tree is created new and without symlinks: `..` in it means what its text says.
         return draft.head.group == nil ? path : Paths.resolvingDots(path, below: folder)
     }
 

@@ -2,12 +2,13 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Tasks whose `forEach` goes over what another task captures.
+/// Makes templates: tasks whose `forEach` reads a list that another task captures.
 ///
-/// A job is read without the values first: each template is one task then, which waits for the others. With the values the
-/// same file is read once more, and what the templates become is added after all that is written.
+/// A job is read without the captured values first: each template is one task then, which waits for the tasks that
+/// capture its lists. With the values the same file is read again, and the templates' tasks are added after the written
+/// ones.
 extension TaskLoader {
-    /// Notes one task for all that the template will become, checked as far as that is possible without the values.
+    /// Makes one task that stands for all of a template's, checked as far as possible without the values.
     func makeTemplate(_ node: NodeID, _ lists: [ForEachList]) {
         reader.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
         let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
@@ -39,7 +40,8 @@ extension TaskLoader {
                 isExpanded: reader.templateValues?.order.contains(number) == true))
     }
 
-    /// After all that is written: what templates became, in that order. Gives back the places of the last one's tasks.
+    /// Adds the templates' tasks, in the order of expansion, after all written ones. Returns the indices of the last
+    /// template's tasks.
     func expandTemplates() -> Range<Int>? {
         guard let values = reader.templateValues else { return nil }
         var added = tasks.count..<tasks.count
@@ -57,7 +59,7 @@ extension TaskLoader {
 }
 
 extension TaskChecker {
-    /// What a template goes over must be a list that a task captures, and it needs that one.
+    /// Checks that each template's lists are captured by a task, and lets the template need it.
     mutating func checkTemplates() {
         for template in checks.templates {
             for list in template.lists {
@@ -93,7 +95,8 @@ extension TaskChecker {
         return nil
     }
 
-    /// The tasks that are not made yet and may come to have an id, or one that fits the pattern.
+    /// Returns the templates that are not expanded and may make a task with the id, or with one that matches the
+    /// pattern.
     func templates(fitting text: String) -> [TaskIndex] {
         checks.templates.filter { !$0.isExpanded && $0.fits(text) }.map { TaskIndex(raw: $0.task) }
     }
@@ -101,15 +104,15 @@ extension TaskChecker {
 
 extension CrossChecks {
     struct Template {
-        /// The place of the task that stands in the job for all of them.
+        /// Index of the task that stands in the job for all of them.
         let task: UInt32
         let node: NodeID
-        /// Of the ids that it will make; `nil` where the id is wrong.
+        /// Pattern of the ids of its tasks; `nil` if the id is faulty.
         let pattern: String?
         let lists: [CapturedList]
         let isExpanded: Bool
 
-        /// Whether a task of the template can have the id, or one that fits the pattern.
+        /// Returns whether a task of the template can have the id, or one that matches the pattern.
         func fits(_ text: String) -> Bool {
             guard let pattern else { return true }
             return Glob.matches(Array(text.utf8), Array(pattern.utf8))

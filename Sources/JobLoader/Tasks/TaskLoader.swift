@@ -2,7 +2,7 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Makes tasks of the maps under `tasks`. What only shows when all are there is checked at the end (`Checks`).
+/// Makes tasks of the maps under `tasks`. Checks that need all tasks are left to `TaskChecker`.
 final class TaskLoader {
     static let maximumTasks = 1_000_000
 
@@ -10,28 +10,29 @@ final class TaskLoader {
     let table = TaskTable.shared
     let sessions: SessionTable
     let groups: [String: GroupSpecification]
-    /// By number.
+    /// Names of the groups by their index.
     let groupNames: [String]
     var tasks: [TaskSpecification] = []
     var ids: NameTable
     var checks = CrossChecks()
     var defaults: Defaults
     var written: WrittenKeys
-    /// The options of tasks that set none, by session.
+    /// Options of tasks that write none of their own, by session.
     private var bases: [TaskOptions?]
-    /// The last task that wrote options of its own.
+    /// Options of the last task that wrote its own, if they can be shared.
     var last: OwnOptions?
     var isOverBudget = false
-    /// What is written was read: templates become tasks.
+    /// Whether all written tasks were read and templates are being expanded.
     var isExpanding = false
-    /// Those that the `forEach` just read goes over.
+    /// The captured lists that the `forEach` just read uses.
     var capturedLists: [CapturedList] = []
 
-    /// `defaults`: what is the same for every task is read once, what is interpolated in each.
+    /// The job's `defaults`: values without interpolation are read once, those with interpolation for each task.
     struct Defaults {
         var written: WrittenKeys
         var dynamic: UInt64 = 0
-        /// They say of background sessions, too, that these are not to wait for a network, and nobody was told.
+        /// Whether they set `waitsForConnectivity: false`, which has no effect in background sessions, without a
+        /// warning so far.
         var refusesToWait = false
     }
 
@@ -71,7 +72,7 @@ final class TaskLoader {
         }
     }
 
-    /// The task as it is written, `${…}` and all: what `forEach` makes of it has one owner.
+    /// Returns the task's name for `JobAccess`, with `${…}` as written: all tasks of one `forEach` have the same.
     private func owner() -> String {
         guard written.has(table.id), reader.tree.kind(written.value(table.id)) == .scalar else { return "a task" }
         return "task `\(Reader.short(reader.tree.text(written.value(table.id))))`"
@@ -107,7 +108,7 @@ final class TaskLoader {
         for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
             defaults.dynamic |= bit(row)
         }
-        // Says what is wrong with them even when no task is there to find it.
+        // Reports faults of `defaults` even if no task uses them.
         for session in sessions.configurations.indices { _ = base(SessionIndex(raw: UInt16(session))) }
         var head = TaskHead()
         for row in Bits(defaults.written.present & table.headRows & ~defaults.dynamic) where row != table.forEach {
@@ -137,11 +138,11 @@ final class TaskLoader {
         finish(node, head, session, options)
     }
 
-    /// Reads what every task says for itself; a task's own word takes the place of its default.
+    /// Reads a task's head; the task's own value replaces its default.
     func readHead(_ head: inout TaskHead) {
         var own = written.present & table.headRows
         var fallback = defaults.written.present & table.headRows & ~written.nulls
-        // `url` and `urls` are one thing said in two ways.
+        // `url` and `urls` replace each other.
         let places = bit(table.url) | bit(table.urls)
         if own & places != 0 { fallback &= ~places }
         own &= ~bit(table.forEach)
@@ -188,13 +189,14 @@ final class TaskLoader {
         return values
     }
 
-    /// Whether the task's own value leaves nothing of the default: only maps merge, and these are one thing each.
+    /// Returns whether the task's own value replaces the default entirely: only maps merge, except for `body` and
+    /// `checksum`.
     func isReplaced(_ row: Int) -> Bool {
         guard written.has(row) else { return false }
         return row == table.body || row == table.checksum || reader.tree.kind(written.value(row)) != .mapping
     }
 
-    /// Reads a default of a task, without what the task's own word takes the place of.
+    /// Reads a default for a task, without the parts that the task's own value replaces.
     private func readDefault(_ row: Int, _ read: () -> Void) {
         let tree = reader.tree
         reader.isInDefaults = true
@@ -294,7 +296,7 @@ final class TaskLoader {
         tasks.append(task)
     }
 
-    /// Whether the task says it, or `defaults` for it.
+    /// Returns whether the task or `defaults` have a value for the row.
     private func has(_ row: Int) -> Bool {
         written.has(row) || defaults.written.has(row) && written.nulls & bit(row) == 0
     }
@@ -308,7 +310,7 @@ final class TaskLoader {
 
     func checkID(_ head: TaskHead, _ number: UInt32, _ node: NodeID) {
         guard let id = head.id else {
-            // Which id it is will only be known with the value: whatever others name may be this task.
+            // The id is unknown until the value is: any name in another task may mean this one.
             if reader.missingValues == .tolerated, written.has(table.id), reader.hasDollar(written.value(table.id)) {
                 checks.deferredIDs.append("*")
             }
@@ -340,7 +342,7 @@ final class TaskLoader {
     }
 }
 
-/// A task on its way from what is written to what is meant.
+/// A task while it is made, with its head and session.
 struct TaskDraft {
     let node: NodeID
     let head: TaskHead

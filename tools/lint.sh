@@ -11,6 +11,8 @@ export LC_ALL=C
 file_limit=700
 function_limit=100
 room_share=20
+# Of a room's `package` declarations, the percentage that may be without a doc comment.
+undocumented_limit=5
 
 # Which targets may see a C module: docs/architecture.md says why.
 declare -A c_rooms=(
@@ -90,6 +92,8 @@ check_sizes() {
     sed -n 's/^long //p' "$measured" | report
 }
 
+check_documentation() { awk -f tools/undocumented.awk -v limit=$undocumented_limit "${sources[@]}" | report; }
+
 check_linkage() {
     local binary=.build/release/transfer-run
     if [[ ! -x $binary ]]; then
@@ -155,6 +159,7 @@ else
     check_c_imports
     check_forbidden
     check_sizes
+    check_documentation
     check_linkage optional
     print_rooms
     print_types

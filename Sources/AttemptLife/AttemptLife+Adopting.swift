@@ -4,8 +4,8 @@ import TransferModel
 // `resume: adopt`: a HEAD asks about the server's file before the one that stands under the final name is adopted.
 
 extension AttemptLife {
-    /// Makes the first request a HEAD, without the conditions of the one that it is asked before. Call before anything is
-    /// sent, and after the URL is secured.
+    /// Makes the first request a HEAD, without the conditions of the one that it is asked before. Call before anything
+    /// is sent, and after the URL is secured.
     package func ask(about part: ForeignPart) {
         question = .part(part)
         request.method = "HEAD"

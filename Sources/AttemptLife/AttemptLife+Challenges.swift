@@ -39,8 +39,8 @@ extension AttemptLife {
         return !rules.challenges.hasNothingToShow || builder.begin.userInformation != nil
     }
 
-    /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if any;
-    /// then `found` continues.
+    /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if
+    /// any; then `found` continues.
     package func authorize(by sessionState: inout SessionLore) -> CredentialQuery? {
         let query = exchange.authorize(challengedRequest(request), &sessionState.book)
         if let query { state = .awaitingCredential(query, meaning: state.meaning, end: nil) }
@@ -56,7 +56,8 @@ extension AttemptLife {
     /// What the last request shows to its proxy only.
     package var proxyAuthorization: RequestAuthorization.Proof? { openExchange?.shown.proxy }
 
-    /// The credential with which libcurl proves the connection of the last request; such a connection serves no other user.
+    /// The credential with which libcurl proves the connection of the last request; such a connection serves no other
+    /// user.
     package var connectionProof: (method: AuthenticationMethod, secret: ShownSecret)? {
         guard case .connection(let method, let secret)? = openExchange?.shown.origin else { return nil }
         return (method, secret)
@@ -68,8 +69,8 @@ extension AttemptLife {
         return connectionProof != nil
     }
 
-    /// Returns the session's headers for a further request of the same kind, for a part, and what it shows to the proxy.
-    /// Changes neither the present request's credentials nor its state.
+    /// Returns the session's headers for a further request of the same kind, for a part, and what it shows to the
+    /// proxy. Changes neither the present request's credentials nor its state.
     package func withSessionHeaders(
         part request: OutgoingRequest, from sessionState: inout SessionLore, at now: WallTime
     ) -> (headers: [HeaderField]?, proxy: RequestAuthorization.Proof?) {
@@ -97,8 +98,8 @@ extension AttemptLife {
 
     // MARK: A response
 
-    /// Takes a proxy's challenge before it opens a tunnel (407 to CONNECT): nothing was sent to the server. Returns whether
-    /// the attempt goes on all the same; `ended` then says how.
+    /// Takes a proxy's challenge before it opens a tunnel (407 to CONNECT): nothing was sent to the server. Returns
+    /// whether the attempt goes on all the same; `ended` then says how.
     package func proxyAsked(_ headers: HeaderBlock, by sessionState: inout SessionLore) -> Bool {
         guard isTunnelled(request) else { return false }
         switch handleChallenge(status: 407, headers, &sessionState, isOfTunnel: true) {

@@ -14,8 +14,8 @@ package enum UploadQuestion: Sendable {
         "content-type", "content-encoding", "content-language", "content-disposition",
     ]
 
-    /// Returns the upload's headers without those that describe its body, or say when it is to be stored. Where lengths are
-    /// compared, the answer must not be compressed.
+    /// Returns the upload's headers without those that describe its body, or say when it is to be stored. Where lengths
+    /// are compared, the answer must not be compressed.
     package func headers(_ ofUpload: [HeaderField]) -> [HeaderField] {
         var headers = ofUpload.filter { header in
             !Self.ofBody.contains(header.name.lowercased()) && !Revalidation.isPrecondition(header.name)
@@ -51,8 +51,8 @@ extension AttemptLife {
         }
     }
 
-    /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails the
-    /// task.
+    /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails
+    /// the task.
     private func isAnythingThere(_ status: Int) -> ResponseMeaning {
         switch status {
         case 404, 405, 410, 501: .uploadIsNeeded
@@ -76,16 +76,16 @@ extension AttemptLife {
         return .failure(TransferError(.unexpectedResponse, what), nil)
     }
 
-    /// Returns the upload where the server broke the connection off at the question whether it still has it, and `nil` where
-    /// that fails the attempt.
+    /// Returns the upload where the server broke the connection off at the question whether it still has it, and `nil`
+    /// where that fails the attempt.
     func uploadWithoutAnswer(_ end: TransportEnd) -> NextStep? {
         guard case .isStillStored = uploadQuestion, end.wasSent, !end.lostNetwork, end.error?.name.saysHungUp == true
         else { return nil }
         return .send(uploadAfterQuestion(), nil)
     }
 
-    /// Makes the request the upload as it would have been without the question: to where the task says, wherever the question
-    /// was redirected to.
+    /// Makes the request the upload as it would have been without the question: to where the task says, wherever the
+    /// question was redirected to.
     func uploadAfterQuestion() -> OutgoingRequest {
         question = .none
         request = builder.afterQuestion(request)

@@ -16,8 +16,8 @@ extension AttemptLife {
         addCondition()
     }
 
-    /// Returns the request's headers with cookies, credentials, tracing and signature of the session, or `nil` if the session
-    /// adds nothing.
+    /// Returns the request's headers with cookies, credentials, tracing and signature of the session, or `nil` if the
+    /// session adds nothing.
     package func withSessionHeaders(
         _ request: OutgoingRequest, from sessionState: inout SessionLore, at now: WallTime
     ) -> [HeaderField]? {
@@ -31,8 +31,9 @@ extension AttemptLife {
         return headers
     }
 
-    /// Returns a request as it goes out: without its condition and range where these belong to the response to another user's
-    /// request, or to one with other headers that the response depends on. Such a request gets all of its own response.
+    /// Returns a request as it goes out: without its condition and range where these belong to the response to another
+    /// user's request, or to one with other headers that the response depends on. Such a request gets all of its own
+    /// response.
     ///
     /// - Parameters:
     ///   - request: the request with the session's headers.

@@ -16,7 +16,8 @@ extension AttemptLife {
     /// Whether the credential that signs the present request signs bodies unseen.
     package var maySignUnseen: Bool { builder.signature(for: request)?.maySignUnseen ?? true }
 
-    /// Returns the request with a signature of its own: it has other headers or another method than the one that was signed.
+    /// Returns the request with a signature of its own: it has other headers or another method than the one that was
+    /// signed.
     package func signedAnew(_ request: OutgoingRequest, at now: WallTime) -> OutgoingRequest {
         builder.signedAnew(request, at: now)
     }

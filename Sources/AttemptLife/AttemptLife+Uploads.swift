@@ -75,20 +75,22 @@ extension AttemptLife {
 
     // MARK: What is left
 
-    /// What the server holds, for the next attempt.
+    /// Where the upload can be resumed by the next attempt.
     package var uploadPoint: UploadPoint? { openUpload?.point }
-    /// Which the server speaks; `nil` while it did not say so.
+    /// Protocol of resumable uploads that the server speaks; `nil` as long as it is unknown.
     package var uploadDialect: UploadDialect? { openUpload.flatMap { $0.point == nil ? nil : $0.dialect } }
-    /// Whether it is one that can be resumed, where the server can.
+    /// Whether the upload can be resumed if the server can.
     package var knowsUploads: Bool { openUpload != nil }
-    /// The request asks about an upload that was begun, or goes on with it.
+    /// Whether the present request asks about an upload that was begun, or continues it.
     package var isAtUploadPlace: Bool { openUpload?.isAtPlace ?? false }
+    /// Offset in the body from which the present upload goes on; 0 from its beginning.
     package var uploadResumedFrom: Int64 { openUpload?.resumedFrom ?? 0 }
 
-    /// A POST was answered, and its answer led to another request: whatever comes of that, it must not be sent again.
+    /// Whether a POST was answered with a redirect to another request: whatever comes of that, it must not be sent
+    /// again.
     package var tookEffect: Bool { builder.hasTakenEffect && openUpload?.point == nil }
 
-    /// Whether another attempt does no harm: sends the same once more, or only what is missing.
+    /// Whether another attempt is safe: it repeats an idempotent request, or sends only what is missing.
     package var mayBeRepeated: Bool {
         guard let upload = openUpload, upload.isAtPlace || upload.point != nil else {
             return HTTPMethod.isIdempotent(request.method) && !tookEffect

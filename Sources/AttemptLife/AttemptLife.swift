@@ -1,15 +1,15 @@
 package import HTTPRules
 package import TransferModel
 
-/// The state machine of one attempt, request by request: what to send next, what a response means, what to keep. No I/O, no
-/// clock.
+/// The state machine of one attempt, request by request: what to send next, what a response means, what to keep. No
+/// I/O, no clock.
 ///
-/// It owns the present request and its state. What requests say is computed by `RequestBuilder`, the rest of a half-done file
-/// is negotiated by `ResumeNegotiation`, a response is judged by `Response`, and credentials are exchanged by `LoginExchange`.
-/// Inputs are `head`, `interim`, `began`, `ended`, `proxyAsked` and `found`.
+/// It owns the present request and its state. What requests say is computed by `RequestBuilder`, the rest of a
+/// half-done file is negotiated by `ResumeNegotiation`, a response is judged by `Response`, and credentials are
+/// exchanged by `LoginExchange`. Inputs are `head`, `interim`, `began`, `ended`, `proxyAsked` and `found`.
 ///
-/// A class that is not shared: it is asked twenty times for each small file, and would be copied each time if it were a value
-/// in another object.
+/// A class that is not shared: it is asked twenty times for each small file, and would be copied each time if it were a
+/// value in another object.
 package final class AttemptLife {
     let rules: AttemptRules
     /// Computes what the requests say, and keeps what that depends on.
@@ -104,7 +104,8 @@ package final class AttemptLife {
         addCondition()
     }
 
-    /// Returns the same request for all of the file: the existing one is not any more what it was when it was asked about.
+    /// Returns the same request for all of the file: the existing one is not any more what it was when it was asked
+    /// about.
     package func askForAll() -> OutgoingRequest {
         builder.removeCondition(from: &request)
         if case .length = question {
@@ -149,7 +150,8 @@ package final class AttemptLife {
     /// Whether the job itself asks for a range: what comes is then judged as all of the file.
     package var asksForPart: Bool { rules.asksForPart }
 
-    /// Returns what is kept of the last request beside its response, to recognise the same user later; `key` is new each time.
+    /// Returns what is kept of the last request beside its response, to recognise the same user later; `key` is new
+    /// each time.
     package func asked(_ headers: HeaderBlock, key: @autoclosure () -> UInt64) -> String? {
         resumption.mark.text(answer: headers, key: key())
     }
@@ -292,8 +294,8 @@ package final class AttemptLife {
         }
     }
 
-    /// Takes the beginning of the result's body as it comes. Returns `false` if it is not the one wanted: then the transfer is
-    /// to end, and `ended` says why.
+    /// Takes the beginning of the result's body as it comes. Returns `false` if it is not the one wanted: then the
+    /// transfer is to end, and `ended` says why.
     package func began(_ bytes: some Sequence<UInt8>) -> Bool {
         guard case .result(_, let redirect)? = state.meaning else { return true }
         do throws(TransferError) {
@@ -382,7 +384,8 @@ package final class AttemptLife {
         return .send(request, record)
     }
 
-    /// Returns why the redirect that leads to `target` must not be followed: its URL holds a secret that must not go there.
+    /// Returns why the redirect that leads to `target` must not be followed: its URL holds a secret that must not go
+    /// there.
     package static func refusal(ofRedirectTo target: ResourceURL, _ secrets: BoundSecrets) -> TransferError? {
         RequestBuilder.barredSecret(inRedirectTo: target, secrets)
     }

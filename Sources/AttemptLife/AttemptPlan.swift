@@ -1,50 +1,59 @@
 package import HTTPRules
 package import TransferModel
 
-/// All that an attempt must know beside its URL, with the session's word and the task's already made one. Tasks that
-/// say the same share one.
+/// Everything an attempt must know beside its URL, with the session's settings and the task's already merged. Tasks
+/// with equal rules share one object.
 package final class AttemptRules: Sendable {
+    /// Type of the task.
     package let type: TaskType
+    /// Method of the task's own request.
     package let method: String
+    /// Headers that the job sets, the session's and the task's together.
     package let headers: [HeaderField]
+    /// Whether the task's request has a body.
     package let hasBody: Bool
+    /// Versions of HTTP that may be used.
     package let version: HTTPConfiguration.Version
-    /// A body is sent only once the server says so, or keeps silent.
+    /// The body is sent only after the server's 100, or when none comes in time.
     let expectsContinue: Bool
+    /// Which redirects are followed, and what becomes of a refused one.
     package let redirects: RedirectPolicy
     let rewrites: RedirectRewrites
-    /// No cookie is sent or kept.
+    /// Whether cookies are sent and kept.
     package let usesCookies: Bool
+    /// Page that the request belongs to, for the cookie policy; `nil`: the request's own URL.
     package let mainDocument: ResourceURL?
+    /// The job's `expect`.
     package let expect: Expectations
     /// `expect.headers`, compiled.
     let headerExpectations: HeaderExpectations
     /// What is expected of the body and captured of the answer; `nil` for most.
     package let answer: AnswerRules?
-    /// Asked at the headers of what would be the result.
+    /// Applied to the headers of a response that would be the result.
     let onResponse: [ResponseRule]
     /// The most bytes of an answer that becomes a file although the task is no download; `nil`: no bound.
     let maximumFile: Int64?
-    /// `nil`: no bound.
+    /// The most bytes of the result; `nil`: no bound.
     package let maximumSize: Int64?
     /// Whether a body that came packed is unpacked.
     package let decodes: Bool
-    /// What a file is by its first bytes is undone too: gzip, zstd or xz.
+    /// Whether a gzip, zstd or xz file, recognised by its first bytes, is unpacked too.
     package let unpacksFile: Bool
+    /// Whether a body fails whose end nothing proves.
     package let requireLength: Bool
     /// A checksum proves a body whose end nothing else proves.
     package let hasChecksum: Bool
     /// Other URLs that the task itself names: typed headers go to their origins too.
     package let mirrors: [ResourceURL]
-    /// Whose servers see what has no `host`; `nil`: those that the attempt begins at and the mirrors'.
+    /// Servers that credentials without a `host` are for; `nil`: that of the first URL and the mirrors'.
     private let named: [Origin]?
     /// The texts that the body is made of, for the secrets in them.
     package let bodyTexts: [SecretText]
-    /// Who it may be, and what it does when it is asked.
+    /// Credentials, and rules for challenges.
     package let challenges: ChallengePolicy
     /// A short body as it is sent; `nil` for any other.
     let entity: @Sendable () -> [UInt8]?
-    /// A word that nobody can guess, each time another.
+    /// Returns an unguessable text, a new one for each call.
     package let clientNonce: @Sendable () -> String
 
     package init(
@@ -92,13 +101,13 @@ extension AttemptRules {
     /// The servers that the task names: credentials without a `host` are for these.
     func origins(from begin: ResourceURL) -> [Origin] { named ?? [begin.origin] + mirrors.map(\.origin) }
 
-    /// Of what is written or told.
+    /// Bounds of the body that is written or reported.
     package var sizes: SizeBounds {
         SizeBounds(maximum: maximumSize, exact: expect.size, least: expect.minimumSize)
     }
 
-    /// The most bytes that may come in. Packed, nothing honest is longer than it is unpacked, but for a little that each
-    /// block adds: this ends a stream of wrappings with nothing in them.
+    /// The most bytes that may come in. Packed, nothing honest is longer than it is unpacked, but for a little that
+    /// each block adds: this ends a stream of wrappings with nothing in them.
     static func receivable(_ maximum: Int64?, packed: Bool) -> Int64? {
         guard packed, let maximum else { return maximum }
         let (sum, isOver) = maximum.addingReportingOverflow(maximum / 16 + (64 << 10))
@@ -108,9 +117,13 @@ extension AttemptRules {
 
 /// One request of an attempt, ready to be performed.
 package struct OutgoingRequest: Sendable {
+    /// URL of the request.
     package var url: ResourceURL
+    /// Method of the request.
     package var method: String
+    /// Headers without those of the session.
     package var headers: [HeaderField]
+    /// Whether the task's body, or a part of it, is sent.
     package var sendsBody: Bool
     /// The part of the body that it sends; `nil` is all of it.
     package var bodyRange: Range<Int64>?
@@ -118,7 +131,7 @@ package struct OutgoingRequest: Sendable {
     package var mayUseHTTP2: Bool
     /// It says `Expect: 100-continue`, where it has a body and goes over HTTP/1.1.
     package var expectsContinue = false
-    /// It asks whether the file that stands there is still the same: a 304 is an answer to it.
+    /// It asks whether the existing file is still the same: a 304 answers it.
     package var isConditional = false
     /// Its headers are not those of the rules alone: what the session knows is in them, or the state of an upload.
     package var hasSessionHeaders = false
@@ -138,14 +151,19 @@ package enum HeadDecision: Hashable, Sendable {
 package struct TransportEnd: Sendable {
     /// `nil` when the transport calls the answer complete.
     package var error: TransferError?
+    /// Bytes of the body that came.
     package var received: Int64
+    /// Whether TLS proved that the peer ended the connection itself.
     package var sawCloseNotify: Bool
-    /// The request had a body, and the server never came for a byte of it.
+    /// The request had a body, and no byte of it was taken.
     package var leftBody = false
     /// How much of the body had been sent when the server was done, where that was not all of it.
     package var cutBody: SentPart?
+    /// How much of a body was sent.
     package struct SentPart: Sendable {
+        /// Bytes that were sent.
         package var bytes: Int64
+        /// Length of the whole body; `nil` when it is unknown.
         package var total: Int64?
         package init(bytes: Int64, total: Int64?) { (self.bytes, self.total) = (bytes, total) }
     }
@@ -163,7 +181,7 @@ package struct TransportEnd: Sendable {
 }
 
 extension TransportEnd {
-    /// Whoever was asked broke the connection off, or said nothing until our patience was at its end.
+    /// Whether the server or a middlebox may have broken the connection off, or kept silent, because of the range.
     var mayBeTheRange: Bool {
         guard let name = error?.name else { return true }
         return !lostNetwork && (name.saysHungUp || name == .timedOut && wasSent)
@@ -176,24 +194,24 @@ package enum NextStep: Sendable {
     case send(OutgoingRequest, RedirectRecord?)
     /// The body is whole and as expected: publish it. The record is there when a refused redirect is the result.
     case deliver(lengthUnverified: Bool, RedirectRecord?)
-    /// The server says that the file that stands there is still the same.
+    /// The existing file is still the same, the server says: it stays.
     case keep
-    /// The server has what was to be sent.
+    /// The server has the upload's body already.
     case isThere
     /// What is to be done about a part that another program left. `AttemptLife.request` is the task's own again.
     case judged(ForeignPart.Verdict)
     case fail(TransferError, RedirectRecord?)
-    /// The answer asks who one is, and somebody else knows: `found` goes on from there.
+    /// A credential must be looked up for the challenge: `found` continues.
     case ask(CredentialQuery)
-    /// A rule says so.
+    /// A rule cancels the task.
     case cancel(TransferError)
 }
 
-/// What follows from what somebody else knew.
+/// What follows from a credential that was looked up.
 package enum CredentialStep: Sendable {
     case send(OutgoingRequest)
     case ask(CredentialQuery)
-    /// The answer that was put off is the result: `ended` is to be told of its end once more.
+    /// The response that waited for the credential is the result: call `ended` with its end once more.
     case accept(TransportEnd)
     case cancel(TransferError)
 }

@@ -4,8 +4,8 @@ package import TransferModel
 /// What must hold of an answer, in the order in which it is asked: status, length, type and headers, beginning. A
 /// digest comes last, when all of the body is there.
 extension AttemptRules {
-    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself. `asker` is the
-    /// proxy that wants to know who asks, where the answer is that.
+    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself. `asker` is
+    /// the proxy that wants to know who asks, where the answer is that.
     func missedStatus(
         _ status: Int, isAccepted: Bool, asker: Origin? = nil, to request: OutgoingRequest? = nil
     ) -> TransferError? {

@@ -1,19 +1,24 @@
 import HTTPRules
 package import TransferModel
 
-/// What an own scheme's command writes, read as a CGI program's answer (RFC 3875): header lines, an empty line, the body.
-/// What comes out are HTTP's words, so that one set of rules judges it.
+/// Reads what the command of a custom scheme writes as a CGI program's response (RFC 3875): header lines, an empty
+/// line, the body. The result is an HTTP response, so that one set of rules judges it.
 package struct CommandAnswer: Sendable {
+    /// Status and headers that the command wrote.
     package struct Head: Hashable, Sendable {
+        /// From `Status:`; 200 without one.
         package var status: Int
+        /// The other header lines.
         package var headers: HeaderBlock
     }
 
-    /// All that was written before the body.
+    /// The bytes before the body.
     private var bytes: [UInt8] = []
     private var lineStart = 0
+    /// Whether the empty line that ends the headers came.
     package private(set) var isComplete = false
 
+    /// The most bytes of headers.
     package static let longestHead = 64 << 10
 
     package init() {}
@@ -21,8 +26,7 @@ package struct CommandAnswer: Sendable {
     /// Whether anything was written at all.
     package var hasBegun: Bool { isComplete || !bytes.isEmpty }
 
-    /// Takes what was written next. With the end of the headers it gives back what they say; the first `taken` bytes
-    /// were theirs.
+    /// Takes the next bytes. Returns the head once the headers end; the first `taken` bytes belong to them.
     package mutating func take(
         _ piece: some Collection<UInt8>
     ) throws(TransferError) -> (head: Head?, taken: Int) {
@@ -47,7 +51,7 @@ package struct CommandAnswer: Sendable {
         return (nil, taken)
     }
 
-    /// Why an answer that ends in its headers is none.
+    /// Why output that ends within the headers is no response; `nil` when they are complete.
     package var problemAtEnd: TransferError? {
         if isComplete { return nil }
         return TransferError(

@@ -2,15 +2,18 @@ import HTTPRules
 import TextFormats
 package import TransferModel
 
-/// What an ftp server tells of a file, in the words of HTTP: its length frames the body, its date and length together
-/// are what it is known again by. So resuming, limits and expectations are judged by one set of rules.
+/// Translates what an FTP server says of a file into HTTP: its length frames the body, its date and length together
+/// identify its version. So resuming, limits and expectations are judged by one set of rules.
 package enum FTPAnswer {
+    /// Status and headers that the same answer would have over HTTP.
     package struct Head: Hashable, Sendable {
+        /// 200, 206 or 416.
         package var status: Int
+        /// Length, date and a made-up `ETag`.
         package var headers: HeaderBlock
     }
 
-    /// `length` counts from `offset` on.
+    /// Returns the answer to a request from `offset` on; `length` counts from there.
     package static func head(
         length: Int64?, modified: WallTime?, offset: Int64, refusesOffset: Bool, now: WallTime
     ) -> Head {

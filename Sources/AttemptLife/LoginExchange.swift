@@ -1,8 +1,8 @@
 package import HTTPRules
 package import TransferModel
 
-/// The exchange of challenges and credentials of one attempt: what it was asked, what its requests show, and what is still to
-/// be told of that.
+/// The exchange of challenges and credentials of one attempt: what it was asked, what its requests show, and what is
+/// still to be told of that.
 ///
 /// Does no I/O: a credential that must be looked up is returned as a question, and `found` continues with the answer.
 package struct LoginExchange: Sendable {
@@ -33,7 +33,8 @@ package struct LoginExchange: Sendable {
 
     /// What a challenge leads to.
     package enum Outcome: Sendable {
-        /// The same request follows and shows what was decided. `endsConnection`: libcurl proves it on a connection of its own.
+        /// The same request follows and shows what was decided. `endsConnection`: libcurl proves it on a connection of
+        /// its own.
         case answered(endsConnection: Bool)
         /// A credential must be looked up first.
         case lookUp(CredentialQuery)
@@ -42,7 +43,8 @@ package struct LoginExchange: Sendable {
         case cancelled(TransferError)
     }
 
-    /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if any.
+    /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if
+    /// any.
     package mutating func authorize(
         _ request: @autoclosure () -> ChallengedRequest, _ book: inout CredentialBook
     ) -> CredentialQuery? {

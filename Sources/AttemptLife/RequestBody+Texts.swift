@@ -1,8 +1,8 @@
 package import TransferModel
 
 extension RequestBody {
-    /// Every text that goes over the wire with it, or may: where secrets may be. What a command writes can hold the words it
-    /// was given. Paths stay here.
+    /// Every text that goes over the wire with it, or may: where secrets may be. What a command writes can hold the
+    /// words it was given. Paths stay here.
     package var texts: [SecretText] {
         switch self {
         case .data(let text): [text]

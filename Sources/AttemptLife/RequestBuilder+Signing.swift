@@ -46,7 +46,8 @@ extension RequestBuilder {
         return headers + signatureLines
     }
 
-    /// Returns the request with a signature of its own: it has other headers or another method than the one that was signed.
+    /// Returns the request with a signature of its own: it has other headers or another method than the one that was
+    /// signed.
     mutating func signedAnew(_ request: OutgoingRequest, at now: WallTime) -> OutgoingRequest {
         guard !signatureLines.isEmpty else { return request }
         var request = request
@@ -76,8 +77,8 @@ extension RequestBuilder {
             && signer(of: request)?.tellsMD5 == true
     }
 
-    /// Returns the digest that an object store's `ETag` holds: the MD5 of what was put in one piece and is not encrypted with
-    /// a key of its own.
+    /// Returns the digest that an object store's `ETag` holds: the MD5 of what was put in one piece and is not
+    /// encrypted with a key of its own.
     func storeDigest(_ request: OutgoingRequest, status: Int, _ headers: HeaderBlock) -> SentDigest? {
         guard status == 200, let signature = signature(for: request), signature.tellsMD5 else { return nil }
         return SentDigests.ofObject(headers)

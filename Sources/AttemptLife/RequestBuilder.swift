@@ -1,7 +1,8 @@
 package import HTTPRules
 package import TransferModel
 
-/// Computes what an attempt's requests say: where they go, which of the task's headers they carry, and what must not go there.
+/// Computes what an attempt's requests say: where they go, which of the task's headers they carry, and what must not go
+/// there.
 ///
 /// Does no I/O. The machine (`AttemptLife`) decides which request comes next and keeps the present one; everything that
 /// depends on the task's rules and on the hops taken so far is computed here.
@@ -75,8 +76,8 @@ package struct RequestBuilder: Sendable {
     package struct Hop: Sendable {
         /// The next request, without range, condition and upload headers, which depend on where it goes.
         package let request: OutgoingRequest
-        /// The names of the task's headers that the redirected request carried and the next one must not: they are meant
-        /// for the origins that the task names.
+        /// The names of the task's headers that the redirected request carried and the next one must not: they are
+        /// meant for the origins that the task names.
         package let stripped: [String]
         /// The names of the task's headers that go with the body that the redirect takes off.
         package let droppedWithBody: [String]
@@ -89,8 +90,8 @@ package struct RequestBuilder: Sendable {
         case kept, stripped, droppedWithBody
     }
 
-    /// Computes the request that follows a redirect of `request`. What is reported as stripped and what the next request
-    /// carries come from one look at each header.
+    /// Computes the request that follows a redirect of `request`. What is reported as stripped and what the next
+    /// request carries come from one look at each header.
     ///
     /// - Parameter question: what the redirected request asks before the upload, if it does not upload itself.
     package func hop(
@@ -141,8 +142,8 @@ package struct RequestBuilder: Sendable {
 
     // MARK: Conditions
 
-    /// Adds the condition to a request that it means something to. A request for the rest of a newer version (`isResumed`)
-    /// has conditions of its own.
+    /// Adds the condition to a request that it means something to. A request for the rest of a newer version
+    /// (`isResumed`) has conditions of its own.
     package func addCondition(to request: inout OutgoingRequest, isResumed: Bool) {
         guard let condition, !isResumed, request.method == "GET",
             condition.url.map({ $0 == request.url.text }) != false
@@ -210,8 +211,8 @@ package struct RequestBuilder: Sendable {
         return nil
     }
 
-    /// Returns why a redirect to `target` must not be followed: its URL holds a secret that must not go there. A server that
-    /// was shown a secret may write it into the address that it redirects to.
+    /// Returns why a redirect to `target` must not be followed: its URL holds a secret that must not go there. A server
+    /// that was shown a secret may write it into the address that it redirects to.
     package static func barredSecret(inRedirectTo target: ResourceURL, _ secrets: BoundSecrets) -> TransferError? {
         guard let barred = secrets.barred(from: target) else { return nil }
         return TransferError(

@@ -212,8 +212,8 @@ package struct Response: Sendable {
         return bounds.misfit(length, verb: "the server announced")
     }
 
-    /// Whether it is the answer 304 to a condition that the job asks by itself, and expects: what stands there is current.
-    /// What must be read or proven needs the file's bytes.
+    /// Whether it is the answer 304 to a condition that the job asks by itself, and expects: what stands there is
+    /// current. What must be read or proven needs the file's bytes.
     private func saysUnchanged(to request: OutgoingRequest) -> Bool {
         status == 304 && rules.type == .download && request.method == "GET" && !rules.hasChecksum
             && rules.answer == nil
@@ -275,9 +275,9 @@ package struct Response: Sendable {
         return endIsUnproven && !provesByDigest
     }
 
-    /// Returns why a success is none: a server cannot have stored what was not sent. libcurl calls a response complete when
-    /// the server ends the connection with it, however much of the body is still to be sent. The same holds where the
-    /// response says that the success is to be had elsewhere.
+    /// Returns why a success is none: a server cannot have stored what was not sent. libcurl calls a response complete
+    /// when the server ends the connection with it, however much of the body is still to be sent. The same holds where
+    /// the response says that the success is to be had elsewhere.
     func unsentBody(
         of request: OutgoingRequest, _ end: TransportEnd, answeredElsewhere: Bool = false
     ) -> TransferError? {

@@ -1,10 +1,11 @@
 package import HTTPRules
 package import TransferModel
 
-/// Negotiates the rest of a half-done file with the server: which request asks for a range, what its response means, and when
-/// the bytes that an earlier attempt left are given up.
+/// Negotiates the rest of a half-done file with the server: which request asks for a range, what its response means,
+/// and when the bytes that an earlier attempt left are given up.
 ///
-/// Does no I/O. Where the result's first byte belongs is a fact of one response (`Response.offset`), not of the negotiation.
+/// Does no I/O. Where the result's first byte belongs is a fact of one response (`Response.offset`), not of the
+/// negotiation.
 package struct ResumeNegotiation: Sendable {
     /// Whether a digest of the job proves the whole file: then the rest may come from another place.
     private let isProven: Bool
@@ -16,7 +17,8 @@ package struct ResumeNegotiation: Sendable {
     package private(set) var startedOver: String?
     /// The present request as it went out, for comparison with the one whose response was kept.
     package private(set) var mark = RequestMark()
-    /// Whether the present request went out without its condition or range, because the kept response was another user's.
+    /// Whether the present request went out without its condition or range, because the kept response was another
+    /// user's.
     package private(set) var conditionsRemoved = false
 
     package init(_ point: ResumePoint?, isProven: Bool) {
@@ -39,8 +41,8 @@ package struct ResumeNegotiation: Sendable {
         completesAnywhere(point) || point.isFrom(url, isProven: isProven)
     }
 
-    /// Adds `Range` and `If-Range` to a request that can continue the part. After some requests that brought nothing of the
-    /// rest it asks for all of the file instead.
+    /// Adds `Range` and `If-Range` to a request that can continue the part. After some requests that brought nothing of
+    /// the rest it asks for all of the file instead.
     package mutating func addRange(to request: inout OutgoingRequest) {
         guard let point, setAside == nil, request.method == "GET", continues(point, at: request.url) else { return }
         guard point.unanswered < ResumePoint.mostUnanswered else {
@@ -91,7 +93,8 @@ package struct ResumeNegotiation: Sendable {
         case failed(TransferError)
     }
 
-    /// Judges the response to `request`, which is no redirect, and takes the range off the request where it is given up.
+    /// Judges the response to `request`, which is no redirect, and takes the range off the request where it is given
+    /// up.
     package mutating func judge(
         _ request: inout OutgoingRequest, status: Int, _ headers: HeaderBlock, _ framing: BodyFraming,
         _ rules: AttemptRules
@@ -170,8 +173,8 @@ package struct ResumeNegotiation: Sendable {
         if point != nil { drop(setAside ?? "the server answered \(status)", from: &request) }
     }
 
-    /// Counts a request that ended without a byte of what was asked for. When a request for all of the file does so too, it
-    /// was not the range.
+    /// Counts a request that ended without a byte of what was asked for. When a request for all of the file does so
+    /// too, it was not the range.
     package mutating func countUnanswered(_ end: TransportEnd, at url: ResourceURL) {
         guard let point, end.mayBeTheRange, !conditionsRemoved, continues(point, at: url) else { return }
         self.point?.unanswered = setAside == nil ? point.unanswered + 1 : 0

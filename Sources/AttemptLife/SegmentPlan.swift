@@ -1,10 +1,13 @@
-/// One body in several ranges at once: which stream brings which bytes, what nobody brings, who takes what next.
+/// Plans one body in several ranges at once: which stream brings which bytes, which bytes are missing, and which part
+/// is next.
 ///
-/// The first stream is the answer to the ordinary request and reaches to the end of the body. Further ones take parts off
-/// what others still have before them: a stream ends where the next part begins, whatever it asked for. No byte is ever
-/// given to two streams, and none to no one: what a stream leaves behind is missing until another takes it.
+/// The first stream is the answer to the ordinary request and reaches to the end of the body. Further ones take parts
+/// off what others still have before them: a stream ends where the next part begins, whatever it asked for. No byte is
+/// ever given to two streams; what a stream leaves behind is missing until another takes it.
 package struct SegmentPlan: Sendable {
+    /// Identifies a stream within one plan.
     package struct StreamID: Hashable, Sendable {
+        /// Number of the stream, from 0 in the order of their beginning.
         package let raw: Int
     }
 
@@ -37,23 +40,25 @@ package struct SegmentPlan: Sendable {
     package enum Outlook: Hashable, Sendable {
         case complete
         case goesOn
-        /// Nobody is under way, bytes are missing, and the server would send them.
+        /// No stream is under way, bytes are missing, and the server would send them.
         case needsStream
-        /// Nobody is under way, bytes are missing, and nobody can be sent for them.
+        /// No stream is under way, bytes are missing, and no further stream may begin.
         case lost
     }
 
+    /// Length of the whole body: the end of the last range.
     package let total: Int64
     /// Where the first stream began.
     private let start: Int64
     private(set) var streams: [Stream] = []
-    /// What nobody has or brings, in order.
+    /// Ranges that no stream has brought or brings, in order.
     private(set) var missing: [Range<Int64>] = []
     /// The most streams at one time. One that fails is not replaced: the next might fare no better.
     private var most: Int
     private var takesRanges = true
     private var count = 0
 
+    /// The stream of the ordinary request.
     package static let first = StreamID(raw: 0)
 
     /// The first stream is under way and brings all of it, as things are.
@@ -64,14 +69,15 @@ package struct SegmentPlan: Sendable {
         open(range)
     }
 
-    /// Whether so long a body is worth more than one stream.
+    /// Whether a body of this length is worth more than one stream.
     package static func isWorthwhile(_ length: Int64) -> Bool { length >= 2 * smallestPart }
 
     // MARK: How far it is
 
+    /// Streams under way.
     package var liveCount: Int { streams.count }
 
-    /// All before this is there.
+    /// Every byte before this offset has come.
     package var frontier: Int64 {
         var least = missing.first?.lowerBound ?? total
         for stream in streams where stream.rest > 0 { least = min(least, stream.next) }
@@ -156,6 +162,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
+    /// Places the `count` bytes that a stream brought next; bytes beyond its end are not taken.
     package mutating func received(_ count: Int, by id: StreamID) -> Taken {
         guard let place = place(of: id) else { return Taken(offset: 0, count: 0, isDone: true, mustStop: true) }
         let offset = streams[place].next
@@ -197,7 +204,8 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// A stream that was to end where the bytes begin goes on, as far as it asked for; what it does not reach is missing.
+    /// A stream that was to end where the bytes begin goes on, as far as it asked for; what it does not reach is
+    /// missing.
     private mutating func giveBack(_ range: Range<Int64>) {
         let place = insert(range)
         let part = missing[place]

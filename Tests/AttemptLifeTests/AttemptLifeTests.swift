@@ -58,7 +58,8 @@ struct AttemptLifeTests {
         #expect(names(back) == ["Accept", "Authorization", "cookie", "X-Key"])
     }
 
-    /// A refusal that the task expects may come before the body is wanted. A success may not: nothing can have been stored.
+    /// A refusal that the task expects may come before the body is wanted. A success may not: nothing can have been
+    /// stored.
     @Test(arguments: [201, 413], [false, true])
     func whoNeverCameForTheBodyHasNotStoredIt(_ status: Int, _ leftBody: Bool) throws {
         var expect = Expectations()

@@ -59,8 +59,8 @@ struct RequestBuilderTests {
         #expect(names(back.request.headers) == ["Authorization"] && builder.hops == 2)
     }
 
-    /// Over random chains of redirects: of the task's headers that a request carried, the next one lacks exactly those that
-    /// are reported as stripped and those that went with the body.
+    /// Over random chains of redirects: of the task's headers that a request carried, the next one lacks exactly those
+    /// that are reported as stripped and those that went with the body.
     @Test func hop_reportsExactlyWhatTheNextRequestLacks() throws {
         var random = Seeded("hop_reportsExactlyWhatTheNextRequestLacks")
         let all = [

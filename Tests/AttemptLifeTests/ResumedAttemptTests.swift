@@ -95,8 +95,8 @@ struct ResumedAttemptTests {
 
         private var date: String { "Sat, 21 Nov 2026 07:00:\(version / 10)\(version % 10) GMT" }
 
-        /// Perhaps not the part that was asked for; but it says which one it is. Of what version it may leave unsaid, and
-        /// may never have heard of `If-Range`.
+        /// Perhaps not the part that was asked for; but it says which one it is. Of what version it may leave unsaid,
+        /// and may never have heard of `If-Range`.
         private mutating func part(_ bytes: [UInt8], _ tag: String, _ asked: Int) -> Answer {
             guard asked < bytes.count else {
                 return Answer(

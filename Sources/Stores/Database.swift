@@ -19,7 +19,7 @@ import Glibc
         unsafe handle = opened
         self.title = title
         unsafe sqlite3_busy_timeout(handle, Int32(tr_sqlite_patience))
-        // The file's own text must not make us do anything: it may have been exchanged.
+        // Statements in the file itself must have no effects: the file may have been exchanged.
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         setKeepsJournal(true)
@@ -33,7 +33,7 @@ import Glibc
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    /// Runs statements that give no rows, or whose rows are of no interest.
+    /// Runs statements whose rows, if any, are not needed.
     func execute(_ sql: String) throws(StoreError) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         if code != SQLITE_OK { throw failure(code) }
@@ -43,7 +43,7 @@ import Glibc
         try unsafe Statement(handle, sql.description, title)
     }
 
-    /// The one value of the one row that a PRAGMA gives.
+    /// Returns the single value that a PRAGMA gives.
     func pragma(_ name: String) throws(StoreError) -> String {
         let statement = try unsafe Statement(handle, "PRAGMA \(name)", title)
         return try statement.step() ? statement.text(0) ?? "" : ""
@@ -55,16 +55,17 @@ import Glibc
     }
 
     var changes: Int { Int(unsafe sqlite3_changes(handle)) }
-    /// Known once a page was read.
+    /// Whether the file cannot be written; known once a page was read.
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
-    /// The file that is open here has another name by now, or none.
+    /// Whether the open file has another name by now, or none.
     var hasMoved: Bool {
         var moved: Int32 = 0
         return unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0
     }
-    /// Whoever commits so many pages of log, or more, takes them into the file and empties it, unless others read.
+    /// Makes a commit that finds this many pages of log, or more, take them into the file and empty the log, unless
+    /// other connections read.
     func boundLog(pages: Int) { unsafe tr_sqlite_bound_log(handle, Int32(pages)) }
-    /// The same, now.
+    /// Does that now.
     func emptyLog() { unsafe tr_sqlite_empty_log(handle) }
     var lastInserted: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
@@ -73,17 +74,17 @@ import Glibc
 }
 
 extension StoreError {
-    /// What SQLite said. Its families of codes are told apart by the low byte.
+    /// An error from an SQLite code, whose low byte is its family.
     fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ title: String) {
         let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
         let kind: Kind =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-            // Of all that has no code of its own, this one is about the file: its header names a format of no SQLite.
+            // The only `SQLITE_ERROR` that is about the file: its header names a format that no SQLite has.
             case SQLITE_ERROR where message == "unsupported file format": .damaged
             case SQLITE_BUSY, SQLITE_LOCKED: .busy
             case SQLITE_FULL: .diskFull
-            // The file that its readers share has no code of its own for a full disk.
+            // A full disk has no code of its own for the file that readers share.
             case SQLITE_IOERR where unsafe [ENOSPC, EDQUOT].contains(sqlite3_system_errno(database)): .diskFull
             default: .other
             }

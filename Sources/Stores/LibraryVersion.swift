@@ -1,6 +1,6 @@
 internal import CSQLite
 
 extension Store {
-    /// Of the SQLite that runs, `3.40.1`.
+    /// Version of the SQLite library in use, such as `3.40.1`.
     package static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
 }

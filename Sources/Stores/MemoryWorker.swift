@@ -5,25 +5,25 @@ import TransferModel
 /// The store's side of `MemoryKeeper`: everything here belongs to its thread.
 final class MemoryWorker {
     private let place: MemoryPlace
-    /// None of them is written down.
+    /// A record that contains one of these is not written.
     private var secrets: Redactor
     private let reports: Mailbox<MemoryReport>
-    /// `nil` while there is nothing to read in it and nothing to write, and once it cannot be used.
+    /// `nil` before there is something to read or write, and once the store cannot be used.
     private var store: Store?
-    /// What was opened before the job was known.
+    /// A store that was opened before the job was known.
     private var ahead: Store?
     private var isGivenUp = false
     private var query: ValidatorQuery?
     private var caches: CacheShelf
     private var sessions: [SessionIndex: StoredSession] = [:]
-    /// Of each session, by destination, as the store held it when it was opened.
+    /// Resume records of each session, by destination, as the store had them when it was opened.
     private var parts: [SessionIndex: [ExactText: ResumeRecord]] = [:]
     private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
-    /// Where files of which something else may be known were put.
+    /// Paths of published files, whose validators in other sessions are outdated.
     private var unwrittenPlaces: [SessionIndex: [String]] = [:]
     private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
     private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
-    /// By URL: what was sent there last in this run, or that it is not known.
+    /// By URL: the last upload of this run, or that the URL's content is unknown.
     private var unwrittenSent: [ExactText: (session: SessionIndex, sent: SentUpload?)] = [:]
     private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
     private var pace = WritePace()
@@ -37,7 +37,7 @@ final class MemoryWorker {
         caches = CacheShelf(place.caches)
     }
 
-    /// A store that is not there yet is made when there is something to keep.
+    /// Opens the store and reports its content. A missing store is created when there is something to write.
     func open() {
         var memory = OpenedMemory()
         memory.parts = []
@@ -92,8 +92,8 @@ final class MemoryWorker {
         return made
     }
 
-    /// Moving the log of changes into the file waits for the disk twice: who opens the store next reads the log as well,
-    /// and when it is long it is moved while the run goes on.
+    /// Closes the store without moving its log into the file, which waits for the disk twice: the next opening reads
+    /// the log as well, and a long log is moved while a run goes on.
     func close() {
         query = nil
         caches.close()
@@ -101,7 +101,8 @@ final class MemoryWorker {
         store = nil
     }
 
-    /// The first failure is told, and from then on the store is left alone: it would fail again, or keep us waiting.
+    /// Runs store work. The first failure is recorded, and from then on the store is not used: it would fail or block
+    /// again.
     private func attempt(_ work: () throws(StoreError) -> Void) {
         do throws(StoreError) {
             try work()
@@ -149,7 +150,7 @@ final class MemoryWorker {
         return found
     }
 
-    /// Under that path, or the one without links; `true` where it cannot be said.
+    /// Whether any session has a record for the path, with or without its links resolved; `true` where that is unknown.
     private func isKnown(_ path: String) -> Bool {
         guard !isGivenUp else { return true }
         var isKnown = true
@@ -161,7 +162,7 @@ final class MemoryWorker {
         return isKnown
     }
 
-    /// Where nothing identifies the file, what was kept of an earlier one goes.
+    /// Notes a published file. Where nothing identifies the file's version, the record of an earlier one is deleted.
     private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
         guard !isGivenUp else { return }
         let found = answer.kept
@@ -174,7 +175,7 @@ final class MemoryWorker {
         put(session, destination, kept)
     }
 
-    /// Whether something can be there that a removal would take away: in the store, or among what waits to be written to it.
+    /// Whether the session may have a record that a deletion would remove: in the store or among the unwritten changes.
     private func mayHold<Change>(_ session: SessionIndex, _ unwritten: [SessionIndex: [Change]]) -> Bool {
         sessions[session] != nil || unwritten[session] != nil
     }
@@ -185,7 +186,8 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    /// One that cannot be written down takes the place of what was: that holds no longer.
+    /// Notes a partial file. One that contains a secret is not recorded, and the previous record is deleted as
+    /// outdated.
     private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
         guard !isGivenUp, !holdsSecret([destination]) else { return }
         let kept = record.flatMap { record in
@@ -206,7 +208,7 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    /// What is not written yet counts.
+    /// Returns what was sent to the URL; unwritten changes come first.
     private func findSent(_ session: SessionIndex, _ url: String) -> SentUpload? {
         if let news = unwrittenSent[ExactText(url)] { return news.session == session ? news.sent : nil }
         guard !isGivenUp, let store, let stored = sessions[session] else { return nil }
@@ -231,7 +233,7 @@ final class MemoryWorker {
 
     // MARK: Caches
 
-    /// What is not written yet is not found, so that it is written first.
+    /// Carries out an order of the cache. Pending changes under the URL are written before it is searched.
     private func perform(_ order: CacheOrder, _ session: SessionIndex) -> MemoryReport? {
         switch order {
         case .find(let task, let url):
@@ -247,7 +249,7 @@ final class MemoryWorker {
         case .change(let change):
             guard !isGivenUp else { return nil }
             caches.add(change, session)
-            // That something was used can wait until something else is written, or to the end.
+            // A use can wait until something else is written, or until the end.
             if case .used = change { return nil }
             noteUnwritten()
         }
@@ -280,7 +282,7 @@ final class MemoryWorker {
 
     private func write() {
         store?.endReading()
-        // Making the store is not what is done each time.
+        // Creating the store is not part of each write's time.
         var start = Clocks.instant()
         attempt { () throws(StoreError) in
             let store = try opened()

@@ -4,8 +4,8 @@ import TransferModel
 /// One step of a database's format. The list only grows: a step that was released is never changed.
 package struct Migration: Sendable {
     let sql: String
-    /// Of what a file defines that took the steps up to this one: whoever opens it compares that, for making such a file
-    /// anew in memory takes longer than all else at an opening. `nil`: it is made.
+    /// Fingerprint of the schema after this step: an opening compares a file's schema with it, because making the
+    /// schema anew in memory takes longer than the rest of the opening. `nil`: it is made.
     package let fingerprint: UInt64?
 
     package init(sql: String, fingerprint: UInt64? = nil) {
@@ -13,11 +13,11 @@ package struct Migration: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// The store's. The version of a file is the number of steps taken, kept in `user_version`.
+    /// The store's steps. The version of a file is the number of steps taken, kept in `user_version`.
     ///
-    /// Most files of a job share their folder and the beginning of their URL, and were asked for alike: `folders` says
-    /// that once, and `validators` only what differs. In the order of their names the pages of a run's files lie side by
-    /// side, so that a run writes each page once.
+    /// Most files of a job share their folder and the beginning of their URL, and were requested alike: `folders` has
+    /// that once, and `validators` only the differences. In the order of their names the pages of a run's files are
+    /// neighbours, so that a run writes each page once.
     package static let all: [Migration] = [
         Migration(
             sql: """
@@ -115,8 +115,9 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: 0xD913_5F37_D178_544F),
-        // What answers of a session were kept, by a fingerprint of their URL (`place`). `size` is of all its entries
-        // together, `used` the order in which they go. A body that is not in its row lies in a file of the row's name.
+        // Cached answers of a session, found by a fingerprint of their URL (`place`). `size` is of all its entries
+        // together, `used` the order in which they are deleted. A body that is not in its row is in a file named after
+        // the row.
         Migration(
             sql: """
                 CREATE TABLE caches (
@@ -151,7 +152,7 @@ package struct Migration: Sendable {
                 CREATE INDEX cacheUses ON cacheEntries (session, used);
                 """,
             fingerprint: 0x6A3A_59D5_9F87_CEBD),
-        // What servers hold of files that were not sent to their end.
+        // Uploads of which servers hold a part.
         Migration(
             sql: """
                 CREATE TABLE uploads (
@@ -171,7 +172,7 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: 0x3948_57CB_7BF9_7417),
-        // Where bodies of a session were put: who forgets the session need not have its job to find them.
+        // Folders of a session's cached bodies, so that the session can be deleted without its job.
         Migration(
             sql: """
                 CREATE TABLE cacheFolders (
@@ -181,7 +182,7 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: 0xD695_B20F_D22C_7CA1),
-        // Who asked, and what the first answer said of a file of which only a part is there.
+        // Identity of the request, and the first answer's headers for a partial file.
         Migration(
             sql: """
                 ALTER TABLE validators ADD COLUMN asked TEXT;
@@ -189,11 +190,11 @@ package struct Migration: Sendable {
                 ALTER TABLE resumeRecords ADD COLUMN headers BLOB;
                 """,
             fingerprint: 0x89D0_F21E_CFE6_716E),
-        // What tells the file from another of its size and time.
+        // Identity of the file beyond its size and time.
         Migration(
             sql: "ALTER TABLE validators ADD COLUMN identity INTEGER;",
             fingerprint: 0x4E30_01AD_1477_9686),
-        // Whose an upload was, and how it was answered. What was begun without that is not gone on with.
+        // Identity and answer of an upload's request. An upload recorded without them is not resumed.
         Migration(
             sql: """
                 DROP TABLE uploads;
@@ -216,11 +217,11 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: 0xF550_5815_993D_6601),
-        // How often the rest was asked for in vain.
+        // Number of requests for the rest that brought nothing.
         Migration(
             sql: "ALTER TABLE resumeRecords ADD COLUMN unanswered INTEGER;",
             fingerprint: 0x63A4_46B1_7042_5047),
-        // Files that servers took whole, by where they were put.
+        // Files that servers accepted whole, by the URL that they were sent to.
         Migration(
             sql: """
                 CREATE TABLE sentUploads (
@@ -274,19 +275,19 @@ package struct Migration: Sendable {
         return try fingerprint(of: steps)
     }
 
-    /// Of a file that took these steps and no others.
+    /// Returns the schema fingerprint of a file that took these steps and no others.
     package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> UInt64 {
         let model = try Database(path: ":memory:", title: "a model in memory")
         try take(steps, model)
         return try fingerprint(model)
     }
 
-    /// Not a digest of OpenSSL's: making that ready takes longer than the rest of an opening.
+    /// Computed without OpenSSL, whose initialization takes longer than the rest of an opening.
     private static func fingerprint(_ database: borrowing Database) throws(StoreError) -> UInt64 {
         let query = try database.prepare("SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name")
         var fingerprint = Fingerprint()
         while try query.step() {
-            // No text is what stands for none.
+            // An invalid text represents NULL.
             for column: Int32 in 0..<3 { fingerprint.add(query.text(column) ?? "\u{FFFF}") }
         }
         return UInt64(bitPattern: fingerprint.value)

@@ -2,7 +2,8 @@ import Glibc
 import SystemIO
 import TransferModel
 
-/// The folder of a database, and the names in it. Everything goes by the folder's descriptor but SQLite, which wants a path.
+/// The folder of a database, and the file names in it. All access goes through the folder's descriptor except SQLite's,
+/// which needs a path.
 struct StoreFiles: ~Copyable {
     let path: String
     let folder: Descriptor
@@ -13,18 +14,18 @@ struct StoreFiles: ~Copyable {
     private var file: String { Self.database(name) }
     /// Held while the database is opened, never while it is used.
     private var lock: String { "\(name).lock" }
-    /// Left by who met damage: the next to open checks every page.
+    /// Left by a process that met damage: the next opening checks every page.
     private var suspicion: String { "\(name).suspect" }
 
     var database: String { "\(path)/\(file)" }
-    /// As sentences begin.
+    /// Name of the database at the beginning of sentences.
     var title: String { "the \(name) \(database)" }
 
     static func isThere(folder: String, _ name: String) -> Bool {
         (try? FileFacts.of("\(folder)/\(database(name))")) != nil
     }
 
-    /// Tells the file from another of its name.
+    /// Distinguishes the file from another of the same name.
     struct Identity: Equatable {
         let device: UInt64
         let inode: UInt64
@@ -45,13 +46,13 @@ struct StoreFiles: ~Copyable {
 
     private static func aside(_ file: String, _ number: Int) -> String { "\(file).quarantined-\(number)" }
 
-    /// The newest of those that were put aside and still lie there.
+    /// Path of the newest file that was put aside and is still there.
     static func putAside(folder: String, _ name: String) -> String? {
         (1...).lazy.map { "\(folder)/\(aside(database(name), $0))" }
             .prefix { (try? FileFacts.of($0)) != nil }.reduce(nil) { $1 }
     }
 
-    /// Makes the folder when it is missing; refuses one that somebody else owns or may write to.
+    /// Creates the folder when it is missing; refuses one that another user owns or may write to.
     init(_ path: String, _ name: String) throws(StoreError) {
         self.path = path
         self.name = name
@@ -62,7 +63,7 @@ struct StoreFiles: ~Copyable {
         }
     }
 
-    /// What is there already must be ours alone; what is missing is no problem.
+    /// Throws if an existing folder or file is not private to this user; a missing one is no problem.
     static func checkPrivate(_ path: String, _ name: String) throws(StoreError) {
         do throws(PrivacyProblem) {
             let folder = try PrivateFolder.open(path)
@@ -75,7 +76,7 @@ struct StoreFiles: ~Copyable {
         }
     }
 
-    /// Makes the database's file when it is missing, and says whether it did.
+    /// Creates the database's file when it is missing, and returns whether it did.
     func prepareDatabase() throws(StoreError) -> Bool {
         do throws(PrivacyProblem) {
             return try PrivateFolder.makeFile(file, in: folder, at: path)
@@ -84,7 +85,7 @@ struct StoreFiles: ~Copyable {
         }
     }
 
-    /// The name of a file that was just made is on the disk too. SQLite does that for files that it makes itself.
+    /// Writes the name of a newly created file to the disk. SQLite does that for files that it creates itself.
     func flushNames() { try? folder.sync() }
 
     var mayWriteDatabase: Bool { folder.mayWrite(file) }
@@ -95,7 +96,7 @@ struct StoreFiles: ~Copyable {
 
     private func exists(_ name: String) -> Bool { (try? folder.facts(of: name)) != nil }
 
-    /// Between processes; given up when the descriptor is closed, however that comes about.
+    /// Locks the opening against other processes, until the returned descriptor is closed in whatever way.
     func takeLock(patience: TimeSpan) throws(StoreError) -> Descriptor {
         let full = "\(path)/\(lock)"
         let file: Descriptor
@@ -118,7 +119,7 @@ struct StoreFiles: ~Copyable {
         }
     }
 
-    /// Gives the file and its journals the first free name of a row, so that it can still be opened there.
+    /// Renames the file and its journals to the first free name of a series, so that it can still be opened there.
     func putAside(_ reason: String) throws(StoreError) -> Quarantine {
         var number = 1
         while exists(Self.aside(file, number)) { number += 1 }

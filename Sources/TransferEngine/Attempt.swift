@@ -34,7 +34,8 @@ final class Outbox {
     }
 }
 
-/// The attempts that libcurl told something in this turn, so that a turn costs what happened and not what is under way.
+/// The attempts to which libcurl reported something in this turn, so that a turn costs what happened and not what is
+/// under way.
 final class News {
     private var attempts: [Attempt] = []
     func add(_ attempt: Attempt) { attempts.append(attempt) }
@@ -44,41 +45,41 @@ final class News {
     }
 }
 
-/// One attempt of one task while it runs. libcurl's calls land here: they change this object and the outbox, and
+/// One attempt of one task while it runs. libcurl's callbacks arrive here: they change this object and the outbox, and
 /// leave notes for the engine, which acts between its calls.
 final class Attempt: TransferReceiver {
     enum Phase {
-        /// It is not kept yet that it began.
+        /// The journal has not recorded yet that it began.
         case awaitingRecord
-        /// Asked a delivery thread what stands at the destination.
+        /// Asked a delivery thread about the file at the destination.
         case inspecting
-        /// Asked what is kept of the last time, and then what stands there.
+        /// Asked the store what it has of the file, and then a delivery thread about the file at the destination.
         case recalling(KeptValidators?)
-        /// Nothing is kept of the last time: asked of which time and size the file is that stands there.
+        /// The store has nothing of the file: asked for time and size of the one at the destination.
         case dating
-        /// What an earlier run left is being checked.
+        /// An earlier run's partial file is being checked.
         case adopting(ResumeRecord)
-        /// What its session learned in earlier runs is not read yet.
+        /// The stored state of its session was not read yet.
         case awaitingLore
-        /// Asked what stands under the final name, which may be adopted.
+        /// Asked for a file under the final name, which may be adopted.
         case lookingForPart
-        /// What another program left is copied, to be gone on with from here.
+        /// Another program's file is being copied, to be continued from here.
         case copyingPart(ResumePoint)
-        /// A 304 came: asked whether what it spoke of still stands there.
+        /// A 304 came: asked whether the file that it confirmed is still there.
         case confirming(FileStamp?)
-        /// Looks up what its download shall be, or waits for another that does.
+        /// Looks up the checksum of its download, or waits for another attempt that does.
         case awaitingChecksum
-        /// Asked how long the file is that it takes.
+        /// Asked for the length of its local file.
         case measuring(path: String)
-        /// Its body is read for the digest that a signature tells.
+        /// Its body is read for a signature's digest.
         case digesting(OutgoingRequest)
-        /// Its body is compared with what was sent before, or is to be known again in the next run.
+        /// Its body is compared with the one sent before, or read to be recognised in the next run.
         case comparing(UploadComparison)
-        /// Asked the store what the cache holds.
+        /// Asked the store for the cache's entries.
         case askingCache(OutgoingRequest)
         /// Waits for a slot at another origin.
         case awaitingGrant(OutgoingRequest)
-        /// Somebody who may know who to be is asked; it holds no slot.
+        /// A file or helper is asked for a credential; the attempt holds no slot.
         case awaitingCredential
         case transferring
         case delivering
@@ -132,7 +133,7 @@ final class Attempt: TransferReceiver {
     let outbox: Outbox
     let pool: BufferPool
 
-    /// A body that nobody wants is read to its end when that keeps the connection, up to here.
+    /// Bytes up to which an unwanted body is read to its end, because that keeps the connection.
     static let longestDiscard: Int64 = 64 << 10
 
     init(
@@ -188,10 +189,10 @@ final class Attempt: TransferReceiver {
         exchange = Exchange(startedAt: exchange.startedAt)
     }
 
-    /// Decides whether nothing may move for want of bandwidth; the attempt stands still from then on.
+    /// Whether nothing may move for lack of bandwidth; if so, the attempt is paused from then on.
     func isOutOfCredit() -> Bool { bandwidth.isUsedUp(at: loop.now) }
 
-    /// Ready for the next request of the same attempt.
+    /// Resets the state for the next request of the same attempt.
     func beginRequest(at now: Now) {
         transport.rateFloor?.restart()
         exchange = Exchange(startedAt: now.wall)
@@ -210,7 +211,7 @@ final class Attempt: TransferReceiver {
 
     // MARK: TransferReceiver
 
-    /// This turn's time, as the clock on the wall would have it had nobody set it since.
+    /// This turn's time on the wall clock, without changes of that clock since the attempt's beginning.
     private var answerTime: WallTime { startedAt.wall + (loop.now - startedAt.instant) }
 
     func received(head: ResponseHead) -> Bool {
@@ -275,7 +276,7 @@ final class Attempt: TransferReceiver {
         return received(head: head)
     }
 
-    /// So many bytes of a body came.
+    /// Counts bytes of a body that moved.
     func spend(_ count: Int) {
         noteNews()
         bandwidth.spend(count)
@@ -283,7 +284,7 @@ final class Attempt: TransferReceiver {
     }
 
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply {
-        // What never was on a line costs no bandwidth.
+        // An answer from the cache costs no bandwidth.
         if !exchange.isFromCache {
             if isPastBudget || isOutOfCredit() { return .pause }
             spend(bytes.count)
@@ -316,13 +317,14 @@ final class Attempt: TransferReceiver {
         }
     }
 
-    /// What stands under the name that the answer gives is to stay: that is asked first (`Engine.inspectName`).
+    /// Whether the file under the name that the answer gives must stay: it is looked up first (`Engine.inspectName`).
     var asksForItsName: Bool {
         guard let destination = download.destination, destination.path.hasSuffix("/") else { return false }
         return destination.existing == .skip || destination.existing == .fail
     }
 
-    /// A body for which there is no room fails before it is received. What of it was handed over takes its room already.
+    /// Announces the length to the delivery threads, so that a body without room on the disk fails before it is
+    /// received. Bytes that were handed over occupy their room already.
     func announceLength() {
         guard !isLookingUp, let destination = download.destination, let length = life.announcedLength,
             length >= 1 << 20 || destination.reserve > 0
@@ -355,20 +357,20 @@ final class Attempt: TransferReceiver {
         }
     }
 
-    /// What is said of the result: of a file that this answer only completes, what the first one said too.
+    /// The headers of the result; for a file that this answer only completes, those of the first answer are included.
     var saidHeaders: HeaderBlock? { life.fileHeaders ?? exchange.head?.headers ?? exchange.sourceHeaders }
 
-    /// What the next attempt can go on from; `nil` when it must begin at 0.
+    /// Where the next attempt can resume; `nil` when it must begin at 0.
     var resumePoint: ResumePoint? {
-        // A beginning that was not seen whole could not be judged when it is continued.
+        // A beginning that was not wholly examined could not be judged when it is continued.
         if prefix > life.offset, !life.watchesBody, let point = continuationPoint { return point }
         return life.resume
     }
 
-    /// What came of this answer is nothing to go on from.
+    /// Notes that this answer cannot be resumed.
     func cannotGoOn() { known.continuation = nil }
 
-    /// Several requests for parts of it did not: the next is for all of it.
+    /// Notes that several requests for parts brought nothing: the next one is for the whole.
     func rangesBroughtNothing() { known.continuation?.unanswered = ResumePoint.mostUnanswered }
 
     /// How this answer could be continued from the byte that comes next.
@@ -380,13 +382,13 @@ final class Attempt: TransferReceiver {
         return point
     }
 
-    /// Everything received is handed over; the staging stays.
+    /// Hands over everything received; the staging file stays.
     func handOverRest() { hand(takeRest()) }
 
-    /// Takes a piece of a download's body; what fills a buffer goes to a delivery thread.
+    /// Takes a piece of a download's body; full buffers go to a delivery thread.
     func coalesce(_ bytes: UnsafeRawBufferPointer) { coalescer.append(bytes, from: pool) { hand($0) } }
 
-    /// `at`: where it belongs when it does not follow what was handed over before.
+    /// Hands a piece to a delivery thread. `at`: its offset, if it does not follow the piece before.
     func hand(_ piece: BodyPiece, at offset: Int64? = nil) {
         guard let destination = download.destination, piece.count > 0 else { return }
         outbox.add(
@@ -410,8 +412,8 @@ final class Attempt: TransferReceiver {
     }
 
     func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool {
-        // Only what may be sent twice is sent again by libcurl, or what was refused before. What must not be repeated has a
-        // connection of its own: over that libcurl repeats nothing but what the server refused.
+        // libcurl repeats only idempotent requests, and requests that the server refused. A request that must not be
+        // repeated has a connection of its own, on which libcurl repeats nothing but what the server refused.
         guard HTTPMethod.isIdempotent(life.request.method) || life.provesConnection || !isUnanswered,
             let body = sending.body
         else {

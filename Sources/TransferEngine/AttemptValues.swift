@@ -32,7 +32,7 @@ struct DownloadTarget {
 struct KnownFile {
     /// Whether the store may know the file.
     var isEligible = false
-    /// What was seen in the final place before the attempt began: a file or none; `nil` when nobody looked.
+    /// The file at the final place before the attempt began, or none; `nil` when it was not looked up.
     var seen: FileStamp??
     /// The validators under which the store knows the file in the final place.
     var validators: KeptValidators?
@@ -48,23 +48,24 @@ struct KnownFile {
     var leavesPart = false
     /// A file of another program that may be adopted (`resume: adopt`).
     var foreign = ForeignFileCandidate.none
-    /// How the rest of the present answer could be asked for later, and the length of the whole; `nil` when it could not.
+    /// How the rest of the present answer could be requested later, and the length of the whole; `nil` when it could
+    /// not.
     var continuation: ResumePoint?
 }
 
 /// The body that an attempt sends.
 struct SendState {
-    /// What the task sends, as it was when the task began; `nil` for a task without a body.
+    /// The task's body, as it was when the task began; `nil` for a task without a body.
     var planned: PlannedBody?
     /// The body of the present request.
     var body: BodySource?
-    /// A stream of which a server answered before it had read any of it: the next request sends it.
+    /// A stream whose request was answered before the server read any of it: the next request sends it.
     var untouchedStream: BodyStream?
     /// SHA-256 of the body, where all of it went out in one request.
     var digest: Checksum?
     /// The record of an earlier run that sent the same file to the same URL.
     var sentBefore: SentUpload?
-    /// How far the body of the present request was reported.
+    /// Bytes of the present request's body that were reported.
     var reported: Int64 = 0
     /// Whether anything of the attempt reached a server.
     var sentSomething = false
@@ -78,7 +79,7 @@ struct SendState {
     }
 }
 
-/// What the engine and the scheduler have yet to hear of an attempt.
+/// What was not yet reported of an attempt to the engine and the scheduler.
 struct UnreportedProgress {
     /// Bytes moved since the scheduler was told last.
     var bytes: Int64 = 0
@@ -92,7 +93,7 @@ struct UnreportedProgress {
     var isListed = false
 }
 
-/// What a session's cache has to do with an attempt.
+/// The role of the session's cache in an attempt.
 struct CachingState {
     /// The cache's part in the present request; `nil` when it has none.
     var turn: CacheTurn?
@@ -123,7 +124,7 @@ struct StreamsState {
     var segmented: SegmentedBody?
     /// Whether one stream brings all of it, since several did not help before.
     var isDisabled = false
-    /// Whether several streams brought parts of what is there.
+    /// Whether several streams brought parts of the body.
     var wereSeveral = false
 }
 

@@ -2,21 +2,22 @@ import AttemptLife
 import FileDelivery
 import TransferModel
 
-/// The run's `limits.maximumBytes`, as far as it says what may begin and that nothing more may move: the loop's alone. It counts
-/// while libcurl hands over, for in one turn a fast network brings many megabytes; the scheduler hears of them after it.
+/// The run's `limits.maximumBytes`, as far as it decides what may begin and when nothing more may move. Owned by the
+/// loop thread. It counts while libcurl delivers, because a fast network brings many megabytes in one turn; the
+/// scheduler is told afterwards.
 final class ByteLedger {
     var budget: ByteBudget
     init(_ budget: ByteBudget) { self.budget = budget }
 }
 
 extension Engine {
-    /// So many bytes moved in earlier processes of the run.
+    /// Counts bytes that earlier processes of the run moved.
     package func knowBytes(moved bytes: Int64) {
         guard let most = job.limits.maximumBytes else { return }
         ledger?.budget = ByteBudget(most: most, moved: bytes)
     }
 
-    /// A body that would move in vain is not begun.
+    /// Throws if a body does not fit the remaining bytes of the run, so that it is not begun in vain.
     func claimBytes(ofBody length: Int64?, _ attempt: Attempt) throws(TransferError) {
         guard let length, length > 0, !goesOnInNextRun(attempt) else { return }
         if let refusal = attempt.claimBytes(of: "the body", length: length) { throw refusal }

@@ -2,11 +2,11 @@ extension Migration {
     /// The journal's tables.
     ///
     /// `runs.last` is the number of a run's last event and `chain` its seal: each seal is over the event and the seal
-    /// before it, so that events are what was written, whole and in order, or damage. `identifiers` holds what is taken;
-    /// the run's own row says the same, sealed. All that may be secret lies in `inputs`, and
-    /// nobody reads that without the key of its run, which is not here (`RunKeys`).
+    /// before it, so that events are what was written, whole and in order, or damage. `identifiers` has the held
+    /// identifiers; the run's own row has the same, sealed. All that may be secret is in `inputs`, which cannot be read
+    /// without the key of its run, which is not here (`RunKeys`).
     ///
-    /// An event's `id` is made of its run and its number (`EventPlace`): one tree in the order of writing, and a run's
+    /// An event's `id` is made of its run and its number (`EventPlace`): one tree in the order of writing, with a run's
     /// events side by side.
     package static let journal: [Migration] = [
         Migration(
@@ -64,7 +64,7 @@ extension Migration {
                 ) STRICT;
                 """,
             fingerprint: 0xA604_F26B_63CF_F0C7),
-        // How the commands ended that heard of a run's end; NULL where there were none.
+        // Results of the commands that ran at a run's end; NULL where there were none.
         Migration(
             sql: "ALTER TABLE runs ADD COLUMN hooks BLOB;",
             fingerprint: 0x3856_EFFB_F9C8_6EE6),

@@ -5,8 +5,8 @@ import HTTPRules
 import TransferModel
 
 extension Attempt {
-    /// The headers of an answer came: whether the cache takes it from here, because it asked the question or has something
-    /// better than a failure. Then the body is of no interest.
+    /// Whether the cache handles the answer whose headers came, because it sent the condition or has a better answer
+    /// than a failure. The body is then discarded.
     func isForTheCache(_ head: ResponseHead, at answeredAt: WallTime) -> Bool {
         guard let turn = caching.turn, case .sent(let question) = turn.state else { return false }
         caching.turn?.answeredAt = answeredAt
@@ -24,13 +24,13 @@ extension Attempt {
         return true
     }
 
-    /// What may be used instead of an answer that failed.
+    /// Returns the entry that may be used instead of a failed answer.
     func cacheInstead(of turn: CacheTurn, status: Int?, at now: WallTime) -> CacheUse? {
         guard let cache = session.cache, let stored = cache.held(turn.request.url.text) else { return nil }
         return CacheDecision.instead(of: turn.request, stored: stored, status: status, now: now)
     }
 
-    /// The bytes of this answer are kept as they come, beside what the task makes of them.
+    /// Keeps the received bytes of this answer for the cache, beside what the task makes of them.
     func prepareCacheCopy(_ head: ResponseHead) {
         guard caching.turn != nil, life.type != .download, exchange.decision == .discard || exchange.decoder != nil,
             case .store(_, let inMemoryOnly)? = cacheVerdict(head, length: nil),
@@ -39,7 +39,7 @@ extension Attempt {
         caching.turn?.copy = []
     }
 
-    /// Whether the answer is kept, as far as its headers say.
+    /// Whether the answer may be cached, as far as its headers decide; `nil` without a cache.
     func cacheVerdict(_ head: ResponseHead, length: Int64?) -> CacheStorage? {
         guard let turn = caching.turn, let cache = session.cache else { return nil }
         var answer = CacheAnswer(
@@ -51,7 +51,7 @@ extension Attempt {
 
     // MARK: An answer out of the cache
 
-    /// As libcurl would hand it over: everything that is asked of an answer is asked of this one.
+    /// Delivers a cached answer through the same calls as libcurl, so that all checks apply to it.
     func receive(_ use: CacheUse, _ body: [UInt8]) {
         exchange.isFromCache = true
         exchange.heldLength = use.part?.length ?? Int64(body.count)
@@ -68,7 +68,7 @@ extension Attempt {
         }
     }
 
-    /// What was answered without a connection.
+    /// Records the transaction of an answer without a connection.
     func noteCached(_ use: CacheUse, at now: WallTime) {
         var transaction = TransactionMetrics(
             method: life.request.method, url: life.request.url.text, fetchStart: exchange.startedAt)
@@ -82,6 +82,6 @@ extension Attempt {
 }
 
 private enum BodyBufferSize {
-    /// No more than a buffer of the pool takes.
+    /// Bytes of the pieces in which a cached body is delivered; no more than a buffer of the pool holds.
     static let most = 64 << 10
 }

@@ -1,27 +1,27 @@
 import HTTPRules
 import TransferModel
 
-/// What a session's cache has to do with one request of an attempt.
+/// The cache's part in one request of an attempt.
 struct CacheTurn {
     enum State {
-        /// The store is asked what it holds, or for a body.
+        /// The store was asked for the entries.
         case asking
-        /// The body of this one is on its way.
+        /// The store was asked for the body of this entry.
         case reading(CacheUse)
-        /// The request goes out, with the question or without one.
+        /// The request is sent, with the cache's condition or without one.
         case sent(CacheValidation?)
-        /// What came is no answer for the task: this is.
+        /// The server's answer is not the task's: this entry is used instead, confirmed or in place of a failure.
         case answered(CacheUse)
-        /// What came is of no use, and the request goes out once more.
+        /// The server's answer is useless, and the request is sent again without the cache.
         case askAgain
     }
-    /// As it is about to be sent.
+    /// The request as the cache compares it.
     let request: CacheRequest
     var state = State.asking
-    /// After a question: whether what it confirmed is still kept.
+    /// After a condition: whether the confirmed entry may stay cached.
     var keeps: Bool?
-    /// When the headers of the answer came.
+    /// Time at which the answer's headers came.
     var answeredAt: WallTime?
-    /// Of a body that is not kept as it came, or not at all: the bytes as they came.
+    /// Received bytes of a body that the task does not keep in that form.
     var copy: [UInt8]?
 }

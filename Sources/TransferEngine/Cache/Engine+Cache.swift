@@ -5,25 +5,25 @@ import Stores
 import SystemIO
 import TransferModel
 
-// What a session's cache has to say about each request before it is sent, and about what came of it.
+// The session's cache before each request: whether it answers, and which conditions it adds.
 
 extension Engine {
-    /// Whether the cache answers the request, or must be waited for. Everything that goes into the request is in it.
+    /// Whether the cache answers the request, or must be waited for. Called with the complete request.
     func asksCache(_ request: OutgoingRequest, _ attempt: Attempt) -> Bool {
         attempt.caching.restart()
         guard let cache = attempt.session.cache, attempt.streams.segmented == nil else { return false }
         let policy = cachePolicy(attempt)
-        // Checksum files are not the cache's, and of no other scheme is anything kept; but what is never to connect does not.
+        // Checksum files and other schemes are not cached; but under `returnCacheDataDontLoad` no request may connect.
         let isTheTasks = !attempt.isLookingUp && !attempt.life.asksAboutPart && !attempt.life.asksWhetherNeeded
         guard request.url.isHTTP && isTheTasks || policy == .returnCacheDataDontLoad else { return false }
-        // What changes something is answered from no cache, and its answer answers nobody.
+        // A request that changes something gets no cached answer, and its answer is not reused.
         if !["GET", "HEAD", "POST"].contains(request.method), policy != .returnCacheDataDontLoad,
             !request.headers.contains(where: { $0.name.utf8.count == 13 && $0.name.lowercased() == "cache-control" })
         {
             attempt.caching.isBypassed = true
             return false
         }
-        // Ten thousand downloads with nothing in the cache.
+        // Fast path of ten thousand downloads with an empty cache.
         let isIndifferent =
             attempt.specification.type == .download && request.method == "GET" && policy != .returnCacheDataDontLoad
         if isIndifferent, cache.isEmpty { return false }
@@ -38,7 +38,7 @@ extension Engine {
         return decide(held, request, attempt, cache)
     }
 
-    /// A retry wants an answer, not the one that did not do. One that is never to connect has no other.
+    /// The policy of the request: a retry bypasses the cache, whose answer was rejected, unless it must never connect.
     private func cachePolicy(_ attempt: Attempt) -> CachePolicy {
         let policy = attempt.specification.options.values.policies.cachePolicy
         let isRetry =
@@ -47,7 +47,8 @@ extension Engine {
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
-    /// Not all of what came was the server's word of now, or nothing proved that it was all: the next attempt asks for that.
+    /// Whether the body was not wholly sent by the server just now, or its end was not proven: the next attempt then
+    /// requests all of it.
     func mayBeIncomplete(_ attempt: Attempt, _ error: TransferError) -> Bool {
         if attempt.exchange.isFromCache {
             return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
@@ -66,16 +67,16 @@ extension Engine {
         let shown = attempt.session.pools.shownIdentity(for: request.url, own)
         return CacheRequest(
             request.method, request.url, headers: headers, policy: policy, hasBody: request.sendsBody,
-            // An answer in which the job looks for a secret is one itself.
+            // An answer that the job captures secrets from is a secret itself.
             holdsSecret: attempt.rules.answer?.capturesSecrets == true
                 || secrets.are(in: request.url),
             identity: identity(shown.map { "\($0)" }, headers, presets(request, attempt), attempt),
             marker: cache.marker)
     }
 
-    /// As whom a request is answered, where more than its `Authorization` says so: by a certificate, by a connection
-    /// that libcurl proved to be somebody's, or by what the job writes itself, be it a preset cookie. Servers that tell by a cookie who asks
-    /// rarely say `Vary: Cookie`; those that the session collected are the same for all of its tasks.
+    /// The identity with which a request is answered, beyond its `Authorization`: a certificate, a connection that
+    /// libcurl authenticated, or headers and preset cookies that the job writes. Servers that use a cookie as an
+    /// identity rarely send `Vary: Cookie`; the cookies that the session collected are the same for all of its tasks.
     private func identity(
         _ certificate: String?, _ headers: HeaderBlock, _ presets: [String], _ attempt: Attempt
     ) -> String? {
@@ -85,7 +86,7 @@ extension Engine {
         return ([shown] + keys).joined(separator: "\n")
     }
 
-    /// The same of a request whose `Authorization` is looked at by itself.
+    /// The same for a request whose `Authorization` is considered separately.
     func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
         let own = attempt.specification.options.values.policies.challenges
         let certificate = attempt.session.pools.shownIdentity(for: request.url, own)
@@ -94,7 +95,7 @@ extension Engine {
         return ([identity(certificate, authorization: nil, attempt)] + presets).joined(separator: "\n")
     }
 
-    /// A cookie that the job writes is as good as a typed header.
+    /// The preset cookies of the request, which count like headers that the job writes.
     private func presets(_ request: OutgoingRequest, _ attempt: Attempt) -> [String] {
         attempt.life.presets(to: request.url, of: attempt.session.lore, at: now.wall)
     }
@@ -111,8 +112,8 @@ extension Engine {
         return parts.joined(separator: "\n")
     }
 
-    /// What goes out, but for the question whether the file that stands there is still the same: that is asked when the
-    /// cache does not have it. The first requests of tasks that say nothing of their own are put together once.
+    /// The request's headers without the conditions about the existing file, which are sent when the cache has no
+    /// answer. First requests of tasks without headers of their own share one block.
     private func cacheHeaders(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) -> HeaderBlock {
         let isPlain =
             !request.hasSessionHeaders && !request.isConditional && attempt.transactions.isEmpty && attempt.life.resume == nil
@@ -123,7 +124,7 @@ extension Engine {
         return headers
     }
 
-    /// What is held is known.
+    /// Decides with the known entries whether one answers the request.
     private func decide(
         _ held: [StoredResponse], _ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache
     ) -> Bool {
@@ -131,7 +132,7 @@ extension Engine {
         let decision = CacheDecision.of(
             turn.request, stored: held, revalidation: cache.configuration.revalidation, now: now.wall)
         switch decision {
-        // In a batch nobody waits for the answer: asking first costs a 304, and the file is right.
+        // A batch run need not answer quickly: a conditional request costs a 304, and the file is current.
         case .use(let use) where use.reason == .staleWhileRevalidate && !request.isConditional:
             attempt.caching.turn?.state = .sent(use.refresh)
             return false
@@ -139,7 +140,7 @@ extension Engine {
             answer(use, attempt, cache)
             return true
         case .validate(let question):
-            // A file that stands there asks for itself.
+            // An existing file has its own conditions.
             attempt.caching.turn?.state = .sent(request.isConditional ? nil : question)
             return false
         case .fetch:
@@ -156,7 +157,7 @@ extension Engine {
         }
     }
 
-    /// What goes out when the cache has a question.
+    /// Adds the cache's condition to the request, if it has one.
     func questioned(_ request: OutgoingRequest, _ attempt: Attempt) -> OutgoingRequest {
         guard case .sent(let question?)? = attempt.caching.turn?.state else { return request }
         var request = request
@@ -168,7 +169,7 @@ extension Engine {
         return attempt.life.signedAnew(request, at: now.wall)
     }
 
-    /// Once a turn.
+    /// Passes the caches' orders to the store, once a turn.
     func handOverCacheOrders(_ memory: StoreClient) {
         for (number, session) in sessions.enumerated() where session.cache?.orders.isEmpty == false {
             memory.add(session.cache?.takeOrders() ?? [], SessionIndex(raw: UInt16(number)), at: now.instant)
@@ -177,7 +178,7 @@ extension Engine {
 
     // MARK: What the store says
 
-    /// Once: what the sessions' caches hold from earlier runs.
+    /// Takes the caches' stored contents, once.
     func openCaches(_ caches: [SessionIndex: OpenedCache]) {
         for (number, session) in sessions.enumerated() {
             session.cache?.open(caches[SessionIndex(raw: UInt16(number))])
@@ -209,7 +210,8 @@ extension Engine {
         }
     }
 
-    /// What was to be used is damaged or gone. Whoever asked the server already holds no slot to ask again.
+    /// Continues without an entry whose body is damaged or gone. An attempt that has asked the server already holds no
+    /// slot and must request one.
     private func askWithoutBody(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) {
         guard attempt.origin != nil else { return goOn(attempt, attempt.life.request) }
         if !decide(cache.held(request.url.text) ?? [], request, attempt, cache) { transmit(request, attempt) }
@@ -225,10 +227,10 @@ extension Engine {
         cache.order(.read(attempt.task, use.stored.id, url: use.stored.url))
     }
 
-    /// All of it is there: it is an answer like another, and needs no connection.
+    /// Delivers the cached answer like one from the network; it needs no connection.
     private func finish(_ use: CacheUse, _ body: [UInt8], _ attempt: Attempt, _ cache: SessionCache) {
         noteUse(use, keeps: attempt.caching.turn?.keeps, attempt, cache)
-        // Of a slot under which something was sent, the scheduler hears when it is given back for good.
+        // A slot under which something was sent is reported when it is finally given back.
         if let origin = attempt.origin {
             attempt.origin = nil
             reports.append(.unused(attempt.task, origin))
@@ -256,7 +258,7 @@ extension Engine {
 
     // MARK: A request has ended
 
-    /// Whether the cache has the answer, or a further question. `error` is the transport's.
+    /// Whether the cache has the answer, or sends another request. `error` is the transport's.
     func endedForCache(_ attempt: Attempt, _ error: TransferError?) -> Bool {
         guard let turn = attempt.caching.turn, let cache = attempt.session.cache else { return false }
         switch turn.state {
@@ -281,7 +283,7 @@ extension Engine {
 }
 
 extension HeaderField {
-    /// Of the two that ask whether a file has changed.
+    /// Whether the field is one of the two that ask whether a file has changed.
     fileprivate var isCondition: Bool {
         let name = name.lowercased()
         return name == "if-none-match" || name == "if-modified-since"

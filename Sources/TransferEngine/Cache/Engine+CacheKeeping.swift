@@ -3,11 +3,11 @@ import CurlCore
 import HTTPRules
 import TransferModel
 
-// What an answer from the network means for a session's cache.
+// Caching answers from the network.
 
 extension Engine {
-    /// An answer ended. What it puts an end to goes, whether the task wanted it or not; a redirect is kept here, and what
-    /// becomes the task's answer when it is delivered.
+    /// Handles the end of an answer: outdated entries are deleted whether the task wanted the answer or not, and a
+    /// redirect is cached here. An answer that becomes the task's is cached when it is delivered.
     func noteForCache(_ attempt: Attempt, _ step: NextStep, _ error: TransferError?) {
         if attempt.caching.isBypassed { return notePassing(attempt, step) }
         guard let turn = attempt.caching.turn, let head = attempt.exchange.head, let cache = attempt.session.cache
@@ -33,12 +33,12 @@ extension Engine {
             } else {
                 keepInCache(attempt, refusing: .unexpected)
             }
-        // One that asks who one is is put off, and none of these is kept.
+        // These steps end no answer that could be cached.
         case .keep, .isThere, .judged, .ask, .cancel: break
         }
     }
 
-    /// What the cache holds of a place is no longer to be believed after a request that may have changed it.
+    /// Deletes entries of URLs that the request may have changed.
     func forgetWhatChanged(_ attempt: Attempt) {
         guard let head = attempt.exchange.head, let cache = attempt.session.cache else { return }
         let request = attempt.life.request
@@ -47,7 +47,7 @@ extension Engine {
         }
     }
 
-    /// Why its answer is not kept either.
+    /// Notes why an answer that bypassed the cache is not cached.
     private func notePassing(_ attempt: Attempt, _ step: NextStep) {
         guard attempt.exchange.head != nil, attempt.specification.type != .download else { return }
         switch step {
@@ -64,7 +64,7 @@ extension Engine {
         return framing != .untilClose
     }
 
-    /// The task has its answer. It was kept as it came, or is packed no more.
+    /// Caches the task's answer, as it was received where a copy was kept, else decoded.
     func keepAnswer(_ attempt: Attempt) {
         if attempt.caching.isBypassed, !attempt.download.lengthUnverified {
             attempt.caching.note = attempt.session.cache?.refusal(toAnswersOf: attempt.life.request.method)
@@ -73,7 +73,7 @@ extension Engine {
         keepInCache(attempt, attempt.caching.turn?.copy ?? attempt.exchange.body)
     }
 
-    /// Takes an answer in if it may be, in the place of what it makes outdated.
+    /// Caches an answer if allowed, in the place of the entries that it outdates.
     private func keepInCache(_ attempt: Attempt, _ body: [UInt8] = [], refusing: CacheStorage.Refusal? = nil) {
         guard let head = attempt.exchange.head, let cache = attempt.session.cache else { return }
         let outdated = noteOutdated(attempt)
@@ -100,7 +100,7 @@ extension Engine {
     /// Whether a response must not be written down: a server may repeat a secret that it was shown, or hand one out.
     func holdsSecret(_ stored: StoredResponse, _ body: [UInt8] = []) -> Bool { secrets.are(in: stored, body: body) }
 
-    /// Takes out what is no longer true since this answer came.
+    /// Deletes and returns the entries that this answer outdates.
     @discardableResult
     private func noteOutdated(_ attempt: Attempt) -> [(StoredResponse, body: [UInt8]?)] {
         guard let turn = attempt.caching.turn, let head = attempt.exchange.head, let cache = attempt.session.cache,
@@ -115,7 +115,7 @@ extension Engine {
         return outdated
     }
 
-    /// The new part with those that were held of the same thing. What lies with the store is not waited for.
+    /// Joins the new part with the cached parts of the same version. Bodies that are with the store are not waited for.
     private static func joined(
         _ stored: StoredResponse, _ body: [UInt8], _ others: [(StoredResponse, body: [UInt8]?)]
     ) -> (StoredResponse, [UInt8]) {
@@ -129,7 +129,7 @@ extension Engine {
         return (entry, bytes)
     }
 
-    /// What a HEAD says of the answers to a GET.
+    /// Updates the cached answers to GET from the headers of a HEAD.
     private func freshen(_ attempt: Attempt, _ turn: CacheTurn, _ head: ResponseHead, _ cache: SessionCache) {
         let answer = CacheAnswer(
             status: head.status, headers: head.headers, requestTime: attempt.exchange.startedAt,

@@ -22,9 +22,9 @@ extension AttemptLife {
     private var exchange: LoginExchange {
         get {
             if case .open(let exchange) = login { return exchange }
-            let desk = ChallengeDesk(
+            let responder = ChallengeResponder(
                 rules.challenges.adding(builder.begin), named: rules.origins(from: builder.begin))
-            return LoginExchange(desk, clientNonce: rules.clientNonce)
+            return LoginExchange(responder, clientNonce: rules.clientNonce)
         }
         set { login = .open(newValue) }
     }
@@ -41,8 +41,8 @@ extension AttemptLife {
 
     /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if
     /// any; then `found` continues.
-    package func authorize(by sessionState: inout SessionLore) -> CredentialQuery? {
-        let query = exchange.authorize(challengedRequest(request), &sessionState.book)
+    package func authorize(by sessionState: inout SessionState) -> CredentialQuery? {
+        let query = exchange.authorize(challengedRequest(request), &sessionState.accepted)
         if let query { state = .awaitingCredential(query, meaning: state.meaning, end: nil) }
         return query
     }
@@ -72,12 +72,12 @@ extension AttemptLife {
     /// Returns the session's headers for a further request of the same kind, for a part, and what it shows to the
     /// proxy. Changes neither the present request's credentials nor its state.
     package func withSessionHeaders(
-        part request: OutgoingRequest, from sessionState: inout SessionLore, at now: WallTime
+        part request: OutgoingRequest, from sessionState: inout SessionState, at now: WallTime
     ) -> (headers: [HeaderField]?, proxy: RequestAuthorization.Proof?) {
         guard mayAuthorize else { return (withSessionHeaders(request, from: &sessionState, at: now), nil) }
         let own = login
         defer { login = own }
-        _ = exchange.authorize(challengedRequest(self.request), &sessionState.book)
+        _ = exchange.authorize(challengedRequest(self.request), &sessionState.accepted)
         return (withSessionHeaders(request, from: &sessionState, at: now), proxyAuthorization)
     }
 
@@ -100,7 +100,7 @@ extension AttemptLife {
 
     /// Takes a proxy's challenge before it opens a tunnel (407 to CONNECT): nothing was sent to the server. Returns
     /// whether the attempt goes on all the same; `ended` then says how.
-    package func proxyAsked(_ headers: HeaderBlock, by sessionState: inout SessionLore) -> Bool {
+    package func proxyAsked(_ headers: HeaderBlock, by sessionState: inout SessionState) -> Bool {
         guard isTunnelled(request) else { return false }
         switch handleChallenge(status: 407, headers, &sessionState, isOfTunnel: true) {
         case .none: return state.meaning != nil
@@ -122,7 +122,7 @@ extension AttemptLife {
 
     /// Answers a challenge, or notes that what was shown was accepted.
     func handleChallenge(
-        status: Int, _ headers: HeaderBlock, _ sessionState: inout SessionLore, isOfTunnel: Bool = false
+        status: Int, _ headers: HeaderBlock, _ sessionState: inout SessionState, isOfTunnel: Bool = false
     ) -> ChallengeOutcome {
         // What comes through a tunnel is never the proxy's word.
         let isProxys = status == 407 && isOfTunnel == isTunnelled(request)
@@ -130,10 +130,10 @@ extension AttemptLife {
         if !isChallenge, case .none = login { return .none }
         let asked = challengedRequest(request)
         guard isChallenge else {
-            exchange.passed(asked, status: status, headers, &sessionState.book)
+            exchange.passed(asked, status: status, headers, &sessionState.accepted)
             return .none
         }
-        switch exchange.challenged(asked, status: status, headers, &sessionState.book) {
+        switch exchange.challenged(asked, status: status, headers, &sessionState.accepted) {
         case .answered(let endsConnection):
             return .settled(endsConnection ? .abort(.challengeAnswered) : .discard(.challengeAnswered))
         case .cancelled(let error): return .settled(.discard(.cancelled(error)))
@@ -148,10 +148,10 @@ extension AttemptLife {
     // MARK: Credentials that are looked up
 
     /// Continues with the credential that was looked up; `nil`: none is known.
-    package func found(_ secret: ShownSecret?, by sessionState: inout SessionLore) -> CredentialStep {
+    package func found(_ secret: ShownSecret?, by sessionState: inout SessionState) -> CredentialStep {
         var (meaning, end): (ResponseMeaning?, TransportEnd?) = (state.meaning, nil)
         if case .awaitingCredential(_, let suspended, let ended) = state { (meaning, end) = (suspended, ended) }
-        switch exchange.found(secret, &sessionState.book) {
+        switch exchange.found(secret, &sessionState.accepted) {
         case .lookUp(let query):
             state = .awaitingCredential(query, meaning: meaning, end: end)
             return .ask(query)
@@ -175,11 +175,11 @@ extension AttemptLife {
     // MARK: From attempt to attempt
 
     /// What was refused, for the task's next attempt.
-    package var refusals: ChallengeDesk? {
-        guard let desk = openExchange?.desk, desk.remembers else { return nil }
-        return desk
+    package var refusals: ChallengeResponder? {
+        guard let responder = openExchange?.responder, responder.remembers else { return nil }
+        return responder
     }
 
     /// Takes over what an earlier attempt of the task was refused.
-    package func recall(_ earlier: ChallengeDesk) { exchange.recall(earlier) }
+    package func recall(_ earlier: ChallengeResponder) { exchange.recall(earlier) }
 }

@@ -5,7 +5,7 @@ package import TransferModel
 
 extension AttemptLife {
     /// Makes the first request go over https where its host demands that. Call before anything is sent.
-    package func secure(_ sessionState: SessionLore, at now: WallTime) {
+    package func secure(_ sessionState: SessionState, at now: WallTime) {
         guard let secured = sessionState.secured(builder.begin, at: now) else { return }
         builder.begin = secured
         request.url = secured
@@ -19,7 +19,7 @@ extension AttemptLife {
     /// Returns the request's headers with cookies, credentials, tracing and signature of the session, or `nil` if the
     /// session adds nothing.
     package func withSessionHeaders(
-        _ request: OutgoingRequest, from sessionState: inout SessionLore, at now: WallTime
+        _ request: OutgoingRequest, from sessionState: inout SessionState, at now: WallTime
     ) -> [HeaderField]? {
         var headers = sessionState.dress(request.headers, to: request.url, builder.visit, at: now)
         if let authorization { headers = (headers ?? request.headers) + [authorization] }
@@ -45,12 +45,12 @@ extension AttemptLife {
     }
 
     /// Returns the values of the job's own cookies that a request to the URL carries.
-    package func presets(to url: ResourceURL, of sessionState: SessionLore, at now: WallTime) -> [String] {
+    package func presets(to url: ResourceURL, of sessionState: SessionState, at now: WallTime) -> [String] {
         sessionState.presets(to: url, builder.visit, at: now)
     }
 
     /// Learns what a response, of use or not, says of its server: cookies and whether it wants https only.
-    package func learn(_ headers: HeaderBlock, sessionState: inout SessionLore, at now: WallTime) {
+    package func learn(_ headers: HeaderBlock, sessionState: inout SessionState, at now: WallTime) {
         sessionState.take(headers, from: request.url, builder.visit, at: now)
     }
 }

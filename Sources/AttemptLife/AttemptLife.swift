@@ -169,7 +169,7 @@ package final class AttemptLife {
     ///   where it ends, and what its server had to say of itself was learned when it came.
     package func head(
         status: Int, version: HTTPProtocol, headers: HeaderBlock, heldLength: Int64? = nil,
-        sessionState: inout SessionLore, at now: WallTime
+        sessionState: inout SessionState, at now: WallTime
     ) -> HeadDecision {
         if heldLength == nil { learn(headers, sessionState: &sessionState, at: now) }
         response = Response(rules, status: status, version: version)
@@ -182,7 +182,7 @@ package final class AttemptLife {
 
     /// Judges the response. A credential that must be looked up before it means anything is put into `query`.
     private func judge(
-        status: Int, _ headers: HeaderBlock, heldLength: Int64?, _ sessionState: inout SessionLore, at now: WallTime,
+        status: Int, _ headers: HeaderBlock, heldLength: Int64?, _ sessionState: inout SessionState, at now: WallTime,
         _ query: inout CredentialQuery?
     ) -> HeadVerdict {
         let framing: BodyFraming

@@ -11,7 +11,7 @@ package struct LoginExchange: Sendable {
     private static let mostAnswers = 40
 
     /// Chooses what to show, and knows what was rejected.
-    package private(set) var desk: ChallengeDesk
+    package private(set) var responder: ChallengeResponder
     private let clientNonce: @Sendable () -> String
     /// What the next request shows, where a challenge decided that already.
     private var decided: RequestAuthorization?
@@ -26,8 +26,8 @@ package struct LoginExchange: Sendable {
     /// Why the last challenge cannot be answered with any credential.
     package private(set) var obstacle: String?
 
-    package init(_ desk: ChallengeDesk, clientNonce: @escaping @Sendable () -> String) {
-        self.desk = desk
+    package init(_ responder: ChallengeResponder, clientNonce: @escaping @Sendable () -> String) {
+        self.responder = responder
         self.clientNonce = clientNonce
     }
 
@@ -46,13 +46,13 @@ package struct LoginExchange: Sendable {
     /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if
     /// any.
     package mutating func authorize(
-        _ request: @autoclosure () -> ChallengedRequest, _ book: inout CredentialBook
+        _ request: @autoclosure () -> ChallengedRequest, _ accepted: inout AcceptedCredentials
     ) -> CredentialQuery? {
         if let decided {
             (shown, self.decided) = (decided, nil)
             return nil
         }
-        switch note(desk.prepare(request(), &book, clientNonce: clientNonce)) {
+        switch note(responder.prepare(request(), &accepted, clientNonce: clientNonce)) {
         case .send(let authorization): shown = authorization
         case .lookUp(let query): return query
         case .accept, .cancel: shown = RequestAuthorization()
@@ -62,16 +62,16 @@ package struct LoginExchange: Sendable {
 
     /// Notes a response that is no challenge: what was shown was accepted.
     package mutating func passed(
-        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials
     ) {
-        reports += desk.passed(request, status: status, headers, &book)
+        reports += responder.passed(request, status: status, headers, &accepted)
     }
 
     /// Answers the challenge of a 401 or 407.
     package mutating func challenged(
-        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials
     ) -> Outcome {
-        switch note(desk.challenged(request, status: status, headers, &book, clientNonce: clientNonce)) {
+        switch note(responder.challenged(request, status: status, headers, &accepted, clientNonce: clientNonce)) {
         case .send(let authorization):
             answers += 1
             guard answers <= Self.mostAnswers else { return .accepted }
@@ -83,8 +83,8 @@ package struct LoginExchange: Sendable {
     }
 
     /// Continues with the credential that was looked up; `nil`: none is known.
-    package mutating func found(_ secret: ShownSecret?, _ book: inout CredentialBook) -> Outcome {
-        switch note(desk.found(secret, &book, clientNonce: clientNonce)) {
+    package mutating func found(_ secret: ShownSecret?, _ accepted: inout AcceptedCredentials) -> Outcome {
+        switch note(responder.found(secret, &accepted, clientNonce: clientNonce)) {
         case .send(let authorization): return answered(authorization)
         case .cancel(let error): return .cancelled(error)
         case .lookUp(let query): return .lookUp(query)
@@ -117,5 +117,5 @@ package struct LoginExchange: Sendable {
     }
 
     /// Takes over what an earlier attempt of the task was refused.
-    package mutating func recall(_ earlier: ChallengeDesk) { desk.recall(earlier) }
+    package mutating func recall(_ earlier: ChallengeResponder) { responder.recall(earlier) }
 }

@@ -52,17 +52,17 @@ package struct ServiceProcess: Sendable {
         case .held(let holder): return .alreadyThere(holder)
         }
         ServiceLog.cut(place)
-        let door: ServiceDoor
-        if let passed { door = passed } else { door = try ServiceDoor.open(place) }
-        let end = try serve(host, door, lock, manager)
+        let listening: ServiceSocket
+        if let passed { listening = passed } else { listening = try ServiceSocket.open(place) }
+        let end = try serve(host, listening, lock, manager)
         _ = consume lock
         return .ended(end)
     }
 
-    private static func passedDoor(_ manager: ServiceManager) throws(ServiceTrouble) -> ServiceDoor? {
+    private static func passedDoor(_ manager: ServiceManager) throws(ServiceTrouble) -> ServiceSocket? {
         do throws(SystemError) {
             guard let socket = try manager.listener() else { return nil }
-            return ServiceDoor(passed: socket)
+            return ServiceSocket(passed: socket)
         } catch {
             throw ServiceTrouble("LISTEN_FDS: exactly one listening Unix stream socket is wanted")
         }
@@ -89,7 +89,7 @@ package struct ServiceProcess: Sendable {
     /// Whether a process answers with `hello`. One that only accepts connections may still fail to begin, so that a
     /// connection alone proves nothing.
     private func isThere(until deadline: Instant) -> Bool {
-        guard ServiceDoor.isAnswered(place) else { return false }
+        guard ServiceSocket.isAnswered(place) else { return false }
         do throws(ServiceFailure) {
             let left = max(.milliseconds(1), deadline - Clocks.instant())
             _ = try ServiceLink.connect(place, version: version, patience: left)
@@ -102,22 +102,22 @@ package struct ServiceProcess: Sendable {
     // MARK: Serving
 
     private func serve(
-        _ host: any ServiceHost, _ door: ServiceDoor, _ lock: ServiceLock, _ manager: ServiceManager
+        _ host: any ServiceHost, _ listening: ServiceSocket, _ lock: ServiceLock, _ manager: ServiceManager
     ) throws(ServiceTrouble) -> ServiceEnd {
         let ending = Ending()
-        let desk = try makeDesk(host, lock, manager, ending)
+        let requests = try makeRequests(host, lock, manager, ending)
         do throws(ServiceTrouble) {
-            try host.begin(desk.board)
+            try host.begin(requests.board)
         } catch {
-            door.hide()
+            listening.hide()
             throw error
         }
         let listener: ServiceListener
         do throws(SystemError) {
             if takesSignals { try Signals.watch { ending.signal($0) } }
-            listener = try ServiceListener(desk, door)
+            listener = try ServiceListener(requests, listening)
         } catch {
-            door.hide()
+            listening.hide()
             host.leave()
             throw ServiceTrouble(error.description)
         }
@@ -132,15 +132,15 @@ package struct ServiceProcess: Sendable {
         return why
     }
 
-    private func makeDesk(
+    private func makeRequests(
         _ host: any ServiceHost, _ lock: ServiceLock, _ manager: ServiceManager, _ ending: Ending
-    ) throws(ServiceTrouble) -> ServiceDesk {
+    ) throws(ServiceTrouble) -> ServiceRequests {
         var limits = limits
         let most = DescriptorLimit.raise(to: Self.descriptors)
         limits.connections = max(64, min(limits.connections, most - min(Self.descriptorsOfRuns, most / 2)))
         let hello = ServiceHello(version: version, started: Clocks.wall(), state: place.state)
         do throws(SystemError) {
-            return try ServiceDesk(
+            return try ServiceRequests(
                 host, hello, limits, manager, place, isInPlace: { lock.isInPlace }, log: log, end: { ending.set($0) })
         } catch {
             throw ServiceTrouble(error.description)

@@ -51,7 +51,7 @@ struct JoinedRun {
         _ job: Job, _ memory: RunMemory, _ networks: NetworkSettings, _ outputs: RunOutputs
     ) throws -> Int32 {
         let story = JoinedStory(job, here: foreground.job, background: background.job, outputs.consumers)
-        let teller = try ReleaseTeller(background, failsFast: failsFast)
+        let forwarder = try ReleaseForwarder(background, failsFast: failsFast)
         let watch = try BackgroundWatch(self, story, tellsProgress: outputs.wantsProgress)
         let done: RunningJob.Transferred
         do {
@@ -60,19 +60,19 @@ struct JoinedRun {
                 memory,
                 networks,
                 other: RunningJob.OtherPart(
-                    outside: OutsideNeeds(foreground.outside), heard: { teller.tell($0) },
+                    outside: OutsideNeeds(foreground.outside), heard: { forwarder.tell($0) },
                     opened: { watch.begin($0) },
                     signalled: { number in
-                        teller.keepFailures()
+                        forwarder.keepFailures()
                         watch.end(number)
                     }))
         } catch {
-            _ = teller.finish()
+            _ = forwarder.finish()
             watch.interrupt()
             throw ServiceTrouble("the run could not be carried out: \(RunningJob.words(error))")
         }
         carrier.settle(done)
-        return try finish(done.status, untold: teller.finish(), watch, story, outputs)
+        return try finish(done.status, untold: forwarder.finish(), watch, story, outputs)
     }
 
     /// Finishes after the part of this process has ended.

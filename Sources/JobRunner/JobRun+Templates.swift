@@ -117,9 +117,9 @@ extension JobRun {
             scheduler.holdExpansion(of: template)
         else { return false }
         templates.keeps(expansion)
-        let book = engine.capturedValues
+        let captured = engine.capturedValues
         let unkept = UnkeptExpansion(
-            template: known, captured: known.sources.map { book.values(of: $0) ?? [] },
+            template: known, captured: known.sources.map { captured.values(of: $0) ?? [] },
             tasks: expansion.tasks.map(\.id), taskCount: job.tasks.count, sequence: log.sequence)
         log.handOver()
         keep(unkept) { [inbox] in inbox.post(.expansionKept(template)) }

@@ -15,7 +15,7 @@ package final class ControlListener: Sendable {
         package init() {}
     }
 
-    private let desk: ControlDesk
+    private let requests: ControlRequests
     private let thread: Thread
     private let leavesNothing: Bool
     private let isClosing = Atomic<Bool>(false)
@@ -29,33 +29,33 @@ package final class ControlListener: Sendable {
         deliver: @escaping @Sendable (ControlRequest) -> Void
     ) throws(ControlProblem) {
         made = leavesNothing ? PrivateFolder.missing(folder) : []
-        let desk = try ControlDesk(folder, ControlPlace.socketName(process), limits, deliver)
-        self.desk = desk
+        let requests = try ControlRequests(folder, ControlPlace.socketName(process), limits, deliver)
+        self.requests = requests
         self.leavesNothing = leavesNothing
         do throws(SystemError) {
-            thread = try Thread(named: "control") { desk.work() }
+            thread = try Thread(named: "control") { requests.work() }
         } catch {
-            desk.hide()
+            requests.hide()
             throw ControlProblem(description: error.description)
         }
     }
 
     /// Removes the socket, so that the run is not found any more. May be called from any thread, and again.
-    package func hide() { desk.hide() }
+    package func hide() { requests.hide() }
 
     /// Begins to close after the run: given answers are still sent, waiting connections are closed without one. Does
     /// not wait.
     package func beginToClose() {
         guard !isClosing.exchange(true, ordering: .relaxed) else { return }
         hide()
-        desk.end()
+        requests.end()
     }
 
     /// Closes the listener and waits for its thread.
     package func close() {
         beginToClose()
         thread.join()
-        if leavesNothing { PrivateFolder.removeIfEmpty([desk.path] + made) }
+        if leavesNothing { PrivateFolder.removeIfEmpty([requests.path] + made) }
     }
 }
 

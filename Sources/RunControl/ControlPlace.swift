@@ -32,11 +32,11 @@ enum ControlPlace {
 }
 
 /// A listening socket and its folder.
-struct ControlDoor: ~Copyable, Sendable {
+struct ControlSocket: ~Copyable, Sendable {
     let folder: Descriptor
     let socket: Descriptor
 
-    static func open(_ name: String, at path: String) throws(ControlProblem) -> ControlDoor {
+    static func open(_ name: String, at path: String) throws(ControlProblem) -> ControlSocket {
         var last = ""
         // Another run may remove the folder as long as it is empty: then it is made anew.
         for _ in 0..<100 {
@@ -50,11 +50,11 @@ struct ControlDoor: ~Copyable, Sendable {
         throw ControlProblem(description: last)
     }
 
-    private static func openOnce(_ name: String, at path: String) throws(PrivacyProblem) -> ControlDoor {
+    private static func openOnce(_ name: String, at path: String) throws(PrivacyProblem) -> ControlSocket {
         let folder = try PrivateFolder.make(path)
         do throws(SystemError) {
             let socket = try LocalSocket.listen(name, in: folder, at: path)
-            return ControlDoor(folder: folder, socket: socket)
+            return ControlSocket(folder: folder, socket: socket)
         } catch {
             throw PrivacyProblem(kind: .system(error), path: "\(path)/\(name)")
         }

@@ -14,7 +14,7 @@ package struct Scheduler {
     let beganAt: Instant
     var tasks: [TaskState]
     var lanes: [TaskLane] = []
-    var sessions: [SessionState]
+    var sessions: [SessionSlots]
     /// Sessions with a task to start and a place for it.
     var readySessions = CandidateHeap()
     /// By an origin's number.
@@ -99,7 +99,7 @@ package struct Scheduler {
         dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
         groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
         groupMembers = members
-        sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
+        sessions = plan.sessions.map { SessionSlots(limit: $0.maximumConcurrentTasks ?? .max) }
         groups = Array(repeating: GroupState(), count: plan.groupCount)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)

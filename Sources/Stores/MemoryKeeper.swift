@@ -47,7 +47,7 @@ package enum MemoryOrder: Sendable {
     case sent(SessionIndex, url: String, SentUpload?)
     case cache(SessionIndex, CacheOrder)
     /// Changes to what the session knows of servers, in the order in which it learned them.
-    case learned(SessionIndex, [SessionLore.Change])
+    case learned(SessionIndex, [SessionState.Change])
     /// Secrets in addition to the job's: from here on a record that contains one is not written.
     case captured([KnownSecret])
     /// Write everything ordered so far without delay.
@@ -78,7 +78,7 @@ package struct OpenedMemory: Sendable {
     /// Absolute paths of partial files that no run will resume.
     package var forgotten: Set<String> = []
     /// What the sessions learned of servers.
-    package var lore: [SessionIndex: SessionLore.Kept] = [:]
+    package var sessionStates: [SessionIndex: SessionState.Kept] = [:]
     /// Unfinished uploads whose servers hold a part of the body.
     package var uploads: [SessionIndex: [UploadRecord]] = [:]
     /// Whether any session recorded a file that a server accepted whole.

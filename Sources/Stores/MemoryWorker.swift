@@ -14,7 +14,7 @@ final class MemoryWorker {
     private var ahead: Store?
     private var isGivenUp = false
     private var query: ValidatorQuery?
-    private var caches: CacheShelf
+    private var caches: PendingCacheChanges
     private var sessions: [SessionIndex: StoredSession] = [:]
     /// Resume records of each session, by destination, as the store had them when it was opened.
     private var parts: [SessionIndex: [ExactText: ResumeRecord]] = [:]
@@ -25,7 +25,7 @@ final class MemoryWorker {
     private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
     /// By URL: the last upload of this run, or that the URL's content is unknown.
     private var unwrittenSent: [ExactText: (session: SessionIndex, sent: SentUpload?)] = [:]
-    private var unwrittenLore: [SessionIndex: [SessionLore.Change]] = [:]
+    private var unwrittenSessionStates: [SessionIndex: [SessionState.Change]] = [:]
     private var pace = WritePace()
     private(set) var problems: [String] = []
 
@@ -34,7 +34,7 @@ final class MemoryWorker {
         self.ahead = ahead
         secrets = place.secrets
         self.reports = reports
-        caches = CacheShelf(place.caches)
+        caches = PendingCacheChanges(place.caches)
     }
 
     /// Opens the store and reports its content. A missing store is created when there is something to write.
@@ -64,8 +64,8 @@ final class MemoryWorker {
             if !places.isNowhere { memory.places[index] = places }
             let uploads = try store.uploads(session, now: Clocks.wall())
             if !uploads.isEmpty { memory.uploads[index] = uploads }
-            let lore = try store.lore(session)
-            if !lore.isEmpty { memory.lore[index] = lore }
+            let state = try store.sessionState(session)
+            if !state.isEmpty { memory.sessionStates[index] = state }
             if caches.has(index), let cache = try store.cache(of: session) {
                 caches.use(cache.key, index)
                 memory.caches[index] = cache
@@ -225,9 +225,9 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    private func take(_ session: SessionIndex, _ changes: [SessionLore.Change]) {
+    private func take(_ session: SessionIndex, _ changes: [SessionState.Change]) {
         guard !isGivenUp else { return }
-        unwrittenLore[session, default: []] += changes
+        unwrittenSessionStates[session, default: []] += changes
         noteUnwritten()
     }
 
@@ -304,7 +304,7 @@ final class MemoryWorker {
                     let owner = try news.sent == nil ? nil : stored(news.session, in: store, now)
                     try store.keep(news.sent, of: owner, url: url.text, now: now)
                 }
-                for (session, changes) in unwrittenLore {
+                for (session, changes) in unwrittenSessionStates {
                     if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
                 }
                 for session in caches.changed {
@@ -320,7 +320,7 @@ final class MemoryWorker {
         unwrittenParts = [:]
         unwrittenUploads = [:]
         unwrittenSent = [:]
-        unwrittenLore = [:]
+        unwrittenSessionStates = [:]
         pace.wrote(start, Clocks.instant())
     }
 

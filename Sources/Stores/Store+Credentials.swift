@@ -4,7 +4,7 @@ import TransferModel
 // Credentials with `persistence: permanent`, in the clear: the file is its user's alone, as `.netrc` is.
 
 extension Store {
-    func readCredentials(_ session: StoredSession, _ kept: inout SessionLore.Kept) throws(StoreError) {
+    func readCredentials(_ session: StoredSession, _ kept: inout SessionState.Kept) throws(StoreError) {
         let query = try database.prepare(
             """
             SELECT scheme, host, port, isProxy, method, hasRealm, realm, user, secret, folders

@@ -4,7 +4,7 @@ import CurlCore
 import TransferModel
 
 extension Attempt {
-    func note(_ metrics: CurlMetrics, _ networks: NetworkDesk) {
+    func note(_ metrics: CurlMetrics, _ networks: NetworkState) {
         note(
             metrics, networks, start: exchange.startedAt, head: exchange.head, arrived: exchange.arrived,
             received: exchange.decoder?.written ?? exchange.received)
@@ -13,7 +13,7 @@ extension Attempt {
     /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
     /// the last but for their range.
     func note(
-        _ metrics: CurlMetrics, _ networks: NetworkDesk, start: WallTime, head: ResponseHead?, arrived: Int64,
+        _ metrics: CurlMetrics, _ networks: NetworkState, start: WallTime, head: ResponseHead?, arrived: Int64,
         received: Int64
     ) {
         for lost in metrics.lostRequests {

@@ -60,7 +60,7 @@ final class Attempt: TransferReceiver {
         /// An earlier run's partial file is being checked.
         case adopting(ResumeRecord)
         /// The stored state of its session was not read yet.
-        case awaitingLore
+        case awaitingSessionState
         /// Asked for a file under the final name, which may be adopted.
         case lookingForPart
         /// Another program's file is being copied, to be continued from here.
@@ -221,7 +221,7 @@ final class Attempt: TransferReceiver {
         sending.sentSomething = true
         let headTime = answerTime
         if caching.turn != nil, isForTheCache(head, at: headTime) {
-            life.learn(head.headers, sessionState: &session.lore, at: headTime)
+            life.learn(head.headers, sessionState: &session.state, at: headTime)
             exchange.decision = .discard
             return true
         }
@@ -229,7 +229,7 @@ final class Attempt: TransferReceiver {
         let resume = life.resume
         exchange.decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
-            heldLength: exchange.isFromCache ? exchange.heldLength : nil, sessionState: &session.lore, at: headTime)
+            heldLength: exchange.isFromCache ? exchange.heldLength : nil, sessionState: &session.state, at: headTime)
         let hasLostPart = resume != nil && life.resume == nil
         if hasLostPart { outbox.add(.discard(download.staging)) }
         known.continuation = nil

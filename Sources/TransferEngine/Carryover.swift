@@ -31,7 +31,7 @@ struct Carryover {
     /// Whether an attempt failed after a response: the next request goes past the caches.
     var hadFailedResponse = false
     /// Credentials that servers rejected: the next attempt does not show them again.
-    var rejectedCredentials: ChallengeDesk?
+    var rejectedCredentials: ChallengeResponder?
     /// What a server holds of a body that was cut.
     var upload: UploadLeft?
     /// Whether the server ended the connection at the question before an upload: it is not asked again.

@@ -218,7 +218,7 @@ extension Engine {
         let news = secrets.learnCaptured(found)
         guard !news.isEmpty else { return }
         events.learn(news)
-        for session in sessions { session.lore.bound = secrets.bound }
+        for session in sessions { session.state.bound = secrets.bound }
         memory?.captured(news)
     }
 

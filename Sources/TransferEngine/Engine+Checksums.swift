@@ -161,7 +161,7 @@ extension Engine {
     /// A request of this attempt, with a life of its own.
     private func fetch(_ url: ResourceURL, _ attempt: Attempt) {
         let life = AttemptLife(url, checksumRules(url, attempt))
-        life.secure(attempt.session.lore, at: now.wall)
+        life.secure(attempt.session.state, at: now.wall)
         attempt.beginLookup(life)
         if let refusal = life.refusalToBegin() { return fail(attempt, refusal) }
         let origin = origins.id(of: life.request.url)

@@ -26,7 +26,7 @@ extension Engine {
         for task in answer.tasks {
             guard let attempt = attempt(of: task), case .awaitingCredential = attempt.phase else { continue }
             attempt.credentialWait.stop(at: now.instant)
-            goOn(attempt, after: attempt.life.found(answer.secret, by: &attempt.session.lore))
+            goOn(attempt, after: attempt.life.found(answer.secret, by: &attempt.session.state))
         }
     }
 
@@ -48,7 +48,7 @@ extension Engine {
     /// The proxy did not open the tunnel because it wants to know who asks. Whether somebody has an answer to that.
     func answersProxy(_ attempt: Attempt, _ completion: CurlCompletion, _ error: TransferError?) -> Bool {
         guard attempt.exchange.head == nil, let head = completion.proxyHead, head.status == 407,
-            attempt.life.proxyAsked(head.headers, by: &attempt.session.lore)
+            attempt.life.proxyAsked(head.headers, by: &attempt.session.state)
         else { return false }
         perform(
             attempt.life.ended(TransportEnd(error: error, received: 0, sawCloseNotify: false)), attempt)

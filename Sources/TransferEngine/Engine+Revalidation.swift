@@ -49,7 +49,7 @@ extension Engine {
             for path in opened.forgotten { outbox.add(.removePart(path)) }
             openCaches(opened.caches)
             for (session, records) in opened.uploads { sessions[Int(session.raw)].keep(records) }
-            recalled(opened.lore)
+            recalled(opened.sessionStates)
         case .found(let task, let kept, let record):
             if foresaw(task, kept, record) { return }
             guard let attempt = attempt(of: task), case .recalling(nil) = attempt.phase else { return }

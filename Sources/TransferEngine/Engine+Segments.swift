@@ -83,7 +83,7 @@ extension Engine {
         let request = attempt.life.request(for: part)
         do throws(TransferError) {
             var curl = try curlRequest(request, attempt)
-            let dressed = attempt.life.withSessionHeaders(part: request, from: &attempt.session.lore, at: now.wall)
+            let dressed = attempt.life.withSessionHeaders(part: request, from: &attempt.session.state, at: now.wall)
             curl.headers = EngineSession.lines(dressed.headers ?? request.headers)
             show(dressed.proxy, to: request, &curl)
             segment.transfer = try loop.start(curl, receiver: segment)

@@ -5,7 +5,7 @@ package import TransferModel
 
 extension Engine {
     /// What tasks that succeeded captured so far.
-    package var capturedValues: CaptureBook { captured }
+    package var capturedValues: CapturedValues { captured }
 
     /// Their numbers go on after those of the tasks that are there.
     package func add(_ tasks: [TaskSpecification], for template: TaskIndex) {

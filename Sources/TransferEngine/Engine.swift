@@ -70,7 +70,7 @@ package final class Engine {
     /// The store's client; `nil` when no session of this run is stored.
     let memory: StoreClient?
     /// The networks' current state, shared by the gates of all sessions.
-    package let networks = NetworkDesk()
+    package let networks = NetworkState()
     let news = News()
     /// Numbers of the origins; it grows when redirects and templates bring new ones.
     package var origins: OriginTable
@@ -86,7 +86,7 @@ package final class Engine {
     var partLabels: [StagingID: ResumeRecord] = [:]
     var secrets: RunSecrets
     /// Values captured by tasks that succeeded.
-    var captured = CaptureBook()
+    var captured = CapturedValues()
     /// Results of attempts that could not begin because a captured value does not fit.
     var unfilled: [TaskIndex: AttemptResult] = [:]
     /// Tasks that were cancelled without keeping their partial files.
@@ -148,7 +148,7 @@ package final class Engine {
         for configuration in job.sessions {
             let session = EngineSession(
                 configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall)
-            session.lore.bound = secrets.bound
+            session.state.bound = secrets.bound
             sessions.append(session)
         }
         self.sessions = sessions
@@ -190,7 +190,7 @@ package final class Engine {
             tellPlaced(report)
         }
         if let memory {
-            keepLore(memory)
+            keepSessionStates(memory)
             handOverCacheOrders(memory)
         }
         memory?.close()
@@ -296,14 +296,14 @@ package final class Engine {
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.life.proxy = attempt.session.pools.askingProxy(for: request.url)
         if attempt.life.mayAuthorize, request.url.isHTTP || attempt.life.proxy != nil,
-            let query = attempt.life.authorize(by: &attempt.session.lore)
+            let query = attempt.life.authorize(by: &attempt.session.state)
         {
             return ask(query, attempt)
         }
         if attempt.life.needsBodyDigest(request), digestsBody(request, attempt) { return }
         attempt.beginRequest(at: now)
         var request = request
-        if let dressed = attempt.life.withSessionHeaders(request, from: &attempt.session.lore, at: now.wall) {
+        if let dressed = attempt.life.withSessionHeaders(request, from: &attempt.session.state, at: now.wall) {
             (request.headers, request.hasSessionHeaders) = (dressed, true)
         }
         request = attempt.life.withoutConditions(request, proof: proof(of: request, attempt), at: now.wall)
@@ -406,7 +406,7 @@ package final class Engine {
         }
         outbox.handOver()
         if let memory {
-            keepLore(memory)
+            keepSessionStates(memory)
             handOverCacheOrders(memory)
             memory.handOver(at: now.instant)
         }
@@ -537,7 +537,7 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingLore, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering, .flushing,
+            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering, .flushing,
             .awaitingOutput:
             return false
         }

@@ -11,7 +11,7 @@ final class EngineSession {
     let pools: SessionPools
     let userAgent: String
     /// What it knows of the servers it spoke with. Whoever hears an answer's headers changes it.
-    var lore: SessionLore
+    var state: SessionState
     /// From the start of the run on.
     var cache: SessionCache?
     /// What servers hold of bodies that earlier runs did not send to their end.
@@ -63,12 +63,12 @@ final class EngineSession {
 
     init(
         _ configuration: SessionConfiguration, proxies: ProxyEnvironment, userAgent: String,
-        networks: NetworkDesk, now: WallTime
+        networks: NetworkState, now: WallTime
     ) {
         self.configuration = configuration
         self.userAgent = userAgent
         pools = SessionPools(configuration, proxies: proxies, networks: networks)
-        lore = SessionLore(configuration, at: now)
+        state = SessionState(configuration, at: now)
         hasOwnSchemes = !configuration.protocols.isEmpty
         var random = SystemRandomNumberGenerator()
         boundaryWord = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()

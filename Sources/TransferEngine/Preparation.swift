@@ -84,7 +84,7 @@ extension Engine {
         let url = attempt.life.request.url
         attempt.phase = .transferring
         guard attempt.session.takesSlot(url) else { return beginLocal(attempt, url) }
-        attempt.life.secure(attempt.session.lore, at: now.wall)
+        attempt.life.secure(attempt.session.state, at: now.wall)
         if attempt.specification.options.values.resumable { beginUpload(attempt) }
         if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
         askAboutForeignPart(attempt)

@@ -10,7 +10,7 @@ final class SessionPools {
     private let configuration: SessionConfiguration
     private let tls: TLSSettings
     private let proxies: ProxyChoice
-    private let networks: NetworkDesk
+    private let networks: NetworkState
     /// Of a task that says nothing else itself.
     private let usualTerms: NetworkTerms
     /// Directly, without a certificate.
@@ -44,7 +44,7 @@ final class SessionPools {
     private static let mostPassing = 64
 
     init(
-        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, networks: NetworkDesk
+        _ configuration: SessionConfiguration, proxies environment: ProxyEnvironment, networks: NetworkState
     ) {
         self.configuration = configuration
         self.networks = networks
@@ -174,7 +174,7 @@ final class SessionPools {
 
     private func settings(of proxy: ProxyServer) -> ProxySettings {
         if let known = settings[proxy] { return known }
-        // Over HTTP a proxy asks, and `ChallengeDesk` answers.
+        // Over HTTP a proxy asks, and `ChallengeResponder` answers.
         let credential = proxy.user == nil && proxy.kind.isSOCKS ? credential(for: proxy) : nil
         let user = proxy.user ?? credential?.user
         let password = proxy.password ?? credential?.password

@@ -83,9 +83,9 @@ final class StoreClient {
     /// It is known of which files something may be kept.
     var isOpen: Bool { known != nil }
 
-    func mustAwaitLore(of session: SessionIndex) -> Bool { !isRecalled && isKept[Int(session.raw)] }
+    func mustAwaitSessionState(of session: SessionIndex) -> Bool { !isRecalled && isKept[Int(session.raw)] }
 
-    func learned(_ session: SessionIndex, _ changes: [SessionLore.Change], at now: Instant) {
+    func learned(_ session: SessionIndex, _ changes: [SessionState.Change], at now: Instant) {
         guard isKept[Int(session.raw)] else { return }
         add(.learned(session, changes), at: now)
     }

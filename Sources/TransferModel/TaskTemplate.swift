@@ -29,9 +29,9 @@ package struct TemplateValues: Sendable {
     /// The `TaskTemplate.number` of each template that became tasks, in the order in which they did.
     package var order: [Int]
     /// The captured lists that the templates go over.
-    package var captured: CaptureBook
+    package var captured: CapturedValues
 
-    package init(file: Int = 0, order: [Int] = [], captured: CaptureBook = CaptureBook()) {
+    package init(file: Int = 0, order: [Int] = [], captured: CapturedValues = CapturedValues()) {
         self.file = file
         self.order = order
         self.captured = captured

@@ -14,8 +14,8 @@ guard arguments.allSatisfy({ $0 != nil }) else {
 let runs = arguments.first.flatMap { $0 } ?? 20_000
 let first = arguments.dropFirst().first.flatMap { $0 } ?? given ?? UInt64.random(in: 0...UInt64.max)
 if runs == 1 {
-    StoryTeller.tell(seed: first)
+    RunNarrator.tell(seed: first)
     print("\nThe same where its process ends now and then, by its events:")
-    _ = InterruptedRun.check(seed: first) { print(StoryTeller.short($0)) }
+    _ = InterruptedRun.check(seed: first) { print(RunNarrator.short($0)) }
 }
 exit(ManyRuns(first: first, count: runs).check() ? 0 : 1)

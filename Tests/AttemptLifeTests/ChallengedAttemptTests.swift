@@ -22,23 +22,23 @@ struct ChallengedAttemptTests {
     private let end = TransportEnd(error: nil, received: 3, sawCloseNotify: true)
 
     /// What the request that goes out now shows; a question comes first if there is one.
-    private func begin(_ life: inout AttemptLife, _ lore: inout SessionLore) -> CredentialQuery? {
+    private func begin(_ life: inout AttemptLife, _ lore: inout SessionState) -> CredentialQuery? {
         life.authorize(by: &lore)
     }
 
-    private func shown(_ life: AttemptLife, _ lore: inout SessionLore) -> [String] {
+    private func shown(_ life: AttemptLife, _ lore: inout SessionState) -> [String] {
         let headers = life.withSessionHeaders(life.request, from: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
         return headers.filter { $0.name == "Authorization" }.map(\.value.revealed)
     }
 
-    private func head(_ life: inout AttemptLife, _ status: Int, _ headers: HeaderBlock, _ lore: inout SessionLore)
+    private func head(_ life: inout AttemptLife, _ status: Int, _ headers: HeaderBlock, _ lore: inout SessionState)
         -> HeadDecision
     {
         life.head(status: status, version: .http1, headers: headers, sessionState: &lore, at: WallTime(nanoseconds: 0))
     }
 
     @Test func theSameRequestAgain() throws {
-        var (life, lore) = (try life(password), SessionLore())
+        var (life, lore) = (try life(password), SessionState())
         #expect(begin(&life, &lore) == nil)
         #expect(shown(life, &lore).isEmpty)
         #expect(head(&life, 401, asks, &lore) == .discard)
@@ -64,7 +64,7 @@ struct ChallengedAttemptTests {
     @Test(arguments: [nil, "p"]) func questions(_ answer: String?) throws {
         var expect = Expectations()
         expect.status = StatusSet(401)
-        var (life, lore) = (try life(helper, expect: expect), SessionLore())
+        var (life, lore) = (try life(helper, expect: expect), SessionState())
         #expect(begin(&life, &lore) == nil)
         #expect(head(&life, 401, asks, &lore) == .keep)
         #expect(!life.isFinalAnswer)
@@ -92,7 +92,7 @@ struct ChallengedAttemptTests {
     @Test func aQuestionBeforeAnythingIsSent() throws {
         var credential = helper
         credential.preemptive = true
-        var (life, lore) = (try life(credential), SessionLore())
+        var (life, lore) = (try life(credential), SessionState())
         #expect(begin(&life, &lore)?.source == .helper(["h"]))
         guard case .send = life.found(.found(user: "u", password: "p"), by: &lore) else {
             Issue.record("nothing is sent")
@@ -105,7 +105,7 @@ struct ChallengedAttemptTests {
     @Test func cancelled() throws {
         var rule = ChallengeRule(disposition: .cancel)
         rule.method = .basic
-        var (life, lore) = (try life(password, rules: [rule]), SessionLore())
+        var (life, lore) = (try life(password, rules: [rule]), SessionState())
         #expect(head(&life, 401, asks, &lore) == .discard)
         guard case .cancel(let error) = life.ended(end) else {
             Issue.record("it goes on")
@@ -116,7 +116,7 @@ struct ChallengedAttemptTests {
 
     /// The connection on which the server asked is of no use to who proves another.
     @Test func connections() throws {
-        var (life, lore) = (try life(password), SessionLore())
+        var (life, lore) = (try life(password), SessionState())
         let offers = HeaderBlock([("WWW-Authenticate", "NTLM"), ("Content-Length", "3")])
         #expect(head(&life, 401, offers, &lore) == .abort)
         _ = life.ended(end)
@@ -142,7 +142,7 @@ struct ChallengedAttemptTests {
         error: TransferError(.proxyAuthenticationRequired, "407"), received: 0, sawCloseNotify: false)
 
     @Test func beforeATunnel() throws {
-        var (life, lore) = (try proxied("https://a.test/x", password), SessionLore())
+        var (life, lore) = (try proxied("https://a.test/x", password), SessionState())
         #expect(begin(&life, &lore) == nil)
         #expect(life.proxyAuthorization == nil)
         #expect(life.proxyAsked(gate, by: &lore))
@@ -169,7 +169,7 @@ struct ChallengedAttemptTests {
 
     /// Until somebody answers, the tunnel stays shut.
     @Test(arguments: [nil, "p"]) func questionsOfProxies(_ answer: String?) throws {
-        var (life, lore) = (try proxied("https://a.test/x", helper), SessionLore())
+        var (life, lore) = (try proxied("https://a.test/x", helper), SessionState())
         #expect(begin(&life, &lore) == nil)
         #expect(life.proxyAsked(gate, by: &lore))
         guard case .ask(let query) = life.ended(refused) else {
@@ -191,7 +191,7 @@ struct ChallengedAttemptTests {
 
     /// Each hears the one who is meant: a tunnel's answers are the server's, others may be the proxy's.
     @Test func whoseWordItIs() throws {
-        var (life, lore) = (try proxied("https://a.test/x", password), SessionLore())
+        var (life, lore) = (try proxied("https://a.test/x", password), SessionState())
         #expect(head(&life, 407, gate, &lore) == .keep)
         life = try proxied("http://a.test/x", password)
         #expect(!life.proxyAsked(gate, by: &lore))
@@ -206,7 +206,7 @@ struct ChallengedAttemptTests {
 
     /// A wrong password is not sent again by the next attempt.
     @Test func refusalsAreRemembered() throws {
-        var (life, lore) = (try life(password), SessionLore())
+        var (life, lore) = (try life(password), SessionState())
         #expect(head(&life, 401, asks, &lore) == .discard)
         _ = life.ended(end)
         #expect(begin(&life, &lore) == nil)

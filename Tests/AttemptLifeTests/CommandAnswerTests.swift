@@ -111,7 +111,7 @@ struct CommandAnswerTests {
         _ life: AttemptLife, _ text: String, received: Int64, error: TransferError? = nil
     ) throws -> (HeadDecision, NextStep) {
         let life = life
-        var lore = SessionLore(SessionConfiguration(name: "s"), at: WallTime(nanoseconds: 0))
+        var lore = SessionState(SessionConfiguration(name: "s"), at: WallTime(nanoseconds: 0))
         let head = try #require(try read(text).head)
         let decision = life.head(
             status: head.status, version: .http1, headers: head.headers, sessionState: &lore, at: WallTime(nanoseconds: 0))

@@ -28,19 +28,19 @@ struct ResponseTests {
 
     @Test func successWithALength_isTheResult() throws {
         let (response, verdict) = try judge(200)
-        guard case .result(.length(10)) = verdict else { return Issue.record("\(verdict)") }
+        guard case .result(.length(10)) = verdict else { return report(verdict) }
         #expect(!response.isDeclined && response.offset == 0 && response.type == .download)
     }
 
     @Test(arguments: [404, 500, 300]) func anotherStatus_isDeclined_andItsBodyIsNoFile(_ status: Int) throws {
         let (response, verdict) = try judge(status)
-        guard case .declined(let error) = verdict else { return Issue.record("\(verdict)") }
+        guard case .declined(let error) = verdict else { return report(verdict) }
         #expect(error.name == .unexpectedResponse && response.isDeclined && !response.missesWhatIsNamed)
     }
 
     @Test(arguments: [204, 205, 304]) func responseWithoutContent_isNoFile(_ status: Int) throws {
         let (_, verdict) = try judge(status, AttemptRules(type: .download, method: "GET"), [], .none)
-        guard case .declined(let error) = verdict else { return Issue.record("\(verdict)") }
+        guard case .declined(let error) = verdict else { return report(verdict) }
         #expect(error.name == .unexpectedResponse)
     }
 
@@ -48,7 +48,7 @@ struct ResponseTests {
         var expect = Expectations()
         expect.size = 11
         let (_, verdict) = try judge(200, expecting(expect))
-        guard case .failed = verdict else { return Issue.record("\(verdict)") }
+        guard case .failed = verdict else { return report(verdict) }
     }
 
     /// The whole file may be as expected although the server's rest of it is not.
@@ -59,18 +59,18 @@ struct ResponseTests {
         var response = Response(rules, status: 206)
         response.continues(at: 5, .empty)
         let verdict = response.judge(.empty, .length(10), of: try request(rules), Response.Circumstances())
-        guard case .restIsUnusable = verdict else { return Issue.record("\(verdict)") }
+        guard case .restIsUnusable = verdict else { return report(verdict) }
     }
 
     @Test func unprovenStream_isAskedForOnce() throws {
         let rules = AttemptRules(type: .download, method: "GET")
         let (_, verdict) = try judge(200, rules, [], .untilClose, version: .http2)
-        guard case .unprovenStream = verdict else { return Issue.record("\(verdict)") }
+        guard case .unprovenStream = verdict else { return report(verdict) }
         var again = try request(rules)
         again.mayUseHTTP2 = false
         var response = Response(rules, status: 200, version: .http2)
         let second = response.judge(.empty, .untilClose, of: again, Response.Circumstances())
-        guard case .result = second else { return Issue.record("\(second)") }
+        guard case .result = second else { return report(second) }
     }
 
     @Test func bodyShorterThanAnnounced_fails() throws {

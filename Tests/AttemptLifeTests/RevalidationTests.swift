@@ -60,7 +60,7 @@ import TransferModel
 
     /// What is known of the file was told over https, where its host wants to be asked.
     @Test func aHostThatWantsHTTPSIsAskedThere() throws {
-        var lore = SessionLore()
+        var lore = SessionState()
         let now = WallTime(nanoseconds: 0)
         let secure = try ResourceURL.parse("https://a.test/")
         lore.take(

@@ -65,7 +65,7 @@ extension TemplateValues {
     /// What the events tell of templates; `nil` where none became tasks.
     fileprivate init?(told events: [JSONValue], _ job: Job) {
         var order: [Int] = []
-        var book = CaptureBook()
+        var book = CapturedValues()
         for event in events {
             guard let id = event["task"]?.plainText else { continue }
             switch event["event"]?.plainText {

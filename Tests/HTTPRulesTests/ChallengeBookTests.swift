@@ -44,9 +44,9 @@ struct ChallengeBookTests {
         #expect(client.challenged("Basic realm=r") != nil)
         client.passed()
         #expect(client.begin().isEmpty == (persistence == .none))
-        let changes = client.book.takeChanges()
+        let changes = client.accepted.takeChanges()
         #expect(changes.isEmpty == (persistence != .permanent))
-        #expect(client.book.takeChanges().isEmpty)
+        #expect(client.accepted.takeChanges().isEmpty)
         guard case .kept(let stored)? = changes.first else { return }
         #expect(stored.user == "u" && stored.secret == "p" && stored.folders == ["/dir/"])
         #expect(!"\(stored)".contains("p:") && stored.space.realm == "r")
@@ -61,7 +61,7 @@ struct ChallengeBookTests {
             var credential = Credential(source: source)
             credential.persistence = persistence
             var client = Client([credential])
-            client.book.take(stored: [left])
+            client.accepted.take(stored: [left])
             return client
         }
         var helper = client(.helper(["x"]))
@@ -70,7 +70,7 @@ struct ChallengeBookTests {
         #expect(helper.queries.isEmpty)
         #expect(helper.challenged("Basic realm=r")?.toOrigin == "Basic dTpuZXc=")
         helper.passed()
-        let changes = helper.book.takeChanges()
+        let changes = helper.accepted.takeChanges()
         #expect(changes.first == .removed(left))
         guard case .kept(let kept)? = changes.last else {
             Issue.record("nothing is kept")
@@ -90,8 +90,8 @@ struct ChallengeBookTests {
         credential.persistence = .permanent
         for (user, secret, folders) in [("a:b", "p", ["/"]), ("u", "p\n", ["/"]), ("u", "p", []), ("u", "p", ["x"])] {
             var client = Client([credential])
-            client.book.take(stored: [StoredCredential(space: space, user: user, secret: secret, folders: folders)])
-            #expect(client.book.isEmpty)
+            client.accepted.take(stored: [StoredCredential(space: space, user: user, secret: secret, folders: folders)])
+            #expect(client.accepted.isEmpty)
         }
     }
 
@@ -102,7 +102,7 @@ struct ChallengeBookTests {
         first.passed()
         func sends(_ credentials: [Credential], _ rules: [ChallengeRule] = []) -> String? {
             var task = Client(credentials, task: rules)
-            task.book = first.book
+            task.accepted = first.accepted
             return task.begin().toOrigin
         }
         #expect(sends([Client.password("alice", "p")]) != nil)
@@ -113,10 +113,10 @@ struct ChallengeBookTests {
         #expect(sends([Client.password("alice", "p")], [Client.rule(.use, realm: "other")]) != nil)
         // Two people in one realm do not drive each other out.
         var second = Client([Client.password("bob", "p")])
-        second.book = first.book
+        second.accepted = first.accepted
         #expect(second.challenged("Basic realm=r") != nil)
         second.passed()
-        first.book = second.book
+        first.accepted = second.accepted
         #expect(sends([Client.password("alice", "p")]) == "Basic YWxpY2U6cA==")
         #expect(sends([Client.password("bob", "p")]) == "Basic Ym9iOnA=")
     }
@@ -125,7 +125,7 @@ struct ChallengeBookTests {
         var client = Client([Client.password("u", "p")])
         #expect(client.challenged("Basic realm=r") != nil)
         client.passed(status: 503)
-        #expect(client.book.isEmpty)
+        #expect(client.accepted.isEmpty)
         #expect(client.challenged("Basic realm=r") != nil)
         client.passed(status: 404)
         #expect(!client.begin().isEmpty)
@@ -251,7 +251,7 @@ struct ChallengeBookTests {
         #expect(client.queries.count == 2)
         // The session's next task asks nobody.
         var next = Client([credential])
-        next.book = client.book
+        next.accepted = client.accepted
         #expect(next.begin().toOrigin == "Basic dTpuZXc=")
         next.passed()
         #expect(next.reports.isEmpty && next.queries.isEmpty)
@@ -268,9 +268,9 @@ struct ChallengeBookTests {
     }
 
     @Test func bounded() {
-        var book = CredentialBook()
+        var accepted = AcceptedCredentials()
         let origin = Client.url("https://example.org/").origin
-        book.take(
+        accepted.take(
             stored: (0..<200).map { number in
                 StoredCredential(
                     space: ProtectionSpace(origin: origin, realm: "r\(number)", method: .basic), user: "u",
@@ -279,7 +279,7 @@ struct ChallengeBookTests {
         var credential = Credential(source: .netrc)
         credential.persistence = .permanent
         var client = Client([credential])
-        client.book = book
+        client.accepted = accepted
         #expect(!client.begin("https://example.org/63/").isEmpty)
         #expect(client.begin("https://example.org/64/").isEmpty)
     }

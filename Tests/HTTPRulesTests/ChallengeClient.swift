@@ -3,8 +3,8 @@ import TransferModel
 
 /// One task before the rules of challenges: it sends, is answered, and says what the next request carries.
 struct ChallengeClient {
-    var desk: ChallengeDesk
-    var book = CredentialBook()
+    var responder: ChallengeResponder
+    var accepted = AcceptedCredentials()
     var request: ChallengedRequest
     private(set) var records: [ChallengeRecord] = []
     private(set) var reports: [HelperReport] = []
@@ -20,7 +20,7 @@ struct ChallengeClient {
         let url = Self.url(url)
         let policy = ChallengePolicy(
             credentials: credentials, proxies: proxies, sessionRules: session, taskRules: task)
-        desk = ChallengeDesk(policy.adding(url), named: [url.origin])
+        responder = ChallengeResponder(policy.adding(url), named: [url.origin])
         request = ChallengedRequest(url: url, method: method, proxy: proxy, isTyped: isTyped)
     }
 
@@ -47,7 +47,7 @@ struct ChallengeClient {
     // MARK: Events
 
     /// What the first request carries.
-    mutating func begin() -> RequestAuthorization { authorization(settled(desk.prepare(request, &book) { "cnonce" })) }
+    mutating func begin() -> RequestAuthorization { authorization(settled(responder.prepare(request, &accepted) { "cnonce" })) }
 
     mutating func begin(_ url: String) -> RequestAuthorization {
         request = ChallengedRequest(url: Self.url(url), method: request.method, proxy: request.proxy)
@@ -64,11 +64,11 @@ struct ChallengeClient {
     mutating func step(_ offers: [String], status: Int = 401) -> ChallengeStep {
         let name = status == 407 ? "Proxy-Authenticate" : "WWW-Authenticate"
         let headers = HeaderBlock(offers.map { (name, $0) })
-        return settled(desk.challenged(request, status: status, headers, &book) { "cnonce" })
+        return settled(responder.challenged(request, status: status, headers, &accepted) { "cnonce" })
     }
 
     mutating func passed(status: Int = 200, _ headers: [(String, String)] = []) {
-        reports += desk.passed(request, status: status, HeaderBlock(headers), &book)
+        reports += responder.passed(request, status: status, HeaderBlock(headers), &accepted)
     }
 
     private mutating func settled(_ first: ChallengeStep) -> ChallengeStep {
@@ -78,7 +78,7 @@ struct ChallengeClient {
             reports += step.reports
             guard case .lookUp(let query) = step.action else { return step }
             queries.append(query)
-            step = desk.found(answers(query), &book) { "cnonce" }
+            step = responder.found(answers(query), &accepted) { "cnonce" }
         }
     }
 

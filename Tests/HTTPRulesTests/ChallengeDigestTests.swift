@@ -174,9 +174,9 @@ struct ChallengeDigestTests {
             for credentials in [[ChallengeClient.password("u", "p")], []] {
                 let policy = ChallengePolicy(credentials: credentials, proxies: [], sessionRules: [], taskRules: [])
                 let url = ChallengeClient.url("https://example.org/x")
-                var (desk, book) = (ChallengeDesk(policy.adding(url), named: [url.origin]), CredentialBook())
+                var (responder, accepted) = (ChallengeResponder(policy.adding(url), named: [url.origin]), AcceptedCredentials())
                 let request = ChallengedRequest(url: url, method: "PUT", entity: { row.entity })
-                let step = desk.challenged(request, status: 401, row.headers, &book) { "c" }
+                let step = responder.challenged(request, status: 401, row.headers, &accepted) { "c" }
                 #expect(step.records.map(\.disposition) == ["default"])
                 #expect(step.records.map(\.method) == ["digest"])
                 #expect(!step.isUnanswered)

@@ -81,10 +81,10 @@ struct ChallengeModelTests {
                 return (url: url, server: server)
             }
             let credentials = Self.credentials(&random)
-            var book = CredentialBook()
+            var accepted = AcceptedCredentials()
             for _ in 0..<6 {
                 var client = ChallengeClient(credentials, servers[0].url)
-                client.book = book
+                client.accepted = accepted
                 client.answers = { query in query.source == .netrc ? nil : .found(user: "u", password: "right") }
                 var shown: Set<Int> = []
                 for _ in 0..<(1 + random.below(3)) {
@@ -95,7 +95,7 @@ struct ChallengeModelTests {
                     unasked += isLetIn.unasked
                     refused += isLetIn.refused
                 }
-                book = client.book
+                accepted = client.accepted
             }
         }
         // A world in which nothing happens proves nothing.

@@ -7,10 +7,10 @@ private let now = WallTime(nanoseconds: 1_800_000_000_000_000_000)
 
 private func read(_ text: String) -> CookieFile.Contents { CookieFile.read(Array(text.utf8), at: now) }
 
-private func jar(_ text: String) -> SessionLore {
+private func jar(_ text: String) -> SessionState {
     var session = SessionConfiguration(name: "s")
     session.cookies.fileBytes = Array(text.utf8)
-    return SessionLore(session, at: now)
+    return SessionState(session, at: now)
 }
 
 /// Cookie files in Netscape's form.
@@ -73,7 +73,7 @@ struct CookieFileTests {
     @Test func cookieOfAnEarlierRun_givesWayToTheFile() throws {
         var lore = jar("example.org\tFALSE\t/\tFALSE\t0\ta\tnew\n")
         let url = try ResourceURL.parse("http://example.org/")
-        var kept = SessionLore.Kept()
+        var kept = SessionState.Kept()
         kept.cookies = [
             Cookie(
                 name: "a", value: "old", domain: "example.org", isHostOnly: true, path: "/",

@@ -14,13 +14,13 @@ struct TemplateTests {
 
     private static let template = TaskTemplate(number: 0, sources: ["list"])
 
-    private func book(_ values: PlainValue...) -> CaptureBook {
-        var book = CaptureBook()
+    private func book(_ values: PlainValue...) -> CapturedValues {
+        var book = CapturedValues()
         book.keep([CapturedValue(name: "names", text: "", value: .list(values))], of: "list")
         return book
     }
 
-    private func expand(_ text: String, _ book: CaptureBook, order: [Int] = [0]) -> LoadResult {
+    private func expand(_ text: String, _ book: CapturedValues, order: [Int] = [0]) -> LoadResult {
         let source = SourceText(name: "/job/jobs.yaml", bytes: Array(text.utf8))
         return JobLoader.load(
             source, options: LoadOptions(), resources: world(),
@@ -135,7 +135,7 @@ struct TemplateTests {
         for _ in 0..<Rounds.scaled(40) {
             let count = 1 + random.below(4)
             var text = "tasks:\n"
-            var book = CaptureBook()
+            var book = CapturedValues()
             for number in 0..<count {
                 text += """
                       - { id: list\(number), url: https://api.test/, capture: { names: { json: "$[*]", all: true } } }

@@ -123,7 +123,7 @@ final class RunStage {
     }
 
     private func grow(_ template: TaskTemplate, _ captured: [[CapturedValue]]) throws {
-        var book = CaptureBook()
+        var book = CapturedValues()
         for (task, values) in zip(template.sources, captured) { book.keep(values, of: task) }
         guard let made = try expand?(TemplateValues(order: [template.number], captured: book)).get() else { return }
         let growth = Growth(job)

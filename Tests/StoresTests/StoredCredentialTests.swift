@@ -37,8 +37,8 @@ struct StoredCredentialTests {
         let store = try Store.open(folder: tree.path)
         let session = try #require(try store.existingSession(job: "j", name: "s"))
         let expected = Set(all.dropFirst().filter { $0 != credential(nil) } + [credential("r", "u", "changed")])
-        #expect(Set(try store.lore(session).credentials) == expected)
+        #expect(Set(try store.sessionState(session).credentials) == expected)
         let other = try store.session(job: "j", name: "other", now: now)
-        #expect(try store.lore(other).credentials.isEmpty)
+        #expect(try store.sessionState(other).credentials.isEmpty)
     }
 }

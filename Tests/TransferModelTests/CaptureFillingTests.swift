@@ -12,15 +12,15 @@ import TransferModel
             })
     }
 
-    private static func book(_ value: String, isSecret: Bool = false, hosts: [HostPattern]? = nil) -> CaptureBook {
-        var book = CaptureBook()
-        book.keep([CapturedValue(name: "v", text: value, isSecret: isSecret, hosts: hosts)], of: "t")
-        return book
+    private static func captured(_ value: String, isSecret: Bool = false, hosts: [HostPattern]? = nil) -> CapturedValues {
+        var captured = CapturedValues()
+        captured.keep([CapturedValue(name: "v", text: value, isSecret: isSecret, hosts: hosts)], of: "t")
+        return captured
     }
 
     private static func filled(_ text: SecretText, _ value: String, _ place: SecretText.FilledPlace) -> String? {
         do {
-            return try text.filled(from: book(value), in: place).revealed
+            return try text.filled(from: captured(value), in: place).revealed
         } catch {
             return nil
         }
@@ -91,7 +91,7 @@ import TransferModel
     @Test func secretsStaySecretAndBound() throws {
         let hosts = [try #require(HostPattern("h.example"))]
         let text = try Self.text("Bearer ", "$").filled(
-            from: Self.book("w/rd", isSecret: true, hosts: hosts), in: .header("A"))
+            from: Self.captured("w/rd", isSecret: true, hosts: hosts), in: .header("A"))
         #expect(text.redacted == "Bearer ***")
         #expect(text.revealed == "Bearer w/rd")
         #expect(text.secretBarred(from: Origin(scheme: "https", host: "other.example", port: 443)) == "${tasks.t.v}")
@@ -99,7 +99,7 @@ import TransferModel
     }
 
     @Test func whatNobodyCapturedHasNoValue() {
-        #expect(throws: TransferError.self) { try Self.text("$").filled(from: CaptureBook(), in: .text) }
+        #expect(throws: TransferError.self) { try Self.text("$").filled(from: CapturedValues(), in: .text) }
     }
 
     @Test func checksumsAreReadAsTheyAreWritten() {

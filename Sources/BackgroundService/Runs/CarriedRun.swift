@@ -225,7 +225,7 @@ final class CarriedRun: Sendable {
             beginnings.begin(after: last)
             lines = recipe.isDetached ? try eventLines(job) : nil
             var consumers: [any EventConsumer] = [
-                writer, receipts, beginnings, ProgressTeller(job, board, after: last),
+                writer, receipts, beginnings, ProgressReporter(job, board, after: last),
             ]
             if let report { consumers.append(report) }
             if let lines { consumers.append(lines) }

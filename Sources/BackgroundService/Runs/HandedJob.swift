@@ -132,7 +132,7 @@ private struct GrowingJob {
     }
 
     private mutating func expand(_ notes: ArraySlice<ExpansionNote>, of file: Int) throws(ServiceTrouble) {
-        var captured = CaptureBook()
+        var captured = CapturedValues()
         for (task, values) in over { captured.keep(values, of: task) }
         guard recipes.indices.contains(file) else { throw Self.trouble("its file is not there") }
         let order = (expanded.map(\.template) + notes.map(\.template)).filter { $0.file == file }.map(\.number)

@@ -2,7 +2,7 @@ import Stores
 import TransferModel
 
 /// Reports the progress of bodies to the board; everything else the followers read in the journal.
-final class ProgressTeller: EventConsumer {
+final class ProgressReporter: EventConsumer {
     private var job: Job
     private let board: NewsBoard
     /// The number of the last event that goes into the journal.

@@ -103,7 +103,7 @@ package struct ChallengeStep: Sendable {
     package enum Action: Sendable {
         /// Send the request with these credentials.
         case send(RequestAuthorization)
-        /// Look up a credential and pass the result to `ChallengeDesk.found`.
+        /// Look up a credential and pass the result to `ChallengeResponder.found`.
         case lookUp(CredentialQuery)
         /// The answer is the result.
         case accept

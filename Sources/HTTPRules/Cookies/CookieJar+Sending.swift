@@ -28,7 +28,7 @@ extension CookieJar {
                 header.withheld.append(cookie.id)
                 continue
             }
-            shelves[domain]?[index].lastUsed = now
+            cookiesByDomain[domain]?[index].lastUsed = now
             header.used.append(cookie.id)
             Self.append(cookie, to: &pieces)
         }
@@ -51,7 +51,7 @@ extension CookieJar {
         let path = url.path
         var found: [(domain: String, index: Int, cookie: Cookie)] = []
         for domain in host.domains {
-            for (index, cookie) in (shelves[domain] ?? []).enumerated() {
+            for (index, cookie) in (cookiesByDomain[domain] ?? []).enumerated() {
                 guard !cookie.isHostOnly || host.isNamed(domain), !cookie.isSecure || url.isSecure,
                     CookiePath.matches(request: path, cookie: cookie.path)
                 else { continue }

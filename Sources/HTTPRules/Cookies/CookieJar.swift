@@ -11,7 +11,7 @@ package struct CookieJar: Sendable {
     package static let maximum = 3000
 
     /// Cookies by domain; a request looks up its host and the few names above it.
-    var shelves: [String: [Cookie]] = [:]
+    var cookiesByDomain: [String: [Cookie]] = [:]
     /// Number of cookies.
     package private(set) var count = 0
     /// Time before which no cookie expires, so that most calls need not check each.
@@ -32,7 +32,7 @@ package struct CookieJar: Sendable {
     package var isEmpty: Bool { count == 0 }
 
     /// All cookies, in the order of arrival.
-    package var cookies: [Cookie] { shelves.values.flatMap { $0 }.sorted { Self.isEarlier($0, $1) } }
+    package var cookies: [Cookie] { cookiesByDomain.values.flatMap { $0 }.sorted { Self.isEarlier($0, $1) } }
 
     /// Cookies that may be written to disk: without those that end with the session or that the job sets.
     package var persistent: [Cookie] { cookies.filter { $0.isPersistent } }
@@ -46,29 +46,29 @@ package struct CookieJar: Sendable {
     }
 
     private mutating func removeAll(where isMeant: (Cookie) -> Bool) {
-        for (domain, shelf) in shelves where shelf.contains(where: isMeant) {
-            let rest = shelf.filter { !isMeant($0) }
-            shelves[domain] = rest.isEmpty ? nil : rest
-            count -= shelf.count - rest.count
+        for (domain, stored) in cookiesByDomain where stored.contains(where: isMeant) {
+            let rest = stored.filter { !isMeant($0) }
+            cookiesByDomain[domain] = rest.isEmpty ? nil : rest
+            count -= stored.count - rest.count
         }
-        nextEnd = shelves.values.joined().lazy.compactMap { $0.expires }.min() ?? WallTime(nanoseconds: .max)
+        nextEnd = cookiesByDomain.values.joined().lazy.compactMap { $0.expires }.min() ?? WallTime(nanoseconds: .max)
     }
 
     // MARK: One cookie
 
     /// The cookie with this id, or `nil`.
-    package subscript(id: Cookie.ID) -> Cookie? { place(of: id).flatMap { shelves[id.domain]?[$0] } }
+    package subscript(id: Cookie.ID) -> Cookie? { place(of: id).flatMap { cookiesByDomain[id.domain]?[$0] } }
 
     /// Removes and returns the cookie with this id.
     @discardableResult
     package mutating func remove(_ id: Cookie.ID) -> Cookie? {
-        guard let place = place(of: id), let cookie = shelves[id.domain]?.remove(at: place) else { return nil }
-        if shelves[id.domain]?.isEmpty == true { shelves[id.domain] = nil }
+        guard let place = place(of: id), let cookie = cookiesByDomain[id.domain]?.remove(at: place) else { return nil }
+        if cookiesByDomain[id.domain]?.isEmpty == true { cookiesByDomain[id.domain] = nil }
         count -= 1
         return cookie
     }
 
-    private func place(of id: Cookie.ID) -> Int? { shelves[id.domain]?.firstIndex { $0.has(id) } }
+    private func place(of id: Cookie.ID) -> Int? { cookiesByDomain[id.domain]?.firstIndex { $0.has(id) } }
 
     /// Stores a cookie in place of the one with its id and returns those removed to make room. `created` is given for a
     /// cookie from a store.
@@ -77,7 +77,7 @@ package struct CookieJar: Sendable {
         let old = remove(cookie.id)
         cookie.created = old?.created ?? created ?? max(now, lastCreated + TimeSpan(nanoseconds: 1))
         lastCreated = max(lastCreated, cookie.created)
-        shelves[cookie.domain, default: []].append(cookie)
+        cookiesByDomain[cookie.domain, default: []].append(cookie)
         count += 1
         if let end = cookie.expires { nextEnd = min(nextEnd, end) }
         return makeRoom(in: cookie.domain, at: now)
@@ -88,16 +88,16 @@ package struct CookieJar: Sendable {
     /// Removes surplus cookies in the order of section 5.7: expired ones, then (in a domain with too many) those that
     /// are not `Secure`, then those not used for longest.
     private mutating func makeRoom(in domain: String, at now: WallTime) -> [Cookie.ID] {
-        guard (shelves[domain]?.count ?? 0) > Self.maximumPerDomain || count > Self.maximum else { return [] }
+        guard (cookiesByDomain[domain]?.count ?? 0) > Self.maximumPerDomain || count > Self.maximum else { return [] }
         removeExpired(at: now)
         var removed: [Cookie.ID] = []
-        while let shelf = shelves[domain], shelf.count > Self.maximumPerDomain {
-            let plain = shelf.filter { !$0.isSecure }
-            guard let idlest = Self.idlest(plain.isEmpty ? shelf : plain) else { break }
+        while let stored = cookiesByDomain[domain], stored.count > Self.maximumPerDomain {
+            let plain = stored.filter { !$0.isSecure }
+            guard let idlest = Self.idlest(plain.isEmpty ? stored : plain) else { break }
             remove(idlest.id)
             removed.append(idlest.id)
         }
-        while count > Self.maximum, let idlest = Self.idlest(shelves.values.joined()) {
+        while count > Self.maximum, let idlest = Self.idlest(cookiesByDomain.values.joined()) {
             remove(idlest.id)
             removed.append(idlest.id)
         }

@@ -97,7 +97,7 @@ extension Engine {
 
     /// The preset cookies of the request, which count like headers that the job writes.
     private func presets(_ request: OutgoingRequest, _ attempt: Attempt) -> [String] {
-        attempt.life.presets(to: request.url, of: attempt.session.lore, at: now.wall)
+        attempt.life.presets(to: request.url, of: attempt.session.state, at: now.wall)
     }
 
     private func identity(_ certificate: String?, authorization: String?, _ attempt: Attempt) -> String {

@@ -2,7 +2,7 @@ import CurlCore
 package import TransferModel
 
 /// The current state of the machine's networks, for the gates of all sessions. Owned by the loop thread.
-package final class NetworkDesk {
+package final class NetworkState {
     /// `nil` while the networks are not watched: a run that stays on this machine needs none.
     package internal(set) var conditions: Conditions?
     private(set) var routes: (any RouteFinder)?
@@ -33,18 +33,18 @@ package final class NetworkDesk {
 /// Decides for each address whether a task's connection may use the current networks.
 final class NetworkGate: ConnectionGate {
     private let terms: NetworkTerms
-    private unowned let desk: NetworkDesk
+    private unowned let networks: NetworkState
 
-    init(_ terms: NetworkTerms, _ desk: NetworkDesk) {
+    init(_ terms: NetworkTerms, _ networks: NetworkState) {
         self.terms = terms
-        self.desk = desk
+        self.networks = networks
     }
 
     func judge(_ address: NetworkAddress) -> ConnectionRule.Answer {
-        desk.rule(terms).judge(address) { desk.routes?.interface(to: address, over: $0) }
+        networks.rule(terms).judge(address) { networks.routes?.interface(to: address, over: $0) }
     }
 
     func allows(_ interface: UInt32, from address: NetworkAddress?) -> Bool {
-        desk.rule(terms).allows(interface, from: address)
+        networks.rule(terms).allows(interface, from: address)
     }
 }

@@ -36,7 +36,7 @@ package struct CapturedValue: Hashable, Sendable {
 }
 
 /// The values that a run's tasks captured so far. Only tasks that succeeded are in it.
-package struct CaptureBook: Sendable {
+package struct CapturedValues: Sendable {
     private var values: [String: [CapturedValue]] = [:]
 
     package init() {}

@@ -13,7 +13,7 @@ extension SecretText {
     }
 
     /// Returns the text with captured values filled in; secret ones stay secret.
-    package func filled(from book: CaptureBook, in place: FilledPlace) throws(TransferError) -> SecretText {
+    package func filled(from captured: CapturedValues, in place: FilledPlace) throws(TransferError) -> SecretText {
         guard awaitsCapture else { return self }
         var filling = CaptureFilling(place)
         let pieces = pieces
@@ -22,7 +22,7 @@ extension SecretText {
                 filling.append(piece)
                 continue
             }
-            let value = try book.value(task, name)
+            let value = try captured.value(task, name)
             filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
             try filling.append(value, "${tasks.\(task).\(name)}", escaping)
         }

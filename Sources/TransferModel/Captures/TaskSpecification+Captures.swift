@@ -1,15 +1,15 @@
 extension TaskSpecification {
     /// Returns the task with captured values filled in; for a task without any this costs one comparison.
-    package func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification {
+    package func filled(from captured: CapturedValues) throws(TransferError) -> TaskSpecification {
         guard options.values.awaitsCaptures else { return self }
         var filled = self
         var values = options.values
-        filled.location = try location.filled(from: book)
-        values.mirrors = try values.mirrors.map { mirror throws(TransferError) in try mirror.filled(from: book) }
+        filled.location = try location.filled(from: captured)
+        values.mirrors = try values.mirrors.map { mirror throws(TransferError) in try mirror.filled(from: captured) }
         if let path = values.awaitedDestination {
-            filled.destination = try path.filled(from: book, in: .path).revealed
+            filled.destination = try path.filled(from: captured, in: .path).revealed
         }
-        try values.fill(from: book)
+        try values.fill(from: captured)
         values.awaitsCaptures = false
         filled.options = TaskOptions(values)
         return filled
@@ -39,19 +39,19 @@ extension TaskOptions.Values {
         if case .awaited(let text)? = checksum { tell(text) }
     }
 
-    fileprivate mutating func fill(from book: CaptureBook) throws(TransferError) {
+    fileprivate mutating func fill(from captured: CapturedValues) throws(TransferError) {
         headers = try headers.map { field throws(TransferError) in
-            HeaderField(name: field.name, value: try field.value.filled(from: book, in: .header(field.name)))
+            HeaderField(name: field.name, value: try field.value.filled(from: captured, in: .header(field.name)))
         }
-        contentType = try contentType?.filled(from: book, in: .header("Content-Type"))
-        body = try body?.filled(from: book)
+        contentType = try contentType?.filled(from: captured, in: .header("Content-Type"))
+        body = try body?.filled(from: captured)
         if case .multipart? = body { try refuseBoundaries() }
-        expect.bodyContains = try expect.bodyContains?.filled(from: book, in: .text)
+        expect.bodyContains = try expect.bodyContains?.filled(from: captured, in: .text)
         expect.bodyJSON = try expect.bodyJSON.map { match throws(TransferError) in
-            Expectations.JSONMatch(path: match.path, value: try match.value.filled(from: book))
+            Expectations.JSONMatch(path: match.path, value: try match.value.filled(from: captured))
         }
         guard case .awaited(let text)? = checksum else { return }
-        let written = try text.filled(from: book, in: .text).revealed
+        let written = try text.filled(from: captured, in: .text).revealed
         guard let literal = Checksum(written) else {
             throw TransferError(.captureUnusable, "`\(text.redacted)` gives no checksum such as `sha256:2c26…`")
         }
@@ -85,9 +85,9 @@ extension RequestBody {
 extension TaskSpecification.Location {
     /// Returns the location with captured values filled in. A URL from an answer may only lead where a redirect may: to
     /// http and https, never to a file of this machine.
-    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> TaskSpecification.Location {
+    fileprivate func filled(from captured: CapturedValues) throws(TransferError) -> TaskSpecification.Location {
         guard case .awaitingCapture(let awaited, let query) = self else { return self }
-        let text = try awaited.filled(from: book, in: .url(.scheme))
+        let text = try awaited.filled(from: captured, in: .url(.scheme))
         let url: ResourceURL
         do throws(URLProblem) {
             url = try ResourceURL.parse(text.revealed)
@@ -101,7 +101,7 @@ extension TaskSpecification.Location {
                 .unsupportedURL, "`\(awaited.redacted)` leads to `\(url.scheme):`, not to http or https")
         }
         var added: [SecretText] = []
-        for field in query { added.append(try field.value.filled(from: book, in: .text)) }
+        for field in query { added.append(try field.value.filled(from: captured, in: .text)) }
         for part in [text] + added {
             guard let name = part.secretBarred(from: url.origin) else { continue }
             throw TransferError(
@@ -132,28 +132,28 @@ extension RequestBody {
         }
     }
 
-    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> RequestBody {
+    fileprivate func filled(from captured: CapturedValues) throws(TransferError) -> RequestBody {
         switch self {
-        case .data(let text): return .data(try text.filled(from: book, in: .text))
-        case .json(let template): return .json(try template.filled(from: book))
+        case .data(let text): return .data(try text.filled(from: captured, in: .text))
+        case .json(let template): return .json(try template.filled(from: captured))
         case .form(let fields):
             return .form(
                 try fields.map { field throws(TransferError) in
-                    FormField(name: field.name, value: try field.value.filled(from: book, in: .text))
+                    FormField(name: field.name, value: try field.value.filled(from: captured, in: .text))
                 })
         case .multipart(let parts):
-            return .multipart(try parts.map { part throws(TransferError) in try part.filled(from: book) })
+            return .multipart(try parts.map { part throws(TransferError) in try part.filled(from: captured) })
         case .base64, .file, .stream: return self
         }
     }
 }
 
 extension RequestBody.Part {
-    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> RequestBody.Part {
+    fileprivate func filled(from captured: CapturedValues) throws(TransferError) -> RequestBody.Part {
         var part = self
         switch content {
-        case .data(let text): part.content = .data(try text.filled(from: book, in: .text))
-        case .json(let template): part.content = .json(try template.filled(from: book))
+        case .data(let text): part.content = .data(try text.filled(from: captured, in: .text))
+        case .json(let template): part.content = .json(try template.filled(from: captured))
         case .file: break
         }
         return part
@@ -170,28 +170,28 @@ extension JSONTemplate {
         }
     }
 
-    fileprivate func filled(from book: CaptureBook) throws(TransferError) -> JSONTemplate {
+    fileprivate func filled(from captured: CapturedValues) throws(TransferError) -> JSONTemplate {
         switch self {
         case .null, .boolean, .number: return self
-        case .string(let text): return try Self.filled(text, from: book)
+        case .string(let text): return try Self.filled(text, from: captured)
         case .list(let elements):
-            return .list(try elements.map { element throws(TransferError) in try element.filled(from: book) })
+            return .list(try elements.map { element throws(TransferError) in try element.filled(from: captured) })
         case .object(let members):
             return .object(
                 try members.map { member throws(TransferError) in
-                    Member(name: member.name, value: try member.value.filled(from: book))
+                    Member(name: member.name, value: try member.value.filled(from: captured))
                 })
         }
     }
 
     /// Returns a string with captured values filled in. A string that is only `${tasks.ID.NAME}` keeps the value's
     /// type, but a secret becomes text: only text is redacted.
-    private static func filled(_ text: SecretText, from book: CaptureBook) throws(TransferError) -> JSONTemplate {
+    private static func filled(_ text: SecretText, from captured: CapturedValues) throws(TransferError) -> JSONTemplate {
         if text.awaitsCapture, text.pieces.count == 1, case .capture(let task, let name, _)? = text.pieces.first {
-            let value = try book.value(task, name)
+            let value = try captured.value(task, name)
             if !value.isSecret { return JSONTemplate(value.value) }
         }
-        return .string(try text.filled(from: book, in: .text))
+        return .string(try text.filled(from: captured, in: .text))
     }
 
     package init(_ value: PlainValue) {

@@ -1,17 +1,17 @@
 package import TransferModel
 
 /// Answers the authentication challenges of one task, request by request. It counts refused credentials, so that no
-/// password is tried more often than allowed; accepted ones go to the session's book.
+/// password is tried more often than allowed; accepted ones go to the session's accepted.
 ///
-/// Each event but ``passed(_:status:_:_:)`` returns a step. After a step with a lookup the desk waits for
+/// Each event but ``passed(_:status:_:_:)`` returns a step. After a step with a lookup the responder waits for
 /// ``found(_:_:clientNonce:)``.
-package struct ChallengeDesk: Sendable {
+package struct ChallengeResponder: Sendable {
     /// A credential that the last request carried, for the origin or for the proxy.
     struct Shown: Sendable {
         let candidate: Int
         let space: ProtectionSpace
         let secret: ShownSecret
-        /// State of a Digest challenge to this task; `nil` when the book holds the state.
+        /// State of a Digest challenge to this task; `nil` when the accepted holds the state.
         var digest: DigestState?
         let reason: Reason
         let query: CredentialQuery?
@@ -52,7 +52,7 @@ package struct ChallengeDesk: Sendable {
 
     /// Takes over the refusals of the task's earlier attempt; the next attempt may send its first request to another
     /// URL.
-    package mutating func recall(_ earlier: ChallengeDesk) {
+    package mutating func recall(_ earlier: ChallengeResponder) {
         guard earlier.policy.candidates.count == policy.candidates.count else { return }
         (closed, failures, refusals) = (earlier.closed, earlier.failures, earlier.refusals)
     }
@@ -65,55 +65,55 @@ package struct ChallengeDesk: Sendable {
 
     /// Returns the step before a request that answers no challenge: the first, a redirect's, one of another attempt.
     package mutating func prepare(
-        _ request: ChallengedRequest, _ book: inout CredentialBook, clientNonce: () -> String
+        _ request: ChallengedRequest, _ accepted: inout AcceptedCredentials, clientNonce: () -> String
     ) -> ChallengeStep {
         (toOrigin, toProxy, stale) = (nil, nil, 0)
-        return dress(request, &book, clientNonce)
+        return dress(request, &accepted, clientNonce)
     }
 
     /// Returns the step after a 401 or 407.
     package mutating func challenged(
-        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook,
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials,
         clientNonce: () -> String
     ) -> ChallengeStep {
         let isProxy = status == 407
         guard let origin = isProxy ? request.proxy : request.url.origin else { return ChallengeStep(.accept) }
         let offers = Offer.all(in: headers, of: origin, isProxy: isProxy, hasEntity: request.entity() != nil)
         // A 401 came through the proxy, so the proxy accepted its credential.
-        if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &book) }
-        let reports = settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &book)
-        var step = choose(request, offers, isProxy: isProxy, &book, clientNonce)
+        if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &accepted) }
+        let reports = settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &accepted)
+        var step = choose(request, offers, isProxy: isProxy, &accepted, clientNonce)
         step.reports = reports + step.reports
         return step
     }
 
     /// Returns the step after a lookup, whose result is `secret`; `nil` without one.
     package mutating func found(
-        _ secret: ShownSecret?, _ book: inout CredentialBook, clientNonce: () -> String
+        _ secret: ShownSecret?, _ accepted: inout AcceptedCredentials, clientNonce: () -> String
     ) -> ChallengeStep {
         guard let pending else { return ChallengeStep(.accept) }
         self.pending = nil
         answers[pending.query] = .some(secret)
-        guard let offers = pending.offers else { return dress(pending.request, &book, clientNonce) }
-        return choose(pending.request, offers.all, isProxy: offers.isProxy, &book, clientNonce)
+        guard let offers = pending.offers else { return dress(pending.request, &accepted, clientNonce) }
+        return choose(pending.request, offers.all, isProxy: offers.isProxy, &accepted, clientNonce)
     }
 
     /// Notes after any other answer that the credentials in the request were accepted; returns reports for their
     /// helpers.
     package mutating func passed(
-        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ book: inout CredentialBook
+        _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials
     ) -> [HelperReport] {
         defer { (toOrigin, toProxy) = (nil, nil) }
         var reports: [HelperReport] = []
-        if let toProxy { reports += noteSuccess(toProxy, request, headers, &book) }
+        if let toProxy { reports += noteSuccess(toProxy, request, headers, &accepted) }
         // A server that fails may not have checked the credentials.
-        if let toOrigin, status < 500 { reports += noteSuccess(toOrigin, request, headers, &book) }
+        if let toOrigin, status < 500 { reports += noteSuccess(toOrigin, request, headers, &accepted) }
         return reports
     }
 
     // MARK: What an answer says of what was shown
 
-    private mutating func settle(isProxy: Bool, _ offers: [Offer], _ book: inout CredentialBook) -> [HelperReport] {
+    private mutating func settle(isProxy: Bool, _ offers: [Offer], _ accepted: inout AcceptedCredentials) -> [HelperReport] {
         guard let shown = isProxy ? toProxy : toOrigin else { return [] }
         if isProxy { toProxy = nil } else { toOrigin = nil }
         let again = offers.first { offer in
@@ -130,20 +130,20 @@ package struct ChallengeDesk: Sendable {
             // The server no longer knows the earlier nonce, or the password was changed in the place where it is looked
             // up.
             if shown.reason == .learned, again.digest != nil || shown.query != nil || isLookedUp(shown.candidate) {
-                book.forget(shown.space, shown.secret)
+                accepted.forget(shown.space, shown.secret)
                 return []
             }
         }
-        return noteFailure(shown, again?.space ?? shown.space, &book)
+        return noteFailure(shown, again?.space ?? shown.space, &accepted)
     }
 
     private func isLookedUp(_ candidate: Int) -> Bool { policy.candidates[candidate].credential.source.isLookedUp }
 
     private mutating func noteFailure(
-        _ shown: Shown, _ space: ProtectionSpace, _ book: inout CredentialBook
+        _ shown: Shown, _ space: ProtectionSpace, _ accepted: inout AcceptedCredentials
     ) -> [HelperReport] {
         failures[space, default: 0] += 1
-        book.forget(shown.space, shown.secret)
+        accepted.forget(shown.space, shown.secret)
         if space.method == .negotiate {
             // A ticket was refused, or there is none: that says nothing about the password.
             closed.insert(space)
@@ -156,21 +156,21 @@ package struct ChallengeDesk: Sendable {
     }
 
     private func noteSuccess(
-        _ shown: Shown, _ request: ChallengedRequest, _ headers: HeaderBlock, _ book: inout CredentialBook
+        _ shown: Shown, _ request: ChallengedRequest, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials
     ) -> [HelperReport] {
         let info =
             shown.space.isProxy ? headers.first("proxy-authentication-info") : headers.first("authentication-info")
         let credential = policy.candidates[shown.candidate].credential
         if shown.reason == .learned {
             if let info {
-                book.take(
+                accepted.take(
                     authenticationInfo: info, shown.space, of: credential, asked: asked(credential, shown.space))
             }
             return []
         }
         var digest = shown.digest
         if let info { digest?.take(authenticationInfo: info) }
-        book.learn(
+        accepted.learn(
             shown.space, shown.secret, of: credential, asked: asked(credential, shown.space),
             folders: Self.folders(shown, request), digest: digest)
         guard let query = shown.query else { return [] }
@@ -187,23 +187,23 @@ package struct ChallengeDesk: Sendable {
         if shown.space.isProxy { return ["/"] }
         switch shown.space.method {
         case .ntlm, .negotiate: return ["/"]
-        case .basic, .bearer: return [CredentialBook.folder(of: request.url.path)]
+        case .basic, .bearer: return [AcceptedCredentials.folder(of: request.url.path)]
         case .digestMD5, .digestSHA256:
             guard let domain = shown.digest?.challenge.domain, !domain.isEmpty else { return ["/"] }
             let here = domain.compactMap { try? request.url.resolving($0) }.filter { $0.hasSameOrigin(as: request.url) }
-            return here.isEmpty ? [CredentialBook.folder(of: request.url.path)] : here.map(\.path)
+            return here.isEmpty ? [AcceptedCredentials.folder(of: request.url.path)] : here.map(\.path)
         }
     }
 
     // MARK: What to show
 
     private mutating func dress(
-        _ request: ChallengedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+        _ request: ChallengedRequest, _ accepted: inout AcceptedCredentials, _ clientNonce: () -> String
     ) -> ChallengeStep {
         for isProxy in [false, true] {
             guard !(isProxy ? false : request.isTyped), (isProxy ? toProxy : toOrigin) == nil else { continue }
             guard let origin = isProxy ? request.proxy : request.url.origin else { continue }
-            switch unasked(at: origin, isProxy ? "/" : request.url.path, isProxy: isProxy, book) {
+            switch unasked(at: origin, isProxy ? "/" : request.url.path, isProxy: isProxy, accepted) {
             case .nothing: break
             case .shown(let shown): set(shown, isProxy: isProxy)
             case .ask(let query):
@@ -211,7 +211,7 @@ package struct ChallengeDesk: Sendable {
                 return ChallengeStep(.lookUp(query))
             }
         }
-        return ChallengeStep(.send(authorization(request, &book, clientNonce)))
+        return ChallengeStep(.send(authorization(request, &accepted, clientNonce)))
     }
 
     private mutating func set(_ shown: Shown?, isProxy: Bool) {
@@ -219,17 +219,17 @@ package struct ChallengeDesk: Sendable {
     }
 
     private mutating func authorization(
-        _ request: ChallengedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+        _ request: ChallengedRequest, _ accepted: inout AcceptedCredentials, _ clientNonce: () -> String
     ) -> RequestAuthorization {
         var (origin, proxy) = (toOrigin, toProxy)
         defer { (toOrigin, toProxy) = (origin, proxy) }
         return RequestAuthorization(
-            origin: proof(&origin, request.digested(byProxy: false), &book, clientNonce),
-            proxy: proof(&proxy, request.digested(byProxy: true), &book, clientNonce))
+            origin: proof(&origin, request.digested(byProxy: false), &accepted, clientNonce),
+            proxy: proof(&proxy, request.digested(byProxy: true), &accepted, clientNonce))
     }
 
     private func proof(
-        _ shown: inout Shown?, _ request: DigestedRequest, _ book: inout CredentialBook, _ clientNonce: () -> String
+        _ shown: inout Shown?, _ request: DigestedRequest, _ accepted: inout AcceptedCredentials, _ clientNonce: () -> String
     ) -> RequestAuthorization.Proof? {
         guard let (space, secret) = shown.map({ ($0.space, $0.secret) }),
             let credential = shown.map({ policy.candidates[$0.candidate].credential })
@@ -240,7 +240,7 @@ package struct ChallengeDesk: Sendable {
         case .digestMD5, .digestSHA256:
             let value =
                 shown?.reason == .learned
-                ? book.digest(
+                ? accepted.digest(
                     space, of: credential, asked: asked(credential, space), for: request, clientNonce: clientNonce())
                 : shown?.digest?.authorization(secret, for: request, clientNonce: clientNonce())
             if value == nil { shown = nil }
@@ -251,7 +251,7 @@ package struct ChallengeDesk: Sendable {
     // MARK: Which of what is offered
 
     private mutating func choose(
-        _ request: ChallengedRequest, _ offers: [Offer], isProxy: Bool, _ book: inout CredentialBook,
+        _ request: ChallengedRequest, _ offers: [Offer], isProxy: Bool, _ accepted: inout AcceptedCredentials,
         _ clientNonce: () -> String
     ) -> ChallengeStep {
         var records: [ChallengeRecord] = []
@@ -281,7 +281,7 @@ package struct ChallengeDesk: Sendable {
                     return ChallengeStep(.lookUp(query))
                 case .shown(let shown):
                     set(shown, isProxy: isProxy)
-                    let authorization = authorization(request, &book, clientNonce)
+                    let authorization = authorization(request, &accepted, clientNonce)
                     // This machine cannot compute the digest.
                     guard (isProxy ? authorization.proxy : authorization.origin) != nil else { continue }
                     records.append(record(offer, .use, level))

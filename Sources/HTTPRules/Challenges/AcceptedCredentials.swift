@@ -3,9 +3,9 @@ import TransferModel
 /// The credentials that servers accepted in a session: each is sent with later requests without waiting for a
 /// challenge.
 ///
-/// The book only says that a credential is accepted for a space, and how. A credential is sent only when the task's own
+/// The accepted only says that a credential is accepted for a space, and how. A credential is sent only when the task's own
 /// list gives it for that space.
-package struct CredentialBook: Sendable {
+package struct AcceptedCredentials: Sendable {
     /// An accepted credential.
     struct Entry: Sendable {
         let space: ProtectionSpace
@@ -26,15 +26,15 @@ package struct CredentialBook: Sendable {
         init(origin: Origin, isProxy: Bool) { (self.origin, self.isProxy) = (origin, isProxy) }
         init(_ space: ProtectionSpace) { self.init(origin: space.origin, isProxy: space.isProxy) }
     }
-    private var shelves: [Place: [Entry]] = [:]
+    private var entriesByPlace: [Place: [Entry]] = [:]
     private var changes: [CredentialChange] = []
     /// Entries of one origin, and folders of one entry, at most.
     package static let maximumPerOrigin = 64
 
     package init() {}
 
-    /// Whether the book has no entries.
-    package var isEmpty: Bool { shelves.isEmpty }
+    /// Whether the accepted has no entries.
+    package var isEmpty: Bool { entriesByPlace.isEmpty }
 
     var hasChanges: Bool { !changes.isEmpty }
 
@@ -48,8 +48,8 @@ package struct CredentialBook: Sendable {
 
     /// Returns the entries that cover the path, the nearest folder first.
     func entries(for path: String, at origin: Origin, isProxy: Bool) -> [Entry] {
-        guard !shelves.isEmpty, let shelf = shelves[Place(origin: origin, isProxy: isProxy)] else { return [] }
-        let near = shelf.compactMap { entry in Self.nearest(entry.folders, path).map { (entry, $0) } }
+        guard !entriesByPlace.isEmpty, let list = entriesByPlace[Place(origin: origin, isProxy: isProxy)] else { return [] }
+        let near = list.compactMap { entry in Self.nearest(entry.folders, path).map { (entry, $0) } }
         return near.sorted { $0.1 > $1.1 }.map(\.0)
     }
 
@@ -70,10 +70,10 @@ package struct CredentialBook: Sendable {
         clientNonce: String
     ) -> SecretText? {
         let place = Place(space)
-        guard let index = index(space, credential, asked), let secret = shelves[place]?[index].secret else {
+        guard let index = index(space, credential, asked), let secret = entriesByPlace[place]?[index].secret else {
             return nil
         }
-        return shelves[place]?[index].digest?.authorization(secret, for: request, clientNonce: clientNonce)
+        return entriesByPlace[place]?[index].digest?.authorization(secret, for: request, clientNonce: clientNonce)
     }
 
     /// Takes over the nonce that the server wants next.
@@ -81,11 +81,11 @@ package struct CredentialBook: Sendable {
         authenticationInfo text: String, _ space: ProtectionSpace, of credential: Credential, asked: String?
     ) {
         guard let index = index(space, credential, asked) else { return }
-        shelves[Place(space)]?[index].digest?.take(authenticationInfo: text)
+        entriesByPlace[Place(space)]?[index].digest?.take(authenticationInfo: text)
     }
 
     private func index(_ space: ProtectionSpace, _ credential: Credential, _ asked: String?) -> Int? {
-        shelves[Place(space)]?.firstIndex {
+        entriesByPlace[Place(space)]?.firstIndex {
             $0.space == space && $0.credential == credential && $0.asked == asked
         }
     }
@@ -99,20 +99,20 @@ package struct CredentialBook: Sendable {
     ) {
         guard credential.persistence != .none else { return }
         let place = Place(space)
-        var shelf = shelves[place] ?? []
-        let index = shelf.firstIndex { entry in
+        var list = entriesByPlace[place] ?? []
+        let index = list.firstIndex { entry in
             entry.space == space && entry.asked == asked
                 && (entry.credential == credential || entry.credential == nil && entry.secret.isSame(as: secret))
         }
-        let old = index.map { shelf.remove(at: $0) }
+        let old = index.map { list.remove(at: $0) }
         var entry = Entry(
             space: space, credential: credential, asked: asked, secret: secret, folders: [], digest: digest)
         let isSame = old?.secret.isSame(as: secret) == true
         // Another password may be valid for other folders.
         entry.folders = Self.adding(folders, to: isSame ? old?.folders ?? [] : [])
-        if shelf.count >= Self.maximumPerOrigin { shelf.removeFirst() }
-        shelf.append(entry)
-        shelves[place] = shelf
+        if list.count >= Self.maximumPerOrigin { list.removeFirst() }
+        list.append(entry)
+        entriesByPlace[place] = list
         // The store does not record for which user a credential was looked up.
         if credential.persistence == .permanent, asked == nil, !isSame || old?.folders != entry.folders {
             changes.append(.kept(StoredCredential(entry)))
@@ -132,10 +132,10 @@ package struct CredentialBook: Sendable {
     /// Removes a credential that the server refused, so that it is neither sent again nor stored.
     mutating func forget(_ space: ProtectionSpace, _ secret: ShownSecret) {
         let place = Place(space)
-        guard let index = shelves[place]?.firstIndex(where: { $0.space == space && $0.secret.isSame(as: secret) }),
-            let entry = shelves[place]?.remove(at: index)
+        guard let index = entriesByPlace[place]?.firstIndex(where: { $0.space == space && $0.secret.isSame(as: secret) }),
+            let entry = entriesByPlace[place]?.remove(at: index)
         else { return }
-        if shelves[place]?.isEmpty == true { shelves[place] = nil }
+        if entriesByPlace[place]?.isEmpty == true { entriesByPlace[place] = nil }
         if entry.credential == nil || entry.credential?.persistence == .permanent {
             changes.append(.removed(StoredCredential(entry)))
         }
@@ -146,10 +146,10 @@ package struct CredentialBook: Sendable {
         for one in stored {
             guard let entry = one.entry else { continue }
             let place = Place(entry.space)
-            guard !(shelves[place] ?? []).contains(where: { $0.space == entry.space }),
-                (shelves[place] ?? []).count < Self.maximumPerOrigin
+            guard !(entriesByPlace[place] ?? []).contains(where: { $0.space == entry.space }),
+                (entriesByPlace[place] ?? []).count < Self.maximumPerOrigin
             else { continue }
-            shelves[place, default: []].append(entry)
+            entriesByPlace[place, default: []].append(entry)
         }
     }
 }
@@ -180,7 +180,7 @@ package struct StoredCredential: Hashable, Sendable {
         self.folders = folders
     }
 
-    fileprivate init(_ entry: CredentialBook.Entry) {
+    fileprivate init(_ entry: AcceptedCredentials.Entry) {
         switch entry.secret {
         case .password(let user, let password):
             self.init(
@@ -190,8 +190,8 @@ package struct StoredCredential: Hashable, Sendable {
         }
     }
 
-    /// The book's entry, or `nil` for a stored credential that this program would not have stored.
-    fileprivate var entry: CredentialBook.Entry? {
+    /// The accepted's entry, or `nil` for a stored credential that this program would not have stored.
+    fileprivate var entry: AcceptedCredentials.Entry? {
         let secret: ShownSecret =
             space.method == .bearer
             ? .token(SecretText(pieces: [.secret(name: "token", value: secret, hosts: nil)]))
@@ -199,7 +199,7 @@ package struct StoredCredential: Hashable, Sendable {
         guard secret.isShowable(by: space.method), !folders.isEmpty, folders.allSatisfy({ $0.hasPrefix("/") }) else {
             return nil
         }
-        return CredentialBook.Entry(space: space, credential: nil, secret: secret, folders: folders, digest: nil)
+        return AcceptedCredentials.Entry(space: space, credential: nil, secret: secret, folders: folders, digest: nil)
     }
 }
 

@@ -1,7 +1,7 @@
 import TransferModel
 
 /// A session's lanes, and how many of its tasks run.
-struct SessionState: Sendable {
+struct SessionSlots: Sendable {
     private(set) var lanes: [Int] = []
     var ready = CandidateHeap()
     private(set) var fullClock = StateClock()

@@ -4,7 +4,7 @@ import TestSupport
 import TransferModel
 
 /// Tells one run line by line, for whoever wants to know how it came to break a rule.
-struct StoryTeller: SimulationObserver {
+struct RunNarrator: SimulationObserver {
     private let start: Instant
 
     static func tell(seed: UInt64) {
@@ -28,7 +28,7 @@ struct StoryTeller: SimulationObserver {
                     + "\(task.policy), group \(task.group.map { "\($0.raw)" } ?? "none"), needs \(needs)")
         }
         var run = SimulatedRun(
-            world.setting, in: world.model, observer: StoryTeller(start: world.setting.start.instant))
+            world.setting, in: world.model, observer: RunNarrator(start: world.setting.start.instant))
         print("\(run.run(mostTurns: 5_000, mostTime: .seconds(3 * 3_600)))")
     }
 

@@ -11,21 +11,21 @@ extension Engine {
 
     /// Waits until what the session learned in earlier runs was read.
     func loadSession(_ attempt: Attempt) -> StepOutcome {
-        guard let memory, memory.mustAwaitLore(of: attempt.specification.session) else { return .done }
-        attempt.phase = .awaitingLore
+        guard let memory, memory.mustAwaitSessionState(of: attempt.specification.session) else { return .done }
+        attempt.phase = .awaitingSessionState
         awaitingSessions.append(attempt.task)
         return .pending
     }
 
-    func recalled(_ kept: [SessionIndex: SessionLore.Kept]) {
-        for (session, lore) in kept {
-            sessions[Int(session.raw)].lore.recall(lore, at: now.wall)
-            for credential in lore.credentials { learn(credential.secret) }
+    func recalled(_ kept: [SessionIndex: SessionState.Kept]) {
+        for (session, state) in kept {
+            sessions[Int(session.raw)].state.recall(state, at: now.wall)
+            for credential in state.credentials { learn(credential.secret) }
         }
         let waiting = awaitingSessions
         awaitingSessions = []
         for task in waiting {
-            guard let attempt = attempt(of: task), case .awaitingLore = attempt.phase else { continue }
+            guard let attempt = attempt(of: task), case .awaitingSessionState = attempt.phase else { continue }
             stepDone(.loadSession, attempt)
         }
     }
@@ -38,7 +38,7 @@ extension Engine {
                 continue
             }
             do throws(SystemError) {
-                let text = CookieFile.text(of: session.lore.jar.cookies, at: now.wall)
+                let text = CookieFile.text(of: session.state.jar.cookies, at: now.wall)
                 try WholeFile.replacePrivately(path, with: text)
             } catch {
                 let name = session.configuration.name
@@ -49,9 +49,9 @@ extension Engine {
     }
 
     /// What was learned since goes to the store.
-    func keepLore(_ memory: StoreClient) {
-        for (number, session) in sessions.enumerated() where session.lore.hasChanges {
-            memory.learned(SessionIndex(raw: UInt16(number)), session.lore.takeChanges(), at: now.instant)
+    func keepSessionStates(_ memory: StoreClient) {
+        for (number, session) in sessions.enumerated() where session.state.hasChanges {
+            memory.learned(SessionIndex(raw: UInt16(number)), session.state.takeChanges(), at: now.instant)
         }
     }
 }

@@ -7,9 +7,9 @@ package import TransferModel
 extension Store {
     /// Returns what earlier runs of the session learned of servers: its cookies, https-only hosts and credentials,
     /// expired ones included.
-    package func lore(_ session: StoredSession) throws(StoreError) -> SessionLore.Kept {
+    package func sessionState(_ session: StoredSession) throws(StoreError) -> SessionState.Kept {
         try read { () throws(StoreError) in
-            var kept = SessionLore.Kept()
+            var kept = SessionState.Kept()
             let cookies = try database.prepare(
                 """
                 SELECT name, value, domain, hostOnly, path, expires, created, used, secure, httpOnly, sameSite
@@ -34,19 +34,19 @@ extension Store {
     /// Writes the changes in their order in one transaction, and deletes the session's cookies and https-only hosts
     /// that have expired at `now`. Cookies that other processes changed stay as they are.
     package func learn(
-        _ session: StoredSession, _ changes: [SessionLore.Change], now: WallTime
+        _ session: StoredSession, _ changes: [SessionState.Change], now: WallTime
     ) throws(StoreError) {
         guard !changes.isEmpty else { return }
         try batch { () throws(StoreError) in
             try noteLateUse(of: session, now: now)
-            let writer = try LoreWriter(database, session)
+            let writer = try SessionStateWriter(database, session)
             for change in changes { try writer.write(change) }
             try writer.removeEnded(now)
         }
     }
 }
 
-private struct LoreWriter: ~Copyable {
+private struct SessionStateWriter: ~Copyable {
     private let putCookie: Statement
     private let removeCookie: Statement
     private let putHost: Statement
@@ -85,7 +85,7 @@ private struct LoreWriter: ~Copyable {
         self.credentials = credentials
     }
 
-    func write(_ change: SessionLore.Change) throws(StoreError) {
+    func write(_ change: SessionState.Change) throws(StoreError) {
         switch change {
         case .cookie(let cookie): try put(cookie)
         case .noCookie(let id):

@@ -4,7 +4,7 @@ import SystemIO
 import TransferModel
 
 /// What the listener's thread shares with other threads.
-final class ControlDesk: Sendable {
+final class ControlRequests: Sendable {
     struct Answer: Sendable {
         let caller: UInt64
         let reply: ControlReply
@@ -14,7 +14,7 @@ final class ControlDesk: Sendable {
     let limits: ControlListener.Limits
     let answers: Mailbox<Answer>
     let wake: PollWake
-    let door: ControlDoor
+    let listening: ControlSocket
     private let name: String
     private let ending = Atomic<Bool>(false)
     private let deliver: @Sendable (ControlRequest) -> Void
@@ -23,7 +23,7 @@ final class ControlDesk: Sendable {
         _ path: String, _ name: String, _ limits: ControlListener.Limits,
         _ deliver: @escaping @Sendable (ControlRequest) -> Void
     ) throws(ControlProblem) {
-        door = try ControlDoor.open(name, at: path)
+        listening = try ControlSocket.open(name, at: path)
         do throws(SystemError) {
             wake = try PollWake()
         } catch {
@@ -43,12 +43,12 @@ final class ControlDesk: Sendable {
         wake.signal()
     }
 
-    func hide() { try? door.folder.unlink(name) }
+    func hide() { try? listening.folder.unlink(name) }
 
     /// The body of the listener's thread.
     func work() {
-        ControlPlace.sweep(door.folder, at: path)
-        let room = ControlRoom(self)
+        ControlPlace.sweep(listening.folder, at: path)
+        let room = ControlEventLoop(self)
         while !isEnding { room.turn() }
         room.empty()
     }

@@ -26,7 +26,7 @@ package enum ServiceEnd: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What the listener's thread shares with other threads.
-final class ServiceDesk: Sendable {
+final class ServiceRequests: Sendable {
     struct Answer: Sendable {
         let connection: UInt64
         let request: UInt32
@@ -82,9 +82,9 @@ final class ServiceDesk: Sendable {
     }
 
     /// The body of the listener's thread.
-    func work(_ door: ServiceDoor) {
+    func work(_ listening: ServiceSocket) {
         do throws(SystemError) {
-            let room = try ServiceRoom(self, door)
+            let room = try ServiceEventLoop(self, listening)
             while !isClosing { room.turn() }
             room.empty()
         } catch {

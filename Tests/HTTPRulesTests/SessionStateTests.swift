@@ -2,20 +2,20 @@ import HTTPRules
 import Testing
 import TransferModel
 
-struct SessionLoreTests {
+struct SessionStateTests {
     private let now = WallTime(nanoseconds: 1_795_244_400_000_000_000)
 
-    private func lore(_ change: (inout SessionConfiguration) -> Void = { _ in }) -> SessionLore {
+    private func lore(_ change: (inout SessionConfiguration) -> Void = { _ in }) -> SessionState {
         var configuration = SessionConfiguration(name: "s")
         change(&configuration)
-        return SessionLore(configuration, at: now)
+        return SessionState(configuration, at: now)
     }
     private func visit(_ url: String) throws -> Visit { Visit(asked: try ResourceURL.parse(url)) }
-    private func take(_ lore: inout SessionLore, _ lines: [(String, String)], from url: String) throws {
+    private func take(_ lore: inout SessionState, _ lines: [(String, String)], from url: String) throws {
         lore.take(HeaderBlock(lines), from: try ResourceURL.parse(url), try visit(url), at: now)
     }
     private func cookies(
-        _ lore: inout SessionLore, _ typed: [(String, String)] = [], to url: String = "http://a.test/"
+        _ lore: inout SessionState, _ typed: [(String, String)] = [], to url: String = "http://a.test/"
     ) throws -> [String]? {
         let fields = typed.map { HeaderField(name: $0.0, value: SecretText($0.1)) }
         let dressed = lore.dress(fields, to: try ResourceURL.parse(url), try visit(url), at: now)
@@ -90,7 +90,7 @@ struct SessionLoreTests {
         try take(
             &first, [("Set-Cookie", "p=1; Max-Age=60"), ("Strict-Transport-Security", "max-age=60")],
             from: "https://a.test/")
-        var kept = SessionLore.Kept()
+        var kept = SessionState.Kept()
         for change in first.takeChanges() {
             switch change {
             case .cookie(let cookie): kept.cookies.append(cookie)

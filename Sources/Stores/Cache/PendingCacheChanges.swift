@@ -30,8 +30,8 @@ package enum CacheOrder: Sendable {
 }
 
 /// The store thread's state of all disk caches: the changes of its next transaction, and the folders of bodies.
-struct CacheShelf: ~Copyable {
-    private struct Shelf {
+struct PendingCacheChanges: ~Copyable {
+    private struct SessionChanges {
         let place: CachePlace
         var key: [UInt8]
         var folder: CacheFolder?
@@ -44,18 +44,18 @@ struct CacheShelf: ~Copyable {
         var isAnywhere = false
     }
 
-    private var shelves: [Shelf?]
+    private var pending: [SessionChanges?]
     private var query: CacheQuery?
     /// Entries whose files are deleted after the commit of the transaction that made them useless.
     private var needless: [(SessionIndex, CacheEntryID)] = []
 
     init(_ places: [CachePlace?]) {
-        shelves = places.map { place in place.map { Shelf(place: $0, key: $0.key) } }
+        pending = places.map { place in place.map { SessionChanges(place: $0, key: $0.key) } }
     }
 
     private func number(_ session: SessionIndex) -> Int? {
         let number = Int(session.raw)
-        return number < shelves.count && shelves[number] != nil ? number : nil
+        return number < pending.count && pending[number] != nil ? number : nil
     }
 
     func has(_ session: SessionIndex) -> Bool { number(session) != nil }
@@ -65,8 +65,8 @@ struct CacheShelf: ~Copyable {
     // MARK: Reading
 
     func awaitsWriting(_ session: SessionIndex, _ url: String) -> Bool {
-        guard let number = number(session), let shelf = shelves[number] else { return false }
-        return shelf.isAnywhere || shelf.urls.contains(url)
+        guard let number = number(session), let one = pending[number] else { return false }
+        return one.isAnywhere || one.urls.contains(url)
     }
 
     mutating func find(
@@ -84,7 +84,7 @@ struct CacheShelf: ~Copyable {
         try prepare(store)
         if let row = try query?.row(stored, id) {
             if row.body == nil { openFolder(session) }
-            let folder = number(session).flatMap { shelves[$0]?.folder }
+            let folder = number(session).flatMap { pending[$0]?.folder }
             if let body = row.body(in: folder) { return body }
         }
         add(.remove(id), session)
@@ -97,18 +97,18 @@ struct CacheShelf: ~Copyable {
 
     // MARK: Changing
 
-    var hasChanges: Bool { shelves.contains { $0?.changes.isEmpty == false } }
+    var hasChanges: Bool { pending.contains { $0?.changes.isEmpty == false } }
     var changed: [SessionIndex] {
-        shelves.indices.filter { shelves[$0]?.changes.isEmpty == false }.map { SessionIndex(raw: UInt16($0)) }
+        pending.indices.filter { pending[$0]?.changes.isEmpty == false }.map { SessionIndex(raw: UInt16($0)) }
     }
 
     mutating func add(_ change: CacheChange, _ session: SessionIndex) {
-        guard let number = number(session), shelves[number]?.isClosed == false else { return }
-        shelves[number]?.changes.append(change)
+        guard let number = number(session), pending[number]?.isClosed == false else { return }
+        pending[number]?.changes.append(change)
         switch change {
-        case .put(let stored, _, _), .update(let stored): shelves[number]?.urls.insert(stored.url)
-        case .forget(let url): shelves[number]?.urls.insert(url)
-        case .remove: shelves[number]?.isAnywhere = true
+        case .put(let stored, _, _), .update(let stored): pending[number]?.urls.insert(stored.url)
+        case .forget(let url): pending[number]?.urls.insert(url)
+        case .remove: pending[number]?.isAnywhere = true
         case .used: break
         }
     }
@@ -121,7 +121,7 @@ struct CacheShelf: ~Copyable {
         if body.count > CacheBody.longestInRow {
             let problem = openFolder(session)
             // The write may fail too, for want of space: the answer is then not cached.
-            guard let folder = number(session).flatMap({ shelves[$0]?.folder }), folder.write(body, of: stored.id)
+            guard let folder = number(session).flatMap({ pending[$0]?.folder }), folder.write(body, of: stored.id)
             else { return problem }
             inRow = nil
         }
@@ -131,14 +131,14 @@ struct CacheShelf: ~Copyable {
 
     @discardableResult
     private mutating func openFolder(_ session: SessionIndex) -> String? {
-        guard let number = number(session), let shelf = shelves[number], !shelf.isClosed, shelf.folder == nil else {
+        guard let number = number(session), let one = pending[number], !one.isClosed, one.folder == nil else {
             return nil
         }
         do throws(StoreError) {
-            shelves[number]?.folder = try CacheFolder(shelf.place.folder)
+            pending[number]?.folder = try CacheFolder(one.place.folder)
             return nil
         } catch {
-            shelves[number]?.isClosed = true
+            pending[number]?.isClosed = true
             return error.description
         }
     }
@@ -147,17 +147,17 @@ struct CacheShelf: ~Copyable {
     mutating func write(
         _ store: Store, _ stored: StoredSession, _ session: SessionIndex, _ now: WallTime
     ) throws(StoreError) {
-        guard let number = number(session), let shelf = shelves[number] else { return }
+        guard let number = number(session), let one = pending[number] else { return }
         if let files = try store.change(
-            stored, shelf.changes, key: shelf.key, capacity: shelf.place.capacity, folder: shelf.place.folder,
+            stored, one.changes, key: one.key, capacity: one.place.capacity, folder: one.place.folder,
             now: now)
         {
             needless += files.map { (session, $0) }
             return
         }
         // Another process made the cache with another key since this run began: this run's marks mean nothing in it.
-        shelves[number]?.isClosed = true
-        needless += shelf.changes.compactMap { change in
+        pending[number]?.isClosed = true
+        needless += one.changes.compactMap { change in
             if case .put(let stored, _, nil) = change { (session, stored.id) } else { nil }
         }
     }
@@ -166,11 +166,11 @@ struct CacheShelf: ~Copyable {
     mutating func tidy(_ store: Store, _ sessions: [SessionIndex: StoredSession], _ now: WallTime) {
         for (session, id) in needless {
             openFolder(session)
-            if let number = number(session) { shelves[number]?.folder?.remove(id) }
+            if let number = number(session) { pending[number]?.folder?.remove(id) }
         }
         needless = []
-        for (number, shelf) in shelves.enumerated() {
-            guard let folder = shelf?.folder, let stored = sessions[SessionIndex(raw: UInt16(number))],
+        for (number, one) in pending.enumerated() {
+            guard let folder = one?.folder, let stored = sessions[SessionIndex(raw: UInt16(number))],
                 (try? store.mustSweep(stored, now: now)) == true
             else { continue }
             // Where the store cannot be asked, no file is deleted.
@@ -179,15 +179,15 @@ struct CacheShelf: ~Copyable {
     }
 
     mutating func forgetChanges() {
-        for number in shelves.indices {
-            shelves[number]?.changes = []
-            shelves[number]?.urls = []
-            shelves[number]?.isAnywhere = false
+        for number in pending.indices {
+            pending[number]?.changes = []
+            pending[number]?.urls = []
+            pending[number]?.isAnywhere = false
         }
     }
 
     /// Sets the key that an earlier run made.
     mutating func use(_ key: [UInt8], _ session: SessionIndex) {
-        if let number = number(session) { shelves[number]?.key = key }
+        if let number = number(session) { pending[number]?.key = key }
     }
 }

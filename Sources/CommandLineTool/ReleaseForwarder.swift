@@ -7,7 +7,7 @@ import TransferModel
 
 /// Passes the ends that background tasks wait for to the background process, on a thread of its own, because each end
 /// is made durable.
-final class ReleaseTeller: Sendable {
+final class ReleaseForwarder: Sendable {
     private let ends: Mailbox<OutsideEnd>
     private let thread = WorkThread()
     private let trouble = Mutex<ServiceTrouble?>(nil)

@@ -3,16 +3,16 @@ import SystemIO
 import TransferModel
 
 /// The event loop over all connections. Belongs to the listener's thread.
-final class ServiceRoom {
+final class ServiceEventLoop {
     private enum Tag {
         static let wake: UInt64 = 0
-        static let door: UInt64 = 1
+        static let listening: UInt64 = 1
         static let firstConnection: UInt64 = 2
     }
 
-    private let desk: ServiceDesk
+    private let requests: ServiceRequests
     private let set: ReadinessSet
-    private var door: ServiceDoor?
+    private var listening: ServiceSocket?
     /// Whether the listening socket is in the readiness set.
     private var isOpen = false
     /// When connections are accepted again after the process had no descriptor to spare.
@@ -27,15 +27,15 @@ final class ServiceRoom {
     private var isLeaving = false
     private let hello: [UInt8]
 
-    init(_ desk: ServiceDesk, _ door: ServiceDoor) throws(SystemError) {
+    init(_ requests: ServiceRequests, _ listening: ServiceSocket) throws(SystemError) {
         let now = Clocks.instant()
-        self.desk = desk
-        self.door = door
+        self.requests = requests
+        self.listening = listening
         set = try ReadinessSet()
-        hello = desk.hello.frame
-        news = NewsPace(desk.limits)
-        rounds = ServiceRounds(desk.limits, watchdog: desk.manager.watchdog, now)
-        try set.add(desk.wake.entry.descriptor, tag: Tag.wake, reading: true, writing: false)
+        hello = requests.hello.frame
+        news = NewsPace(requests.limits)
+        rounds = ServiceRounds(requests.limits, watchdog: requests.manager.watchdog, now)
+        try set.add(requests.wake.entry.descriptor, tag: Tag.wake, reading: true, writing: false)
         setOpen(true)
     }
 
@@ -46,8 +46,8 @@ final class ServiceRoom {
         let now = Clocks.instant()
         for one in ready {
             switch one.tag {
-            case Tag.wake: desk.wake.clear()
-            case Tag.door: letIn(now)
+            case Tag.wake: requests.wake.clear()
+            case Tag.listening: letIn(now)
             default: serve(one, now)
             }
         }
@@ -69,25 +69,25 @@ final class ServiceRoom {
     // MARK: Coming and going
 
     private func mayLetIn(_ now: Instant) -> Bool {
-        !isLeaving && now >= closedUntil && connections.count < desk.limits.connections
+        !isLeaving && now >= closedUntil && connections.count < requests.limits.connections
     }
 
     private func setOpen(_ wanted: Bool) {
-        guard let door, wanted != isOpen else { return }
+        guard let listening, wanted != isOpen else { return }
         if wanted {
-            isOpen = (try? set.add(door.socket.raw, tag: Tag.door, reading: true, writing: false)) != nil
+            isOpen = (try? set.add(listening.socket.raw, tag: Tag.listening, reading: true, writing: false)) != nil
         } else {
-            set.remove(door.socket.raw)
+            set.remove(listening.socket.raw)
             isOpen = false
         }
     }
 
     private func letIn(_ now: Instant) {
-        guard let door else { return }
+        guard let listening else { return }
         // Accept a bounded number per turn, so that connected commands do not wait.
         for _ in 0..<64 where mayLetIn(now) {
             do throws(SystemError) {
-                guard let caller = try LocalSocket.accept(door.socket) else { return }
+                guard let caller = try LocalSocket.accept(listening.socket) else { return }
                 if caller.isAdmitted { welcome(caller, now) }
             } catch {
                 closedUntil = now + .milliseconds(100)
@@ -96,7 +96,7 @@ final class ServiceRoom {
     }
 
     private func welcome(_ caller: consuming Caller, _ now: Instant) {
-        let one = ServiceConnection(caller, number: nextNumber, own: desk.hello, desk.limits, now)
+        let one = ServiceConnection(caller, number: nextNumber, own: requests.hello, requests.limits, now)
         do throws(SystemError) {
             try set.add(one.descriptor, tag: nextNumber, reading: true, writing: false)
         } catch {
@@ -128,7 +128,7 @@ final class ServiceRoom {
         set.remove(one.descriptor)
         impatient.remove(one.number)
         for (identifier, reports) in one.follows {
-            desk.board.unfollow(identifier, reports: reports)
+            requests.board.unfollow(identifier, reports: reports)
             followers[identifier]?.remove(one.number)
             if followers[identifier]?.isEmpty == true { followers[identifier] = nil }
         }
@@ -153,23 +153,23 @@ final class ServiceRoom {
 
     private func perform(_ request: ServiceRequest, _ one: ServiceConnection, _ now: Instant) {
         let (number, caller) = (request.number, one.number)
-        let answers = desk.answers
+        let answers = requests.answers
         let reply: @Sendable (ServiceAnswer) -> Void = {
-            answers.post(ServiceDesk.Answer(connection: caller, request: number, answer: $0))
+            answers.post(ServiceRequests.Answer(connection: caller, request: number, answer: $0))
         }
         switch request.wish {
         // Closed without an answer, the command asks the next process.
         case _ where isLeaving && request.wish != .stop: remove(one)
         case .ring(let identifier):
-            desk.host.ring(identifier)
+            requests.host.ring(identifier)
             change(one) { $0.answer(number, .done, now) }
-        case .status(let identifier): desk.host.status(identifier) { reply(.status($0)) }
-        case .control(let control): desk.host.control(control) { reply(ServiceAnswer($0)) }
+        case .status(let identifier): requests.host.status(identifier) { reply(.status($0)) }
+        case .control(let control): requests.host.control(control) { reply(ServiceAnswer($0)) }
         case .follow(let identifier, let sequence, let watches):
             follow(identifier, sequence, reports: !watches, number, one, now)
         case .stop:
             change(one) { $0.answer(number, .done, now) }
-            desk.end(.asked)
+            requests.end(.asked)
         }
     }
 
@@ -179,15 +179,15 @@ final class ServiceRoom {
     ) {
         guard connections[one.number] != nil else { return }
         guard let isNew = one.follow(identifier, reports: reports) else {
-            let most = "one connection follows \(desk.limits.follows) sessions at most"
+            let most = "one connection follows \(requests.limits.follows) sessions at most"
             return change(one) { $0.answer(number, .refused(most), now) }
         }
-        let last = desk.board.follow(identifier, reports: reports)
-        let trouble = desk.board.trouble(of: identifier)
+        let last = requests.board.follow(identifier, reports: reports)
+        let trouble = requests.board.trouble(of: identifier)
         if isNew {
             followers[identifier, default: []].insert(one.number)
         } else {
-            desk.board.unfollow(identifier, reports: reports)
+            requests.board.unfollow(identifier, reports: reports)
         }
         change(one) { one in
             one.answer(number, .following(last), now)
@@ -198,7 +198,7 @@ final class ServiceRoom {
     }
 
     private func answer(_ now: Instant) {
-        for answer in desk.answers.takeAll() {
+        for answer in requests.answers.takeAll() {
             guard let one = connections[answer.connection] else { continue }
             change(one) { $0.answer(answer.request, answer.answer, now) }
         }
@@ -207,9 +207,9 @@ final class ServiceRoom {
     // MARK: News
 
     private func spread(_ now: Instant) {
-        guard news.isDue(now) || desk.board.isHurried else { return news.postpone() }
+        guard news.isDue(now) || requests.board.isHurried else { return news.postpone() }
         let withProgress = news.isProgressDue(now)
-        let content = desk.board.take(withProgress: withProgress)
+        let content = requests.board.take(withProgress: withProgress)
         for (identifier, sequence) in content.events {
             let news = ServiceNews.events(identifier, upTo: sequence, trouble: content.troubles[identifier])
             let frame = news.frame
@@ -238,40 +238,40 @@ final class ServiceRoom {
     // MARK: Looking after itself
 
     private func makeRounds(_ now: Instant) {
-        if rounds.isWatchdogDue(now) { desk.manager.tell("WATCHDOG=1") }
+        if rounds.isWatchdogDue(now) { requests.manager.tell("WATCHDOG=1") }
         if isLeaving { return rounds.made(now, isIdle: false) }
-        let isIdle = connections.isEmpty && desk.host.isIdle
+        let isIdle = connections.isEmpty && requests.host.isIdle
         rounds.made(now, isIdle: isIdle)
-        if !desk.isInPlace() { return end(.displaced) }
-        if let text = rounds.status(runs: desk.host.liveRuns, connections: connections.count) {
-            desk.manager.tell("STATUS=\(text)")
+        if !requests.isInPlace() { return end(.displaced) }
+        if let text = rounds.status(runs: requests.host.liveRuns, connections: connections.count) {
+            requests.manager.tell("STATUS=\(text)")
         }
         if rounds.wasIdleLongEnough(now) { return end(.idle) }
-        if let door, !door.isFound { reopen(door) }
+        if let listening, !listening.isFound { reopen(listening) }
     }
 
     /// Stops accepting connections and asks the process to end: a command that connects in between gets no greeting and
     /// starts the next process.
     private func end(_ why: ServiceEnd) {
         beginToLeave(why, Clocks.instant())
-        desk.end(why)
+        requests.end(why)
     }
 
     private func leaveIfTold(_ now: Instant) {
-        if !isLeaving, let why = desk.leaving.withLock({ $0 }) { beginToLeave(why, now) }
+        if !isLeaving, let why = requests.leaving.withLock({ $0 }) { beginToLeave(why, now) }
     }
 
-    private func reopen(_ lost: ServiceDoor) {
+    private func reopen(_ lost: ServiceSocket) {
         do throws(ServiceTrouble) {
-            let opened = try ServiceDoor.open(desk.place)
+            let opened = try ServiceSocket.open(requests.place)
             // Accept connections that reached the old socket in time.
             letIn(Clocks.instant())
             setOpen(false)
-            door = opened
+            listening = opened
             setOpen(true)
-            desk.log("\(desk.place.socket) was gone: it is there again")
+            requests.log("\(requests.place.socket) was gone: it is there again")
         } catch {
-            if rounds.isNew(trouble: error.description) { desk.log("nobody finds this process: \(error)") }
+            if rounds.isNew(trouble: error.description) { requests.log("nobody finds this process: \(error)") }
         }
     }
 
@@ -279,10 +279,10 @@ final class ServiceRoom {
         guard !isLeaving else { return }
         isLeaving = true
         setOpen(false)
-        door?.hide()
+        listening?.hide()
         // An own socket closes with this reference and refuses the queued connections; a service manager keeps its
         // socket.
-        door = nil
+        listening = nil
         let frame = ServiceNews.leaving(why.description).frame
         for one in connections.values where !one.isGone { change(one) { $0.say(frame, now) } }
     }

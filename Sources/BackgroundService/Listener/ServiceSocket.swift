@@ -3,7 +3,7 @@ import SystemIO
 
 /// The socket at which the process listens: its own in the runtime folder, or one that a service manager holds open.
 /// Opened only by the process that holds the lock.
-final class ServiceDoor: Sendable {
+final class ServiceSocket: Sendable {
     let socket: Descriptor
     private let own: Own?
 
@@ -32,7 +32,7 @@ final class ServiceDoor: Sendable {
 
     /// Opens the socket in the runtime folder, replacing one left by a dead process. A socket that answers must belong
     /// to another state folder with the same runtime folder, since this process has the lock of its own.
-    static func open(_ place: ServicePlace) throws(ServiceTrouble) -> ServiceDoor {
+    static func open(_ place: ServicePlace) throws(ServiceTrouble) -> ServiceSocket {
         let name = ServicePlace.socketName
         let folder: Descriptor
         do throws(PrivacyProblem) {
@@ -48,7 +48,7 @@ final class ServiceDoor: Sendable {
         do throws(SystemError) {
             let socket = try LocalSocket.listen(name, in: folder, at: place.runtime, backlog: 4096)
             let inode = try folder.facts(of: name).inode
-            return ServiceDoor(socket, Own(folder, place.runtime, inode))
+            return ServiceSocket(socket, Own(folder, place.runtime, inode))
         } catch {
             throw ServiceTrouble("\(place.socket): \(error.reason)")
         }

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 /// One task that is asked who it is: what it shows, how often, and what it tells.
-struct ChallengeDeskTests {
+struct ChallengeResponderTests {
     private typealias Client = ChallengeClient
     private static let digest = #"Digest realm="r", nonce="n", qop="auth""#
     private static let sha = #"Digest realm="r", nonce="s", qop="auth", algorithm=SHA-256"#
@@ -29,7 +29,7 @@ struct ChallengeDeskTests {
         #expect(client.challenged("Basic realm=r") != nil)
         #expect(client.challenged("Basic realm=r") == nil)
         #expect(client.told == ["basic use 0", "basic default 1"])
-        #expect(client.desk.remembers)
+        #expect(client.responder.remembers)
         // Nor by the next attempt, nor in a weaker way.
         #expect(client.begin().isEmpty)
         #expect(client.challenged("Basic realm=r") == nil)

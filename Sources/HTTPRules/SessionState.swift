@@ -2,7 +2,7 @@ package import TransferModel
 
 /// What a session has learned of its servers: its cookies, the hosts that require https, and the credentials that work.
 /// A value that reads no clock; a store records its changes.
-package struct SessionLore: Sendable {
+package struct SessionState: Sendable {
     /// A change that the store has to record for the next run.
     package enum Change: Hashable, Sendable {
         case cookie(Cookie)
@@ -29,8 +29,8 @@ package struct SessionLore: Sendable {
     package private(set) var jar = CookieJar()
     /// The hosts that require https.
     package private(set) var transport = StrictTransport()
-    /// The session's credentials, queried and changed by the `ChallengeDesk`s of its tasks.
-    package var book = CredentialBook()
+    /// The session's credentials, queried and changed by the `ChallengeResponder`s of its tasks.
+    package var accepted = AcceptedCredentials()
     /// Secrets bound to hosts; a cookie that a server made from one must not go to other hosts.
     package var bound = BoundSecrets([])
     private let cookies: CookieConfiguration
@@ -63,16 +63,16 @@ package struct SessionLore: Sendable {
         jar.add(fromFile: fileCookies, at: now)
         _ = jar.add(cookies.preset, at: now)
         transport = StrictTransport(stored: kept.secureHosts, at: now)
-        book.take(stored: kept.credentials)
+        accepted.take(stored: kept.credentials)
     }
 
     /// Whether there are changes that the store has not taken yet.
-    package var hasChanges: Bool { !changes.isEmpty || book.hasChanges }
+    package var hasChanges: Bool { !changes.isEmpty || accepted.hasChanges }
     /// Returns the changes since the last call.
     package mutating func takeChanges() -> [Change] {
         if !hasChanges { return [] }
         defer { changes = [] }
-        return changes + book.takeChanges().map { .credential($0) }
+        return changes + accepted.takeChanges().map { .credential($0) }
     }
 
     /// Returns the https URL to which a request to `url` must go; `nil` when it may go as it is.

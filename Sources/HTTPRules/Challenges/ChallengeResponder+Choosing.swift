@@ -44,7 +44,7 @@ struct Offer: Sendable {
         + "`json`, `form`, up to 1 MiB) is at hand"
 }
 
-extension ChallengeDesk {
+extension ChallengeResponder {
     /// How an offer can be answered.
     enum Choice: Sendable {
         case nothing
@@ -78,16 +78,16 @@ extension ChallengeDesk {
     }
 
     /// Returns the credential to send before any challenge.
-    func unasked(at origin: Origin, _ path: String, isProxy: Bool, _ book: CredentialBook) -> Choice {
+    func unasked(at origin: Origin, _ path: String, isProxy: Bool, _ accepted: AcceptedCredentials) -> Choice {
         guard !policy.hasNothingToShow else { return .nothing }
-        for entry in book.entries(for: path, at: origin, isProxy: isProxy) {
+        for entry in accepted.entries(for: path, at: origin, isProxy: isProxy) {
             if let shown = learned(entry) { return .shown(shown) }
         }
         return preemptive(at: origin, isProxy: isProxy)
     }
 
-    /// Returns the credential that the book knows to be accepted, provided that this task's list, too, leads to it.
-    private func learned(_ entry: CredentialBook.Entry) -> Shown? {
+    /// Returns the credential that the accepted knows to be accepted, provided that this task's list, too, leads to it.
+    private func learned(_ entry: AcceptedCredentials.Entry) -> Shown? {
         guard entry.digest != nil || !entry.space.method.isDigest, mayShow(entry.space) else { return nil }
         for index in policy.candidates.indices where fits(index, entry.space) {
             let credential = policy.candidates[index].credential

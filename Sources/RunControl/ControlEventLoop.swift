@@ -2,20 +2,20 @@ import SystemIO
 import TransferModel
 
 /// The event loop over all connections to the run. Belongs to the listener's thread.
-final class ControlRoom {
-    private let desk: ControlDesk
+final class ControlEventLoop {
+    private let requests: ControlRequests
     private var callers: [ControlConnection] = []
     private var lastNumber: UInt64 = 0
     /// When connections are accepted again after the process had no descriptor to spare.
     private var closedUntil = Instant(nanoseconds: 0)
 
-    init(_ desk: ControlDesk) { self.desk = desk }
+    init(_ requests: ControlRequests) { self.requests = requests }
 
     func turn() {
         var now = Clocks.instant()
-        let isOpen = callers.count < desk.limits.connections && now >= closedUntil
-        var entries = callers.map { $0.entry } + [desk.wake.entry]
-        if isOpen { entries.append(PollEntry(desk.door.socket.raw)) }
+        let isOpen = callers.count < requests.limits.connections && now >= closedUntil
+        var entries = callers.map { $0.entry } + [requests.wake.entry]
+        if isOpen { entries.append(PollEntry(requests.listening.socket.raw)) }
         Polling.wait(&entries, milliseconds: patience(from: now, isOpen: isOpen))
         now = Clocks.instant()
         hear(entries, now)
@@ -43,16 +43,16 @@ final class ControlRoom {
 
     /// Handles ready and overdue connections; `entries` begin with the connections', in the order of `callers`.
     private func hear(_ entries: [PollEntry], _ now: Instant) {
-        desk.wake.clear()
+        requests.wake.clear()
         var left: Set<UInt64> = []
         let perform = { (step: ControlConnection.Step, caller: ControlConnection) in
             switch step {
             case .nothing: break
-            case .ask(let message): self.desk.ask(message, for: caller.number)
+            case .ask(let message): self.requests.ask(message, for: caller.number)
             case .close: left.insert(caller.number)
             }
         }
-        for answer in desk.answers.takeAll() {
+        for answer in requests.answers.takeAll() {
             guard let caller = callers.first(where: { $0.number == answer.caller }) else { continue }
             perform(caller.answer(answer.reply, now), caller)
         }
@@ -68,10 +68,10 @@ final class ControlRoom {
 
     private func letIn(_ now: Instant) {
         do throws(SystemError) {
-            guard let caller = try LocalSocket.accept(desk.door.socket), caller.isAdmitted else { return }
+            guard let caller = try LocalSocket.accept(requests.listening.socket), caller.isAdmitted else { return }
             lastNumber += 1
             callers.append(
-                ControlConnection(caller, number: lastNumber, patience: desk.limits.patience, now: now))
+                ControlConnection(caller, number: lastNumber, patience: requests.limits.patience, now: now))
         } catch {
             closedUntil = now + .milliseconds(100)
         }

@@ -123,8 +123,6 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
-    /// The command that the first word may mean, if any.
-    package var resembledCommand: String?
     /// The options for a command that runs a part of this run again.
     package var advice: RerunAdvice
 
@@ -156,7 +154,6 @@ package struct RunOptions: Sendable {
             default: .normal
             }
         isGitHub = environment["GITHUB_ACTIONS"] == "true"
-        resembledCommand = typed.resembledCommand
         try checkStandardOutput()
     }
 
@@ -191,8 +188,6 @@ package struct CheckOptions: Sendable {
     package var color: ColorChoice
     /// Whether everything that the job may do is listed with its lines.
     package var explainsAccess: Bool
-    /// The command that the first word may mean, if any.
-    package var resembledCommand: String?
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -200,6 +195,5 @@ package struct CheckOptions: Sendable {
         explainsAccess = meant.isSet(.explainAccess)
         format = meant.value(.format).flatMap { Format(rawValue: $0) } ?? .text
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
-        resembledCommand = typed.resembledCommand
     }
 }

@@ -12,8 +12,6 @@ package struct TypedArguments: Hashable, Sendable {
     package var values: [FlagName: [String]]
     /// Position of each flag's last occurrence: of two that contradict each other the later counts.
     package var places: [FlagName: Int]
-    /// For an implicit command: the command that the first word may mean.
-    package var resembledCommand: String?
 
     /// Whether a flag was typed.
     package func has(_ name: FlagName) -> Bool { values[name] != nil }
@@ -113,13 +111,9 @@ private struct Parser {
     func finish() throws(UsageError) -> TypedArguments {
         let named = operands.first.flatMap { CommandName(rawValue: $0) }
         var typed = TypedArguments(
-            command: named ?? .run, isImplicit: named == nil, operands: operands, values: values, places: places,
-            resembledCommand: nil)
+            command: named ?? .run, isImplicit: named == nil, operands: operands, values: values, places: places)
         if named != nil { typed.operands.removeFirst() }
         if values[.help] != nil || values[.version] != nil { return typed }
-        if named == nil, let first = operands.first, !first.contains(where: { $0 == "." || $0 == "/" }) {
-            typed.resembledCommand = Spelling.closest(to: first, among: CommandName.allCases.map { $0.rawValue })
-        }
         try check(typed)
         return typed
     }

@@ -29,6 +29,8 @@ struct CarryOver {
     private var touched: Set<Int> = []
     /// Whether the new tree will differ from the old one.
     private(set) var hasChange: Bool
+    /// Files and symlinks that stay behind and whose names no member has.
+    private var removed = 0
 
     init(_ staging: GroupStaging, from old: FolderCache.Folder) throws(TransferError) {
         self.staging = staging
@@ -46,6 +48,22 @@ struct CarryOver {
         for index in snapshot.folders.indices.reversed() {
             if case .carried = fates[index] { try finish(index) }
         }
+    }
+
+    /// Throws if the publication would remove more files than the group's `maximumRemovals`.
+    func checkRemovals() throws(TransferError) {
+        guard let limit = staging.place.maximumRemovals else { return }
+        var (removed, total) = (removed, 0)
+        for (index, folder) in snapshot.folders.enumerated() {
+            let files = folder.entries.count { $0.folder == nil }
+            total += files
+            // Of a folder that stays behind nothing was looked at.
+            if case .left = fates[index] { removed += files }
+        }
+        guard limit.forbids(removed, of: total) else { return }
+        throw TransferError(
+            .groupNotPublished,
+            "\(removed) of the \(total) files in \(staging.place.folder) would be removed, `maximumRemovals` is \(limit)")
     }
 
     private mutating func carry(_ index: Int) throws(TransferError) {
@@ -67,6 +85,7 @@ struct CarryOver {
             } else if keepsRest || isSpared(entry, members) || entry.isUnderWay(in: old) {
                 try keep(entry, index, from: old, into: new)
             } else {
+                if entry.folder == nil { removed += 1 }
                 leave(index)
             }
         }
@@ -109,6 +128,7 @@ struct CarryOver {
         } else if keeps {
             throw obstacle(entry, index)
         } else {
+            removed += 1
             leave(index)
         }
     }

@@ -10,19 +10,23 @@ package final class GroupPlace: Sendable {
     package let folder: String
     /// What happens to files in the folder that are no member's.
     package let extraneous: GroupSpecification.Extraneous
+    /// How many of those files may be removed; `nil`: any number.
+    package let maximumRemovals: GroupSpecification.RemovalLimit?
     /// Whether the group counts as published only when all of it would survive a power cut.
     package let flush: Bool
     /// Where members are kept if the group is not published; `nil` where they are not kept.
     package let keeping: KeptPlace?
 
     package init(
-        index: GroupIndex, folder: String, extraneous: GroupSpecification.Extraneous = .keep, flush: Bool = false,
+        index: GroupIndex, folder: String, extraneous: GroupSpecification.Extraneous = .keep,
+        maximumRemovals: GroupSpecification.RemovalLimit? = nil, flush: Bool = false,
         keeping: KeptPlace? = nil
     ) {
         self.keeping = keeping
         self.index = index
         self.folder = folder
         self.extraneous = extraneous
+        self.maximumRemovals = maximumRemovals
         self.flush = flush
     }
 }

@@ -305,6 +305,7 @@ final class Groups {
         if let old = target.old {
             var carrying = try CarryOver(staging, from: old)
             try carrying.run()
+            try carrying.checkRemovals()
             snapshot = carrying.snapshot
             if !carrying.hasChange {
                 try flush(staging)

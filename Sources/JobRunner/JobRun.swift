@@ -52,6 +52,8 @@ package struct RunSettings: Sendable {
 }
 
 /// One run of one job: the scheduler, the engine and the event log, driven by one loop on the calling thread.
+///
+/// Its properties are the parts that it drives and the settings it was begun with; it decides nothing that they could.
 package final class JobRun {
     /// The job; it grows when templates become tasks.
     package internal(set) var job: Job

@@ -6,7 +6,7 @@ package import TransferModel
 /// old ones. Each event is written in the oldest version that holds all of it, so that an earlier program reads what it
 /// can.
 package enum EventCodec {
-    enum Version: UInt8 {
+    enum Version: UInt8, CaseIterable {
         case first = 1
         /// The start of an attempt names the files that it sends.
         case bodyFiles
@@ -49,7 +49,7 @@ package enum EventCodec {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
         guard let version = Version(rawValue: number) else {
-            throw reader.problem(.unknown, "events of format \(number) are unknown, only 1 to 5 are")
+            throw reader.problem(.unknown, "events of format \(number) are unknown, only those up to \(Version.allCases.count) are known")
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),

@@ -5,6 +5,8 @@ package import TransferModel
 ///
 /// Its content is never trusted blindly: a resume record is a hint that the partial file and the server must confirm,
 /// and a validator counts only with its seal.
+///
+/// It holds a database and nothing else; each table has a file of this type.
 package final class Store: PrivateDatabase {
     /// Paths of partial files that no run will resume, as found at this opening: they can be deleted.
     package private(set) var forgotten: Set<String> = []

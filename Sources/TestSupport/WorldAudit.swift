@@ -4,6 +4,9 @@ package import TransferModel
 
 /// Observes a simulated run and keeps a state of its own, against which it checks what the scheduler does, never
 /// against the scheduler's own state.
+///
+/// It is large because it is a second scheduler, written against the contract and not against the first: each rule that it
+/// checks keeps what it needs to check it.
 package struct WorldAudit: SimulationObserver {
     enum Phase: UInt8 { case waiting, running, staged, finished }
 

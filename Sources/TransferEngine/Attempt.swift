@@ -47,6 +47,10 @@ final class News {
 
 /// One attempt of one task while it runs. libcurl's callbacks arrive here: they change this object and the outbox, and
 /// leave notes for the engine, which acts between its calls.
+///
+/// Its properties are values that each own one part of the attempt: `Exchange` is one request and its response,
+/// `DownloadTarget` the file, `KnownFile` the existing one, and so on. They stand side by side because a callback,
+/// which has only the attempt, touches several of them for each piece of a body.
 final class Attempt: TransferReceiver {
     enum Phase {
         /// The journal has not recorded yet that it began.

@@ -58,6 +58,12 @@ package struct AttemptResult: Sendable {
 
 /// The executor on libcurl: carries out the scheduler's commands and the decisions of `AttemptLife`; it decides nothing
 /// itself. Owned by the loop thread.
+///
+/// It is the largest type because it is the wiring: whatever is decided lies in values of their own (`Preparation`,
+/// `Carryover`, `ActiveTransfers`, `SegmentedDownloads`, `ConnectionPolicy`, `RunSecrets`, `CommandTransfers`,
+/// `ChecksumFiles`, `Foresight`, `PlannedBodies`, …), each with tests of its own. What is left turns their decisions
+/// into requests, delivery orders, store writes and events, and each of those needs the attempt, the outbox and the
+/// clock. One file for each part of an attempt's way.
 package final class Engine {
     /// The job; destinations that are symlinks are replaced by their targets as their tasks begin.
     var job: Job

@@ -35,7 +35,7 @@ struct EngineGroup {
             return EngineGroup(
                 place: GroupPlace(
                     index: GroupIndex(raw: UInt16(number)), folder: folder, extraneous: group.extraneous,
-                    flush: flushes[number], keeping: keeping(members[number], of: job, at: folder, memory)),
+                    maximumRemovals: group.maximumRemovals, flush: flushes[number], keeping: keeping(members[number], of: job, at: folder, memory)),
                 members: members[number])
         }
     }

@@ -153,12 +153,29 @@ package struct RequestRate: Hashable, Sendable {
 package struct GroupSpecification: Sendable {
     /// Whether files in the group's folder that no member names are kept or removed when the group is published.
     package enum Extraneous: String, CaseIterable, Sendable { case keep, remove }
+    /// How many files one publication may remove: more than that, and the group is not published.
+    package enum RemovalLimit: Hashable, Sendable {
+        /// That many files.
+        case count(Int)
+        /// That many per cent of the files in the folder.
+        case percent(Double)
+
+        /// Whether `removed` of the folder's `total` files are too many.
+        package func forbids(_ removed: Int, of total: Int) -> Bool {
+            switch self {
+            case .count(let most): removed > most
+            case .percent(let most): Double(removed) * 100 > most * Double(total)
+            }
+        }
+    }
     /// The group's name in the job file: a task's `group` names it.
     package var name: String
     /// Absolute path of the folder that is published.
     package var to: SecretText
     /// What happens to files that no member names.
     package var extraneous = Extraneous.keep
+    /// How many files may be removed; `nil`: any number.
+    package var maximumRemovals: RemovalLimit?
     /// Destinations of members that the job has and this run does not: paths as in `TaskSpecification.destination`.
     package var absent: [String?] = []
     package init(name: String, to: SecretText) {
@@ -211,4 +228,14 @@ package enum ReportFormat: String, CaseIterable, Comparable, Sendable {
 
     /// Orders formats by their keys.
     package static func < (left: ReportFormat, right: ReportFormat) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension GroupSpecification.RemovalLimit: CustomStringConvertible {
+    /// As the job file writes it.
+    package var description: String {
+        switch self {
+        case .count(let most): "\(most)"
+        case .percent(let most): most == most.rounded() ? "\(Int(most))%" : "\(most)%"
+        }
+    }
 }

@@ -162,6 +162,35 @@ import TransferModel
         #expect(try stage.text("site/a.txt") == "a 3" && stage.text("site/c.txt") == "after 1")
     }
 
+    /// An index that lost most of its names must not empty a mirror.
+    @Test func tooManyRemovals_leaveTheOldSet_andTheNextRunNeedsNoDownload() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        for number in 1...5 { try stage.folder.write("site/old\(number)", "mine") }
+        let run = try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: 50%"))
+        #expect(run.status == 1)
+        #expect(
+            run.errorText.contains("5 of the 5 files in \(stage.folder.path)/site would be removed, "
+                + "`maximumRemovals` is 50%"), "\(run.errorText)")
+        #expect(try stage.text("site/old1") == "mine" && !stage.folder.exists("site/a.txt"))
+        #expect(try run.values("$.tasks[*].error.name").contains("groupNotPublished"))
+        #expect(try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: 5")).status == 0)
+        #expect(try !stage.folder.exists("site/old1") && stage.text("site/a.txt") == "a 1")
+    }
+
+    @Test func aLimitOfRemovals_withoutRemovals_isAnError() throws {
+        let server = try server("1")
+        defer { server.stop() }
+        let stage = try Stage()
+        let run = try stage.run(job(server, "to: site, maximumRemovals: 10%"))
+        #expect(run.status == 2 && run.errorText.contains("`maximumRemovals` of `site` limits nothing"), "\(run.errorText)")
+        for (value, words) in [("110%", "a share from `0%` to `100%`"), ("-1", "0"), ("some", "a share")] {
+            let bad = try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: \(value)"))
+            #expect(bad.status == 2 && bad.errorText.contains(words), "\(value): \(bad.errorText)")
+        }
+    }
+
     /// A member that is as it shall be costs no request and comes along.
     @Test func unchangedMembersComeAlong() throws {
         let server = try server("1")

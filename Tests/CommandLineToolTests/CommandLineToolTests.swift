@@ -58,11 +58,6 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(typed.values[.report] == ["2"])
     }
 
-    @Test func aWordNearACommandIsRemembered() throws {
-        #expect(try TypedArguments.parse(["chekc"]).resembledCommand == "check")
-        #expect(try TypedArguments.parse(["chekc.yaml"]).resembledCommand == nil)
-    }
-
     @Test(arguments: [
         (["--reprot", "x", "a"], "unknown option `--reprot`", "did you mean `--report`?"),
         (["a", "--zzzzzzzzz"], "unknown option `--zzzzzzzzz`", "`transfer-run help` lists"),

@@ -31,14 +31,14 @@ final class GroupStage {
 
     init(
         _ tree: TemporaryTree, folder: String = "site", extraneous: GroupSpecification.Extraneous = .keep,
-        flush: Bool = false,
+        maximumRemovals: GroupSpecification.RemovalLimit? = nil, flush: Bool = false,
         lacksUnnamedFiles: Bool = false, lacksExchange: Bool = false, run: String = "test0000state",
         patience: TimeSpan = .seconds(60), keeping: KeptPlace? = nil, hook: GroupHook? = nil
     ) throws {
         self.tree = tree
         place = GroupPlace(
-            index: GroupIndex(raw: 3), folder: tree.path(folder), extraneous: extraneous, flush: flush,
-            keeping: keeping)
+            index: GroupIndex(raw: 3), folder: tree.path(folder), extraneous: extraneous,
+            maximumRemovals: maximumRemovals, flush: flush, keeping: keeping)
         desk = try Desk(
             lacksUnnamedFiles: lacksUnnamedFiles, lacksExchange: lacksExchange, run: run, groupPatience: patience,
             groupHook: hook)

@@ -42,6 +42,39 @@ import TransferModel
         #expect(tree.leftovers == [])
     }
 
+    /// Of eight files the new set replaces one and keeps one; four lie where no member is, two of them in a folder of
+    /// their own, and two more are a symlink and a file where a member's folder will be.
+    @Test(arguments: [
+        (GroupSpecification.RemovalLimit.count(6), true), (.count(5), false), (.count(0), false),
+        (.percent(75), true), (.percent(74.9), false), (.percent(100), true),
+    ])
+    func moreRemovalsThanTheLimitAllows_publishNothing(
+        _ limit: GroupSpecification.RemovalLimit, _ isPublished: Bool
+    ) throws {
+        let old = ["a": "old", "b": "kept", "gone": "x", "sub": "a file", "deep/er/one": "x", "deep/two": "x"]
+        try Standing.folder.prepare(tree, old)
+        try tree.write("site/here/gone", "x")
+        try tree.link("site/link", to: "a")
+        let before = try tree.texts("site")
+        let stage = try GroupStage(tree, extraneous: .remove, maximumRemovals: limit)
+        try stage.stage("a", "new")
+        try stage.stage("sub/new", "new")
+        try stage.stage("here/new", "new")
+        try stage.keep("b")
+        let error = try stage.publish()
+        #expect((error == nil) == isPublished)
+        if let error {
+            #expect(error.name == .groupNotPublished && error.message.hasPrefix("6 of the 8 files"), "\(error)")
+            #expect(try tree.texts("site") == before)
+        } else {
+            #expect(
+                try tree.texts("site") == [
+                    "a": "new", "b": "kept", "sub/": "", "sub/new": "new", "here/": "", "here/new": "new",
+                ])
+        }
+        #expect(tree.leftovers == [])
+    }
+
     /// What a member of the job wrote that is not in this run is named by a member all the same.
     @Test(arguments: [Standing.folder, .link]) func whatAbsentMembersWroteStays(standing: Standing) throws {
         try standing.prepare(

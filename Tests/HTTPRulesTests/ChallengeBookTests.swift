@@ -257,6 +257,20 @@ struct ChallengeBookTests {
         #expect(next.reports.isEmpty && next.queries.isEmpty)
     }
 
+    /// A 401 came through the proxy: its helper's password was right, whatever becomes of the server's question.
+    @Test func helperOfAProxy_isToldOnce_whenTheServerAsksToo() {
+        let proxy = Client.url("http://proxy.test:3128/").origin
+        var credential = Credential(source: .helper(["x"]))
+        credential.isForProxy = true
+        var client = Client([credential, Client.password("u", "p")], proxy: proxy)
+        client.answers = { _ in .found(user: "u", password: "proxy") }
+        #expect(client.challenged("Basic realm=proxy", status: 407)?.toProxy != nil)
+        #expect(client.challenged("Basic realm=server")?.toOrigin != nil)
+        #expect(client.reports.map(\.wasAccepted) == [true])
+        client.passed()
+        #expect(client.reports.map(\.wasAccepted) == [true])
+    }
+
     @Test func preemptiveHelpers() {
         var credential = Credential(source: .helper(["x"]))
         credential.preemptive = true

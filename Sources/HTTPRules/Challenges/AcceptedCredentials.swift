@@ -3,7 +3,7 @@ import TransferModel
 /// The credentials that servers accepted in a session: each is sent with later requests without waiting for a
 /// challenge.
 ///
-/// The accepted only says that a credential is accepted for a space, and how. A credential is sent only when the task's own
+/// It only says that a credential is accepted for a space, and how. A credential is sent only when the task's own
 /// list gives it for that space.
 package struct AcceptedCredentials: Sendable {
     /// An accepted credential.
@@ -33,7 +33,7 @@ package struct AcceptedCredentials: Sendable {
 
     package init() {}
 
-    /// Whether the accepted has no entries.
+    /// Whether there are no entries.
     package var isEmpty: Bool { entriesByPlace.isEmpty }
 
     var hasChanges: Bool { !changes.isEmpty }
@@ -190,7 +190,7 @@ package struct StoredCredential: Hashable, Sendable {
         }
     }
 
-    /// The accepted's entry, or `nil` for a stored credential that this program would not have stored.
+    /// The entry, or `nil` for a stored credential that this program would not have stored.
     fileprivate var entry: AcceptedCredentials.Entry? {
         let secret: ShownSecret =
             space.method == .bearer

@@ -86,7 +86,7 @@ extension ChallengeResponder {
         return preemptive(at: origin, isProxy: isProxy)
     }
 
-    /// Returns the credential that the accepted knows to be accepted, provided that this task's list, too, leads to it.
+    /// Returns the credential that the session knows to be accepted, provided that this task's list, too, leads to it.
     private func learned(_ entry: AcceptedCredentials.Entry) -> Shown? {
         guard entry.digest != nil || !entry.space.method.isDigest, mayShow(entry.space) else { return nil }
         for index in policy.candidates.indices where fits(index, entry.space) {

@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// Answers the authentication challenges of one task, request by request. It counts refused credentials, so that no
-/// password is tried more often than allowed; accepted ones go to the session's accepted.
+/// password is tried more often than allowed; accepted ones go to the session's ``AcceptedCredentials``.
 ///
 /// Each event but ``passed(_:status:_:_:)`` returns a step. After a step with a lookup the responder waits for
 /// ``found(_:_:clientNonce:)``.
@@ -11,9 +11,9 @@ package struct ChallengeResponder: Sendable {
         let candidate: Int
         let space: ProtectionSpace
         let secret: ShownSecret
-        /// State of a Digest challenge to this task; `nil` when the accepted holds the state.
+        /// State of a Digest challenge to this task; `nil` when the session holds the state.
         var digest: DigestState?
-        let reason: Reason
+        var reason: Reason
         let query: CredentialQuery?
     }
     enum Reason: Sendable { case asked, preemptive, learned }
@@ -80,8 +80,13 @@ package struct ChallengeResponder: Sendable {
         guard let origin = isProxy ? request.proxy : request.url.origin else { return ChallengeStep(.accept) }
         let offers = Offer.all(in: headers, of: origin, isProxy: isProxy, hasEntity: request.entity() != nil)
         // A 401 came through the proxy, so the proxy accepted its credential.
-        if !isProxy, let shown = toProxy { _ = noteSuccess(shown, request, headers, &accepted) }
-        let reports = settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &accepted)
+        var reports: [HelperReport] = []
+        if !isProxy, let shown = toProxy {
+            reports = noteSuccess(shown, request, headers, &accepted)
+            // It is known to be accepted from here on: a later answer does not report it again.
+            toProxy?.reason = .learned
+        }
+        reports += settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &accepted)
         var step = choose(request, offers, isProxy: isProxy, &accepted, clientNonce)
         step.reports = reports + step.reports
         return step

@@ -19,9 +19,7 @@ extension Reader {
                 continue
             }
             let lines = oneOrMore(value).compactMap { line in
-                secretText(
-                    line, tree.kind(value) == .sequence ? .scalar : .headerValueScalar, place: .header,
-                    captures: true)
+                secretText(line, .scalar, place: .header, captures: true)
             }
             fields.removeAll { Self.sameHeader($0.name, name) }
             fields += lines.map { HeaderField(name: name, value: $0.trimmed) }
@@ -47,11 +45,6 @@ extension Reader {
     private func headerHint(_ name: String) -> String? {
         name.contains(":") || name.contains(" ") ? "the name stands alone, its value after the colon" : nil
     }
-}
-
-extension Shape {
-    /// Shape of a single header value, equal to `scalar`.
-    static let headerValueScalar = Shape.scalar
 }
 
 extension SecretText {

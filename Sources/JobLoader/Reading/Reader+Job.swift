@@ -91,8 +91,33 @@ extension Reader {
             let to = draft.to ?? SecretText(Paths.absolute(name, in: baseDirectory))
             var group = GroupSpecification(name: name, to: to)
             group.extraneous = draft.extraneous
-            if group.extraneous == .remove { note(.remove, to.redacted, key) }
+            group.maximumRemovals = draft.maximumRemovals
+            if group.extraneous == .remove {
+                note(.remove, to.redacted, key)
+            } else if draft.maximumRemovals != nil {
+                error(
+                    "useless-limit", "`maximumRemovals` of `\(name)` limits nothing: the group removes no files",
+                    hint: "`extraneous: remove` removes the files that no member names", key)
+            }
             return group
         }
+    }
+
+    /// Reads a number of files or a share of them.
+    func removalLimit(_ node: NodeID) -> GroupSpecification.RemovalLimit? {
+        if case .text? = scalar(node, .text) { return percent(node).map { .percent($0) } }
+        return integer(node, 0...1_000_000_000).map { .count(Int($0)) }
+    }
+
+    /// Reads a share such as `80%`, from 0 to 100.
+    func percent(_ node: NodeID) -> Double? {
+        let shape = Sections.percentShape
+        guard let text = text(node, shape) else { return nil }
+        guard text.hasSuffix("%"), let value = ValueText.number(String(text.dropLast())), (0...100).contains(value)
+        else {
+            invalid(node, shape, text)
+            return nil
+        }
+        return value
     }
 }

@@ -5,6 +5,9 @@ import YAMLTree
 /// Reads values from a tree in one scope of names and collects the problems.
 ///
 /// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing.
+///
+/// It is large because a job file has many kinds of values: one method reads one kind, in a file for each section. They
+/// share the tree, the names in scope and the problems found, which are all of its state that lasts.
 final class Reader {
     let tree: YAMLTree
     let source: SourceText

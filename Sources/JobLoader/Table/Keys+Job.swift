@@ -177,13 +177,28 @@ extension Sections {
                 what happens to files that no member names; with `remove` the run ends before it begins if the job, its \
                 secrets, its report, its state or what a task sends lies there
                 """),
+            Key(
+                "maximumRemovals", \.maximumRemovals, .either([.integer(0...1_000_000_000), percentShape]),
+                default: "none",
+                """
+                with `extraneous: remove`: the most files that one publication may remove, a number or a share of the files \
+                in the folder (`10%`); a group that would remove more is not published and fails
+                """
+            ) {
+                $1.removalLimit($0).map { .some($0) }
+            },
         ])
+
+    /// `80%`: a share of a whole.
+    static let percentShape = Shape.pattern(
+        "^(100|[0-9]{1,2}(\\.[0-9]+)?)%$", words: "a share from `0%` to `100%`")
 
     struct GroupDraft: Blank, Sendable {
         enum Publish: String, CaseIterable, Sendable { case atomic }
         var to: SecretText?
         var publish = Publish.atomic
         var extraneous = GroupSpecification.Extraneous.keep
+        var maximumRemovals: GroupSpecification.RemovalLimit?
         static var blank: GroupDraft { GroupDraft() }
     }
 

@@ -6,7 +6,8 @@ extension RetryPolicy: Blank { static var blank: RetryPolicy { RetryPolicy() } }
 extension RedirectPolicy: Blank { static var blank: RedirectPolicy { RedirectPolicy() } }
 extension TransferPolicies: Blank { static var blank: TransferPolicies { TransferPolicies() } }
 
-/// The table of keys, section by section: the one definition of all that a job file may contain.
+/// The table of keys, section by section: the one definition of all that a job file may contain. A table has no state; it
+/// is as long as the language.
 enum Sections {
     static let backoff = Section<RetryPolicy>(
         "backoff", in: "`backoff`", title: "`retry.backoff`", "How long to wait before the next attempt.",

@@ -61,7 +61,9 @@ import TextFormats
             let kinds = try background.values("$.sessions[*].configuration")
             #expect(kinds.count { $0 == "background" } == kinds.count - variant.except.count)
         }
-        #expect(try left(here) == left(there))
+        let (one, other) = (try left(here), try left(there))
+        #expect(one.keys.sorted() == other.keys.sorted())
+        for (path, bytes) in one { #expect(other[path] == bytes, "\(path)") }
         #expect(here.server.requests().count == there.server.requests().count)
         withExtendedLifetime(scene) {}
     }

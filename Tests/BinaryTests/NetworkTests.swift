@@ -130,9 +130,11 @@ import TransferModel
         let run = try stage.finish(program)
         #expect(run.status == 0)
         #expect(server.requests().map(\.clientAddress) == [world.address(of: wifi)])
-        #expect(run.story(of: "a").filter { $0 == "waiting" }.count == 1)
-        #expect(try run.values("$.tasks[0].waits[*].reason") == ["network"])
-        #expect(try run.values("$.tasks[0].attempts[*].number") == ["1"])
+        #expect(run.story(of: "a").first { $0 == "waiting" } != nil)
+        #expect(try Set(run.values("$.tasks[0].waits[*].reason")) == ["network"])
+        // An attempt may come between the network and its route, which this test adds after it.
+        let earlier = try run.values("$.tasks[0].attempts[*].outcome").dropLast()
+        #expect(try run.values("$.tasks[0].attempts[*].error.name") == earlier.map { _ in "noPermittedRoute" })
     }
 
     /// The network is there, and its route comes later.
@@ -217,7 +219,8 @@ import TransferModel
         #expect(try stage.folder.bytes("a") == body)
         let requests = server.requests("/a")
         #expect(requests.map(\.clientAddress) == [world.address(of: wifi), world.address(of: wifi)])
-        let offset = try #require(try run.task("a", "attempts[1].resumedFrom").flatMap { Int($0) })
+        // An attempt may come between the network and its route, which this test adds after it.
+        let offset = try #require(try run.values("$.tasks[0].attempts[*].resumedFrom").compactMap { Int($0) }.last)
         #expect(offset > 0 && requests.last?.header("Range") == "bytes=\(offset)-")
         #expect(server.requests("/other").map(\.clientAddress) == [world.address(of: cellular)])
         #expect(try run.task("other", "attempts[*].number") == "1")

@@ -95,9 +95,11 @@ import TransferModel
             tasks:
               - { id: a, url: "\(server.url("/b/k"))" }
               - { id: b, url: "\(server.url("/b/k"))", needs: [a] }
+              - { id: c, url: "\(server.url("/b/k"))", needs: [b] }
             """)
         #expect(run.status == 0, "\(run.errorText)")
-        #expect(server.requests().map(\.method) == ["GET", "HEAD"])
+        // A copy may be in the cache only after the next task has begun.
+        #expect(server.requests().map(\.method).prefix(1) == ["GET"] && server.requests().last?.method == "HEAD")
         #expect(server.requests().allSatisfy { Self.isSigned($0) })
     }
 

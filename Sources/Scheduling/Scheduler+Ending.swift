@@ -76,7 +76,7 @@ extension Scheduler {
                     attempts: Int(tasks[index].attempt), duration: now.instant - createdAt(task),
                     held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
-        if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
+        needs.ended(task)
         if !mirrors.isEmpty { mirrors[task] = nil }
         if !wasStaged, let group = plan.tasks[index].group {
             memberEnded(group, isMissing: !tolerated, deferral, error)
@@ -85,7 +85,7 @@ extension Scheduler {
         let succeeded = outcome == .succeeded || tolerated
         if stopping == nil {
             release(
-                dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
+                needs.dependants(of: task), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
                 blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
             if let freed = outputWindow?.ended(task) { for task in freed { meetNeed(of: task) } }
         }
@@ -95,9 +95,7 @@ extension Scheduler {
     /// One of what holds a blocked task back does so no longer.
     private mutating func meetNeed(of task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .blocked else { return }
-        tasks[index].openNeeds -= 1
-        guard tasks[index].openNeeds == 0 else { return }
+        guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
         leavePhase(index)
         makeReady(task)
     }
@@ -124,13 +122,12 @@ extension Scheduler {
             let index = Int(dependant.raw)
             guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
             guard succeeded else {
-                if !endsWithGroup(index) { skipped.append((dependant, deferral, blame)) }
+                if !endsWithGroup(index) { needs.skip(dependant, deferral, blame) }
                 continue
             }
             meetNeed(of: dependant)
         }
-        // A chain of a million dependants must not be a recursion of a million calls.
-        if !isSkipping { skipAll() }
+        skipAll()
     }
 
     /// It began in an earlier process, when what it needs of its own group was verified: nobody skips it any more.
@@ -139,24 +136,20 @@ extension Scheduler {
         return groups[Int(group.raw)].isBroken
     }
 
+    /// Ends the tasks whose needs were not met, and those that need them in turn.
     mutating func skipAll() {
-        isSkipping = true
-        var next = 0
-        while next < skipped.count {
-            let (task, deferral, blame) = skipped[next]
-            next += 1
+        guard needs.beginSkipping() else { return }
+        while let skip = needs.popSkip() {
             // It may need several that did not succeed.
-            guard tasks[Int(task.raw)].phase == .blocked else { continue }
-            leavePhase(Int(task.raw))
-            guard deferral == nil else {
-                finish(task, .deferred, nil, nil, deferral)
+            guard tasks[Int(skip.task.raw)].phase == .blocked else { continue }
+            leavePhase(Int(skip.task.raw))
+            guard skip.deferral == nil else {
+                finish(skip.task, .deferred, nil, nil, skip.deferral)
                 continue
             }
             let error = TransferError(.dependencyFailed, "a task it needs did not succeed")
-            finish(task, .skipped, error, nil, blame: blame)
+            finish(skip.task, .skipped, error, nil, blame: skip.blame)
         }
-        skipped = []
-        isSkipping = false
     }
 
     /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs. Those that
@@ -165,10 +158,7 @@ extension Scheduler {
         _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
         self.now = now
-        // One that has ended meanwhile needs nothing any more.
-        let open = waiting.filter { outsideNeeds[$0] != nil }
-        for task in open { outsideNeeds[task, default: 0] -= 1 }
-        outsideNeeds = outsideNeeds.filter { $0.value > 0 }
+        let open = needs.outsideEnded(waiting)
         if stopping == nil {
             release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
         }

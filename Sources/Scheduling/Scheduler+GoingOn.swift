@@ -33,7 +33,7 @@ extension Scheduler {
         for (task, end) in owed { if case .success = end { settle(task, end) } }
         for (task, end) in owed { settle(task, end) }
         endBrokenGroups()
-        if !isSkipping { skipAll() }
+        skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
         if plan.failFast, hasFailed, stopping == nil { failFast() }
         leaveOutWhatWasTold(history)
@@ -204,7 +204,7 @@ extension Scheduler {
         case .blocked: block(task)
         case .lost(let deferral, let blame):
             block(task, isTold: false)
-            skipped.append((task, deferral, blame))
+            needs.skip(task, deferral, blame)
         }
     }
 
@@ -219,17 +219,17 @@ extension Scheduler {
         let index = Int(task.raw)
         var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[index].needs {
-            if history.tasks[Int(need.raw)].isExpanded { tasks[index].openNeeds -= 1 }
+            if history.tasks[Int(need.raw)].isExpanded { needs.meetNeed(of: task) }
             guard let ending = history.tasks[Int(need.raw)].ending else { continue }
-            tasks[index].openNeeds -= 1
+            needs.meetNeed(of: task)
             if !ending.isGood { lost = lost ?? (ending.deferral, Blame(.task(need), ending.outcome)) }
         }
         if let lost { return .lost(lost.deferral, lost.blame) }
         for group in plan.tasks[index].neededGroups {
             if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral, Blame(.group(group))) }
-            if groups[Int(group.raw)].isPublished { tasks[index].openNeeds -= 1 }
+            if groups[Int(group.raw)].isPublished { needs.meetNeed(of: task) }
         }
-        return tasks[index].openNeeds == 0 ? .free : .blocked
+        return needs.hasOpenNeeds(task) ? .blocked : .free
     }
 
     /// What was told of a wait that goes on is not told again.

@@ -33,7 +33,7 @@ extension Scheduler {
         groups[Int(group.raw)].staged.append(task)
         if plan.tellsLimitWaits, groups[Int(group.raw)].open > 1 { actions.append(.waiting(task, .dependency)) }
         // One that needs another member's file needs it verified, not published: that waits for both.
-        let members = dependants.of(index).filter { plan.tasks[Int($0.raw)].group == group }
+        let members = needs.dependants(of: task).filter { plan.tasks[Int($0.raw)].group == group }
         if stopping == nil { release(members[...], true, nil, blame: nil) }
         closeMember(group)
     }

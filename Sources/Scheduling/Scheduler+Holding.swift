@@ -158,7 +158,7 @@ extension Scheduler {
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
         guard suspendedByFileCount > 0, finishedCount + idleCount + awaitingOutput.count == tasks.count,
-            actionsLetNothingGoOn, outsideNeeds.isEmpty, !plan.waitsForResume
+            actionsLetNothingGoOn, !needs.waitsForOtherRuns, !plan.waitsForResume
         else { return }
         // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
         guard awaitingOutput.isEmpty else {

@@ -76,27 +76,23 @@ extension Scheduler {
         guard tasks[Int(template.raw)].phase == .expanding else { return false }
         let first = tasks.count
         add(added)
-        for (task, needs) in added.needs where tasks[Int(task.raw)].phase == .blocked {
-            tasks[Int(task.raw)].openNeeds += UInt32(needs.count)
-            plan.tasks[Int(task.raw)].needs += needs
-            for need in needs { dependants.add(task, to: Int(need.raw)) }
+        for (task, further) in added.needs where tasks[Int(task.raw)].phase == .blocked {
+            plan.tasks[Int(task.raw)].needs += further
+            needs.add(further, to: task)
         }
         let numbers = (first..<tasks.count).map { TaskIndex(raw: UInt32($0)) }
         var unmet: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
         for task in numbers {
             let (open, lost) = openNeeds(of: task)
-            tasks[Int(task.raw)].openNeeds = open
-            // So that it can be skipped as those are that waited.
-            if let lost {
-                tasks[Int(task.raw)].openNeeds += 1
-                unmet.append((task, lost.deferral, lost.blame))
-            }
+            // One need more, so that it can be skipped as those are that waited.
+            needs.setOpenNeeds(of: task, to: lost == nil ? open : open + 1)
+            if let lost { unmet.append((task, lost.deferral, lost.blame)) }
         }
         for task in numbers { create(task) }
-        skipped += unmet
+        for (task, deferral, blame) in unmet { needs.skip(task, deferral, blame) }
         let isSuspended = tasks[Int(template.raw)].isSuspended
         vanish(template)
-        if !isSkipping { skipAll() }
+        skipAll()
         let held = heldExpansion?.template == template ? heldExpansion : nil
         heldExpansion = held == nil ? heldExpansion : nil
         for task in numbers {
@@ -116,9 +112,9 @@ extension Scheduler {
             task.policy += policies
             let number = TaskIndex(raw: UInt32(plan.tasks.count))
             plan.tasks.append(task)
-            tasks.append(TaskState(openNeeds: 0, since: now.instant))
+            tasks.append(TaskState(since: now.instant))
             createdLate[number] = now.instant
-            for need in task.needs { dependants.add(number, to: Int(need.raw)) }
+            needs.append(number, needs: task.needs)
             for group in task.neededGroups { groupDependants.add(number, to: Int(group.raw)) }
             guard let group = task.group else { continue }
             groupMembers.add(number, to: Int(group.raw))
@@ -164,6 +160,6 @@ extension Scheduler {
         tasks[index].waits = []
         finishedCount += 1
         if let group = plan.tasks[index].group { closeMember(group) }
-        if stopping == nil { release(dependants.of(index), true, nil, blame: nil) }
+        if stopping == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
     }
 }

@@ -29,7 +29,7 @@ package struct Scheduler {
     /// Lanes whose slots are to be given out anew.
     var changedLanes: [Int] = []
     var timers = TimerQueues()
-    var dependants: Dependants
+    var needs: DependencyGraph
     var groupDependants: Dependants
     var groupMembers: Dependants
     var bandwidth: BandwidthShare?
@@ -42,9 +42,6 @@ package struct Scheduler {
     /// What a running task was told to end with; its executor may still say otherwise.
     var endings: [TaskIndex: Ending] = [:]
     var heldExpansion: HeldExpansion?
-    /// Tasks to be skipped because one they need did not succeed, or put off because it was.
-    var skipped: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
-    var isSkipping = false
     var probesToCharge: [(OriginID, TransferError)] = []
     /// Of running attempts that could use more slots than their own, by task.
     var loans: [Loan] = []
@@ -62,8 +59,6 @@ package struct Scheduler {
     var suspendedByFileCount = 0
     /// Of tasks that were not there when the run began: its process ended before it had told of them.
     var createdLate: [TaskIndex: Instant] = [:]
-    /// Of tasks that need what somebody else carries: how much of that has not ended.
-    var outsideNeeds: [TaskIndex: Int]
     /// Of attempts that sent all of a body and wait for its answer.
     var sentBodies: Set<TaskIndex> = []
     /// Running tasks whose verified bodies wait until those of the tasks before them are on standard output.
@@ -91,12 +86,11 @@ package struct Scheduler {
         lastTurn = now
         beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
         let members = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
-        tasks = plan.tasks.map {
+        tasks = Array(repeating: TaskState(since: now.instant), count: plan.tasks.count)
+        needs = DependencyGraph(plan) {
             // Of a group without members there is nothing to publish, and nothing to wait for.
-            let groups = $0.neededGroups.reduce(0) { $0 + (members.of(Int($1.raw)).isEmpty ? 0 : 1) }
-            return TaskState(openNeeds: UInt32($0.needs.count + groups), since: now.instant)
+            $0.neededGroups.reduce(0) { $0 + (members.of(Int($1.raw)).isEmpty ? 0 : 1) }
         }
-        dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
         groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
         groupMembers = members
         sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
@@ -104,11 +98,9 @@ package struct Scheduler {
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         conditions = ConditionsBook(plan.conditions)
-        outsideNeeds = plan.outsideNeeds
-        for (task, count) in plan.outsideNeeds { tasks[Int(task.raw)].openNeeds += UInt32(count) }
         if !plan.outputTasks.isEmpty {
             let window = OutputWindow(plan.outputTasks, width: plan.maximumConcurrentTasks)
-            for task in window.heldBack { tasks[Int(task.raw)].openNeeds += 1 }
+            for task in window.heldBack { needs.addNeed(to: task) }
             outputWindow = window
         }
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
@@ -134,7 +126,7 @@ package struct Scheduler {
             tasks[index].isSuspended = true
             tasks[index].isSuspendedByFile = true
         }
-        if tasks[index].openNeeds > 0 { block(task) } else { makeReady(task) }
+        if needs.hasOpenNeeds(task) { block(task) } else { makeReady(task) }
     }
 
     mutating func block(_ task: TaskIndex, isTold: Bool = true) {

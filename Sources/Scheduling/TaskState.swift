@@ -36,7 +36,6 @@ struct TaskState: Sendable {
     var attempt: UInt32 = 0
     /// Attempts that count against `retry.attempts`: one that was interrupted by us does not.
     var tries: UInt32 = 0
-    var openNeeds: UInt32
     /// Where it is queued, holds a slot, waits for one, or held its last.
     var lane: Int32 = -1
     /// Probes of its host that had failed when it was queued.
@@ -78,8 +77,7 @@ struct TaskState: Sendable {
     /// Nobody but the next run's user can resume it: the job file suspended it.
     var isSuspendedByFile = false
 
-    init(openNeeds: UInt32, since: Instant) {
-        self.openNeeds = openNeeds
+    init(since: Instant) {
         self.since = since
         attemptBeganAt = since
     }
@@ -105,43 +103,6 @@ enum Ending: Sendable {
     case finish(TaskOutcome, TransferError?, Deferral?)
     /// Its window closed, it was suspended, or it began to cost somebody: it begins again when it may.
     case interrupt
-}
-
-/// Who waits for whom, as one array with a range per task or group.
-struct Dependants: Sendable {
-    private var starts: [UInt32] = []
-    private var items: [TaskIndex] = []
-    /// Those that were added later.
-    private var added: [Int: [TaskIndex]] = [:]
-
-    /// `needs` gives what each task waits for.
-    init(_ tasks: [SchedulingPlan.Task], count: Int, needs: (SchedulingPlan.Task) -> [Int]) {
-        var isEmpty = true
-        for task in tasks where !needs(task).isEmpty {
-            isEmpty = false
-            break
-        }
-        guard !isEmpty else { return }
-        starts = Array(repeating: 0, count: count + 1)
-        for task in tasks { for need in needs(task) { starts[need + 1] += 1 } }
-        for index in 1..<starts.count { starts[index] += starts[index - 1] }
-        items = Array(repeating: TaskIndex(raw: 0), count: Int(starts.last ?? 0))
-        var next = starts
-        for (index, task) in tasks.enumerated() {
-            for need in needs(task) {
-                items[Int(next[need])] = TaskIndex(raw: UInt32(index))
-                next[need] += 1
-            }
-        }
-    }
-
-    func of(_ number: Int) -> ArraySlice<TaskIndex> {
-        let first = number + 1 < starts.count ? items[Int(starts[number])..<Int(starts[number + 1])] : []
-        guard !added.isEmpty, let more = added[number] else { return first }
-        return first + more
-    }
-
-    mutating func add(_ task: TaskIndex, to number: Int) { added[number, default: []].append(task) }
 }
 
 /// SplitMix64: the same seed gives the same run.

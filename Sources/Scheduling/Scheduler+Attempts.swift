@@ -33,7 +33,7 @@ extension Scheduler {
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
         mirrorServed(task)
         guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
-        guard groups[Int(group.raw)].isBroken else { return stage(task, group) }
+        guard groups.isBroken(group) else { return stage(task, group) }
         if case .finish(let outcome, let error, let deferral) = meant {
             finish(task, outcome, error, status, deferral)
         } else {

@@ -31,7 +31,7 @@ extension Scheduler {
     private mutating func endStaged(_ task: TaskIndex, _ ending: Ending) -> Bool {
         guard let group = plan.tasks[Int(task.raw)].group, case .finish(let outcome, let error, let deferral) = ending
         else { return false }
-        guard !groups[Int(group.raw)].isPublishing else { return giveUp(group, for: task, ending) }
+        guard !groups.isPublishing(group) else { return giveUp(group, for: task, ending) }
         finish(task, outcome, error, nil, deferral)
         breakUp(group, deferral)
         return true
@@ -133,7 +133,7 @@ extension Scheduler {
     /// It began in an earlier process, when what it needs of its own group was verified: nobody skips it any more.
     private func endsWithGroup(_ index: Int) -> Bool {
         guard tasks[index].attempt > 0, let group = plan.tasks[index].group else { return false }
-        return groups[Int(group.raw)].isBroken
+        return groups.isBroken(group)
     }
 
     /// Ends the tasks whose needs were not met, and those that need them in turn.

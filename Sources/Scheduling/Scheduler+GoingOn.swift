@@ -17,7 +17,7 @@ extension Scheduler {
         precondition(history.tasks.count == tasks.count, "a history of another job")
         bytesMoved = history.bytesMoved
         for index in tasks.indices { restore(index, history.tasks[index], history) }
-        for group in groups.indices { restoreGroup(group, history) }
+        for group in groups.all { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
         for index in tasks.indices where tasks[index].phase != .finished {
             let isDone = done.contains(TaskIndex(raw: UInt32(index)))
@@ -104,20 +104,18 @@ extension Scheduler {
     // MARK: Groups
 
     /// Nothing tells that a group was put in place but the ends of its members, or their files.
-    private mutating func restoreGroup(_ number: Int, _ history: RunHistory) {
-        let known = groupMembers.of(number).map { history.tasks[Int($0.raw)] }
+    private mutating func restoreGroup(_ group: GroupIndex, _ history: RunHistory) {
+        let known = groups.members(of: group).map { history.tasks[Int($0.raw)] }
         guard !known.isEmpty else { return }
         let members = known.filter { !$0.isExpanded }
         let missing = members.first { $0.ending.map { !$0.isGood } ?? false }
-        groups[number].open = members.reduce(0) { $0 + ($1.ending == nil ? 1 : 0) }
-        groups[number].isPublished = members.contains { $0.ending?.outcome == .succeeded || $0.file != nil }
-        if missing == nil, groups[number].open == 0 { groups[number].isPublished = true }
-        let group = GroupIndex(raw: UInt16(number))
-        if groups[number].isPublished {
+        groups.restore(
+            group, open: members.count { $0.ending == nil },
+            hasPublished: members.contains { $0.ending?.outcome == .succeeded || $0.file != nil },
+            missing: missing.map { $0.ending?.deferral })
+        if groups.isPublished(group) {
             actions.append(.groupFinished(group, published: true, nil))
-        } else if let missing {
-            groups[number].isBroken = true
-            groups[number].deferral = missing.ending?.deferral
+        } else if missing != nil {
             // What was verified and failed all the same failed with its group.
             let telling = members.first {
                 $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || Self.isOfGroup($0.ending?.error))
@@ -128,9 +126,8 @@ extension Scheduler {
     }
 
     private mutating func endBrokenGroups() {
-        for number in groups.indices where groups[number].isBroken && groups[number].open > 0 {
-            let group = GroupIndex(raw: UInt16(number))
-            for member in groupMembers.of(number) { end(member, missing(in: group)) }
+        for group in groups.all where groups.isBrokenAndOpen(group) {
+            for member in groups.members(of: group) { end(member, missing(in: group)) }
         }
     }
 
@@ -138,7 +135,7 @@ extension Scheduler {
 
     private func owedEnd(of index: Int, _ past: TaskPast, isDone: Bool, hasCrashed: Bool) -> Owed? {
         if let group = plan.tasks[index].group {
-            if groups[Int(group.raw)].isPublished { return .success(status: past.status) }
+            if groups.isPublished(group) { return .success(status: past.status) }
         } else if isDone || past.lastEnd == .succeeded {
             return .success(status: past.status)
         }
@@ -196,7 +193,7 @@ extension Scheduler {
         tasks[index].isSuspendedByFile = isByFile && !past.wasResumed
         tasks[index].isSuspended = past.isSuspended || tasks[index].isSuspendedByFile
         // It ends with its group, also if it needed the member that is missing.
-        if let group = plan.tasks[index].group, groups[Int(group.raw)].isBroken {
+        if let group = plan.tasks[index].group, groups.isBroken(group) {
             return block(task, isTold: false)
         }
         switch standing(of: task, history) {
@@ -226,8 +223,8 @@ extension Scheduler {
         }
         if let lost { return .lost(lost.deferral, lost.blame) }
         for group in plan.tasks[index].neededGroups {
-            if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral, Blame(.group(group))) }
-            if groups[Int(group.raw)].isPublished { needs.meetNeed(of: task) }
+            if groups.isBroken(group) { return .lost(groups.deferral(of: group), Blame(.group(group))) }
+            if groups.isPublished(group) { needs.meetNeed(of: task) }
         }
         return needs.hasOpenNeeds(task) ? .blocked : .free
     }

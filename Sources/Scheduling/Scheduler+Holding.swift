@@ -157,8 +157,9 @@ extension Scheduler {
 
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
+        // A group that is being published will still finish tasks.
         guard suspendedByFileCount > 0, finishedCount + idleCount + awaitingOutput.count == tasks.count,
-            actionsLetNothingGoOn, !needs.waitsForOtherRuns, !plan.waitsForResume
+            !groups.areAnyPublishing, !needs.waitsForOtherRuns, !plan.waitsForResume
         else { return }
         // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
         guard awaitingOutput.isEmpty else {
@@ -172,9 +173,6 @@ extension Scheduler {
             end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
         }
     }
-
-    /// A group that is being published will still finish tasks.
-    private var actionsLetNothingGoOn: Bool { !groups.contains { $0.isPublishing } }
 
     // MARK: Windows
 

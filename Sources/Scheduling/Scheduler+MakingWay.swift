@@ -20,7 +20,7 @@ extension Scheduler {
 
     /// Whoever carries it may leave: no attempt is under way, and no group is being put in place.
     package var hasMadeWay: Bool {
-        way?.isClear == true && !tasks.contains { $0.phase == .running } && !groups.contains { $0.isPublishing }
+        way?.isClear == true && !tasks.contains { $0.phase == .running } && !groups.areAnyPublishing
     }
 
     /// Who goes on with it starts the task, if anybody does.

@@ -115,10 +115,8 @@ extension Scheduler {
             tasks.append(TaskState(since: now.instant))
             createdLate[number] = now.instant
             needs.append(number, needs: task.needs)
-            for group in task.neededGroups { groupDependants.add(number, to: Int(group.raw)) }
-            guard let group = task.group else { continue }
-            groupMembers.add(number, to: Int(group.raw))
-            groups[Int(group.raw)].open += 1
+            for group in task.neededGroups { groups.add(dependant: number, to: group) }
+            if let group = task.group { groups.add(member: number, to: group) }
         }
     }
 
@@ -136,12 +134,11 @@ extension Scheduler {
             }
         }
         for group in plan.tasks[Int(task.raw)].neededGroups {
-            let state = groups[Int(group.raw)]
-            switch state.isGood {
+            switch groups.isGood(group) {
             case true?: break
-            case false?: lost = lost ?? (state.deferral, Blame(.group(group)))
+            case false?: lost = lost ?? (groups.deferral(of: group), Blame(.group(group)))
             // Of a group without members there is nothing to wait for.
-            case nil: open += groupMembers.of(Int(group.raw)).isEmpty ? 0 : 1
+            case nil: open += groups.members(of: group).isEmpty ? 0 : 1
             }
         }
         return (open, lost)

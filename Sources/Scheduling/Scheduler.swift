@@ -21,7 +21,7 @@ package struct Scheduler {
     var origins: [OriginState] = []
     /// `limits.hosts`, by an origin's number.
     var originLimits: [OriginLimits?] = []
-    var groups: [GroupState]
+    var groups: PublicationGroups
     /// Of the tasks with several `urls` that have not finished.
     var mirrors: [TaskIndex: MirrorRound]
     /// A host began or ended to want quiet since those who wait for one of several were last asked where to go.
@@ -30,8 +30,6 @@ package struct Scheduler {
     var changedLanes: [Int] = []
     var timers = TimerQueues()
     var needs: DependencyGraph
-    var groupDependants: Dependants
-    var groupMembers: Dependants
     var bandwidth: BandwidthShare?
     var bytesMoved: Int64 = 0
     var running = 0
@@ -85,16 +83,14 @@ package struct Scheduler {
         self.now = now
         lastTurn = now
         beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
-        let members = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
+        let groups = PublicationGroups(plan)
+        self.groups = groups
         tasks = Array(repeating: TaskState(since: now.instant), count: plan.tasks.count)
         needs = DependencyGraph(plan) {
             // Of a group without members there is nothing to publish, and nothing to wait for.
-            $0.neededGroups.reduce(0) { $0 + (members.of(Int($1.raw)).isEmpty ? 0 : 1) }
+            $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
         }
-        groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
-        groupMembers = members
         sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
-        groups = Array(repeating: GroupState(), count: plan.groupCount)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         conditions = ConditionsBook(plan.conditions)
@@ -110,7 +106,6 @@ package struct Scheduler {
         }
         setDeadlines()
         readWindows()
-        formGroups()
         if let history {
             goOn(history, hasCrashed: hasCrashed, done)
         } else {

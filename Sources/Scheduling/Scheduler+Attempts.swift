@@ -8,15 +8,15 @@ extension Scheduler {
         guard tasks[index].phase == .running else { return }
         if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
         giveBackSlot(task)
-        if !sentBodies.isEmpty { sentBodies.remove(task) }
-        if !awaitingOutput.isEmpty { awaitingOutput.remove(task) }
+        bytes.requestEnded(task)
+        output.attemptEnded(task)
         if tasks[index].awaitsGrant {
             lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
             endGrantWait(index)
         }
         stopCounting(task)
         if !conditions.discretionary.isEmpty { conditions.ended(task) }
-        let meant = endings.isEmpty ? nil : endings.removeValue(forKey: task)
+        let meant = runEnding.attemptEnded(task)
         if isMirrored(task) {
             let mustStay = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
             mirrors[task]?.mustStay = mustStay
@@ -54,23 +54,21 @@ extension Scheduler {
         }
     }
 
-    /// Where that showed at the head of an answer it cost a request. What others will answer nobody knows, but after some of
-    /// these what is left is too little to go on asking for.
+    /// The answer is longer than what is left of `maximumBytes`: the task is for the next run.
     private mutating func doesNotFit(_ task: TaskIndex, _ verdict: Verdict) {
         finish(task, .deferred, nil, verdict.status, .maximumBytes)
         guard verdict.sentSomething else { return }
-        answersTooLong += 1
-        if answersTooLong == Self.mostAnswersTooLong { deferAll(.maximumBytes, evenRunning: false) }
+        if bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }
     }
-    package static let mostAnswersTooLong = 8
+    package static let mostAnswersTooLong = ByteBudget.mostAnswersTooLong
 
     /// It was no attempt of the task's own that ended here: another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
-        switch stopping {
+        switch runEnding.stop {
         case .deferring(let reason): finish(task, .deferred, nil, status, reason)
         case .failing, .cancelling: finish(task, .cancelled, error, status)
         case nil:
-            let error = way?.isClear == true ? .madeWay : error
+            let error = runEnding.isHandoverClear ? .madeWay : error
             if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
             actions.append(
                 .attemptEnded(
@@ -82,7 +80,7 @@ extension Scheduler {
 
     private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
         let index = Int(task.raw)
-        if verdict.lacksCredential, meant == nil, stopping == nil,
+        if verdict.lacksCredential, meant == nil, runEnding.stop == nil,
             plan.sessions[Int(plan.tasks[index].session.raw)].waitsForCredentials
         {
             return awaitCredential(task, error)
@@ -112,7 +110,7 @@ extension Scheduler {
         if let asked, asked > policy.maximumRetryAfter {
             return finish(task, .failed, error.adding(retryAfter: asked), verdict.status)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return finish(task, .failed, error, verdict.status)

@@ -98,7 +98,7 @@ extension Scheduler {
     /// ends it.
     private mutating func interruptIfShort(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, tasks[index].isCounted, endings[task] == nil, !comesToItsEnd(task),
+        guard tasks[index].phase == .running, tasks[index].isCounted, !runEnding.isEnding(task), !comesToItsEnd(task),
             let shortage = shortage(of: task, at: lanes[Int(tasks[index].lane)].origin), waits(task, for: shortage)
         else { return }
         if plan.putsOffWhatWaits {
@@ -156,7 +156,7 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return finish(task, .failed, error.asRefusal, verdict.status)

@@ -10,15 +10,16 @@ extension Scheduler {
         switch tasks[index].phase {
         case .finished: return false
         case .running:
-            // Once is enough; what it was told first is the truth. An interruption was no end.
-            if case .finish? = endings[task] { return false }
-            if endings.updateValue(ending, forKey: task) == nil {
+            switch runEnding.end(task, ending) {
+            case .tooLate: return false
+            case .replacesInterruption: return true
+            case .new:
                 actions.append(.perform(.cancel(task, keepPartial: keepPartial)))
+                return true
             }
-            return true
         case .staged: return endStaged(task, ending)
-        case .expanding where heldExpansion?.template == task:
-            if heldExpansion?.ending == nil { heldExpansion?.ending = ending }
+        case .expanding where expansions.isHeld(task):
+            expansions.endHeld(ending)
             return true
         case .blocked, .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
@@ -67,13 +68,13 @@ extension Scheduler {
         finishedCount += 1
         if tasks[index].resourceClockRuns { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
-        if !plan.templates.isEmpty, outcome != .succeeded { unsuccessful.note(task, isTolerated: tolerated, deferral) }
+        if !plan.templates.isEmpty, outcome != .succeeded { expansions.failed(task, isTolerated: tolerated, deferral) }
         actions.append(
             .finished(
                 task,
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
-                    attempts: Int(tasks[index].attempt), duration: now.instant - createdAt(task),
+                    attempts: Int(tasks[index].attempt), duration: now.instant - (expansions.creation(of: task) ?? beganAt),
                     held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
         needs.ended(task)
@@ -83,13 +84,13 @@ extension Scheduler {
         }
         // Once the run is ending, whoever ended it ends those that wait too.
         let succeeded = outcome == .succeeded || tolerated
-        if stopping == nil {
+        if runEnding.stop == nil {
             release(
                 needs.dependants(of: task), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
                 blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
-            if let freed = outputWindow?.ended(task) { for task in freed { meetNeed(of: task) } }
+            for freed in output.taskEnded(task) { meetNeed(of: freed) }
         }
-        if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
+        if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
     }
 
     /// One of what holds a blocked task back does so no longer.
@@ -98,10 +99,6 @@ extension Scheduler {
         guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
         leavePhase(index)
         makeReady(task)
-    }
-
-    private func createdAt(_ task: TaskIndex) -> Instant {
-        createdLate.isEmpty ? beganAt : createdLate[task] ?? beganAt
     }
 
     private func isTolerated(_ rule: AllowFailure, _ status: Int?) -> Bool {
@@ -159,7 +156,7 @@ extension Scheduler {
     ) {
         self.now = now
         let open = needs.outsideEnded(waiting)
-        if stopping == nil {
+        if runEnding.stop == nil {
             release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
         }
     }
@@ -167,26 +164,20 @@ extension Scheduler {
     /// One failed that somebody else carries, whether or not anybody here needs it: to `failFast` that is all one.
     package mutating func failedOutside(now: Now) {
         self.now = now
-        if plan.failFast, stopping == nil { failFast() }
+        if plan.failFast, runEnding.stop == nil { failFast() }
     }
 
     // MARK: The run
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.
     mutating func failFast() {
-        stopping = .failing
+        guard runEnding.begin(.failing) else { return }
         endEarly(.cancelled, .cancelledByFailFast, nil)
     }
 
     /// A limit of the run puts off what is left to the next run.
     mutating func deferAll(_ reason: Deferral, evenRunning: Bool) {
-        switch stopping {
-        case nil: break
-        // What runs on after an earlier end is stopped by this one too.
-        case .failing, .deferring: guard evenRunning else { return }
-        case .cancelling: return
-        }
-        stopping = .deferring(reason)
+        guard runEnding.begin(.deferring(reason), evenRunning: evenRunning) else { return }
         endEarly(.deferred, nil, reason, evenRunning: evenRunning)
     }
 
@@ -197,9 +188,9 @@ extension Scheduler {
             let task = TaskIndex(raw: UInt32(index))
             let mayFinish = !evenRunning && !plan.sessions[Int(plan.tasks[index].session.raw)].cancelsOnInvalidation
             switch tasks[index].phase {
-            case .running where mayFinish && !isInterrupted(task): continue
+            case .running where mayFinish && !runEnding.isInterrupted(task): continue
             // All that counts of it has moved, and only its answer tells what became of it.
-            case .running where deferral == .maximumBytes && sentBodies.contains(task): continue
+            case .running where deferral == .maximumBytes && bytes.awaitsAnswerToBody(task): continue
             // Whether its group comes to its end is seen when those that run have come to theirs.
             case .staged: continue
             default: end(task, .finish(outcome, error, deferral))
@@ -207,13 +198,8 @@ extension Scheduler {
         }
     }
 
-    private func isInterrupted(_ task: TaskIndex) -> Bool {
-        if case .interrupt? = endings[task] { true } else { false }
-    }
-
     mutating func stopAll(_ error: TransferError) {
-        if case .cancelling? = stopping { return }
-        stopping = .cancelling(error)
+        guard runEnding.begin(.cancelling(error)) else { return }
         for index in tasks.indices { end(TaskIndex(raw: UInt32(index)), .finish(.cancelled, error, nil)) }
     }
 }

@@ -15,7 +15,7 @@ extension Scheduler {
 
     mutating func goOn(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
         precondition(history.tasks.count == tasks.count, "a history of another job")
-        bytesMoved = history.bytesMoved
+        bytes.restore(history.bytesMoved)
         for index in tasks.indices { restore(index, history.tasks[index], history) }
         for group in groups.all { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
@@ -35,7 +35,7 @@ extension Scheduler {
         endBrokenGroups()
         skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
-        if plan.failFast, hasFailed, stopping == nil { failFast() }
+        if plan.failFast, hasFailed, runEnding.stop == nil { failFast() }
         leaveOutWhatWasTold(history)
     }
 
@@ -50,7 +50,7 @@ extension Scheduler {
             tasks[index].phase = .finished
             tasks[index].outcome = ending.outcome
             if ending.outcome != .succeeded {
-                unsuccessful.note(
+                expansions.failed(
                     TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
             }
             finishedCount += 1
@@ -72,7 +72,7 @@ extension Scheduler {
         tasks[index].waits = past.waits
         let time = now.instant - beganAt
         if past.createdAfter != .zero {
-            createdLate[TaskIndex(raw: UInt32(index))] = beganAt + (past.createdAfter ?? time)
+            expansions.created(TaskIndex(raw: UInt32(index)), at: beganAt + (past.createdAfter ?? time))
         }
         if let open = past.open {
             tasks[index].attemptBeganAt = beganAt + open.beganAfter

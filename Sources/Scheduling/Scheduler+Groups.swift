@@ -13,7 +13,7 @@ extension Scheduler {
         if plan.tellsLimitWaits, areOthersOpen { actions.append(.waiting(task, .dependency)) }
         // One that needs another member's file needs it verified, not published: that waits for both.
         let members = needs.dependants(of: task).filter { plan.tasks[Int($0.raw)].group == group }
-        if stopping == nil { release(members[...], true, nil, blame: nil) }
+        if runEnding.stop == nil { release(members[...], true, nil, blame: nil) }
         closeMember(group)
     }
 
@@ -60,7 +60,7 @@ extension Scheduler {
 
     /// How a member ends whose group is not published.
     private func lost(in group: GroupIndex) -> Ending {
-        switch stopping {
+        switch runEnding.stop {
         // All were told to end. One that was verified all the same waits for what does not come.
         case .cancelling(let error): .finish(.cancelled, error, nil)
         case .deferring(let reason): .finish(.deferred, nil, reason)
@@ -106,7 +106,7 @@ extension Scheduler {
         let isGood = published && error == nil
         actions.append(.groupFinished(group, published: published, error))
         groups.ended(group, isGood: isGood)
-        guard stopping == nil else { return }
+        guard runEnding.stop == nil else { return }
         release(
             groups.dependants(of: group), isGood, groups.deferral(of: group), blame: isGood ? nil : Blame(.group(group)))
     }

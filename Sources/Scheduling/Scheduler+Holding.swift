@@ -70,9 +70,9 @@ extension Scheduler {
         switch tasks[index].phase {
         // The needs of a blocked task are met while it is suspended.
         case .blocked, .suspended, .staged, .finished: break
-        case .expanding where heldExpansion?.template == task: break
+        case .expanding where expansions.isHeld(task): break
         case .running:
-            guard endings[task] == nil else { return false }
+            guard !runEnding.isEnding(task) else { return false }
             interrupt(task)
         // An expansion is worked out anew when the template is resumed.
         case .held, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
@@ -82,7 +82,7 @@ extension Scheduler {
         actions.append(.waiting(task, .suspended))
         switch tasks[index].phase {
         case .running, .blocked: break
-        case .expanding where heldExpansion?.template == task: break
+        case .expanding where expansions.isHeld(task): break
         default: enterSuspended(index)
         }
         return true
@@ -91,14 +91,14 @@ extension Scheduler {
     /// It begins again when it may.
     mutating func interrupt(_ task: TaskIndex) {
         if comesToItsEnd(task) { return }
-        endings[task] = .interrupt
+        guard runEnding.end(task, .interrupt) == .new else { return }
         actions.append(.perform(.cancel(task, keepPartial: true)))
     }
 
     /// What it sent may have been heard: to begin again would do it twice. A body that waits for standard output needs
     /// no network any more, and part of it may be written already.
     func comesToItsEnd(_ task: TaskIndex) -> Bool {
-        awaitingOutput.contains(task)
+        output.isAwaiting(task)
             || !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
     }
 
@@ -151,24 +151,24 @@ extension Scheduler {
     /// The network holds the task back no longer: standard output may be slow without any fault of its host.
     mutating func awaitsOutput(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, awaitingOutput.insert(task).inserted else { return }
+        guard tasks[index].phase == .running, output.awaitsTurn(task) else { return }
         stopResourceClock(index)
     }
 
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
         // A group that is being published will still finish tasks.
-        guard suspendedByFileCount > 0, finishedCount + idleCount + awaitingOutput.count == tasks.count,
+        guard suspendedByFileCount > 0, finishedCount + idleCount + output.awaitingCount == tasks.count,
             !groups.areAnyPublishing, !needs.waitsForOtherRuns, !plan.waitsForResume
         else { return }
         // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
-        guard awaitingOutput.isEmpty else {
+        guard output.awaitingCount == 0 else {
             for index in tasks.indices where tasks[index].phase == .suspended {
                 end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
             }
             return
         }
-        stopping = .deferring(.suspended)
+        guard runEnding.begin(.deferring(.suspended), evenRunning: true) else { return }
         for index in tasks.indices {
             end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
         }
@@ -200,7 +200,7 @@ extension Scheduler {
     private mutating func closed(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
-        case .running where endings[task] == nil && !comesToItsEnd(task):
+        case .running where !runEnding.isEnding(task) && !comesToItsEnd(task):
             guard !plan.putsOffWhatWaits else {
                 end(task, .finish(.deferred, nil, .window))
                 return
@@ -260,9 +260,7 @@ extension Scheduler {
 
     mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
         bandwidth?.moved(task, bytes)
-        guard let most = plan.maximumBytes else { return }
-        bytesMoved += bytes
-        if bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
+        if self.bytes.spend(bytes) { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     mutating func shareBandwidth() {

@@ -136,13 +136,13 @@ extension Scheduler {
 
     private mutating func startInOrder() {
         // A task that cannot start may fail, and end the run.
-        while stopping == nil, !beginsNothing, running < plan.maximumConcurrentTasks,
+        while runEnding.stop == nil, !runEnding.isPaused, running < plan.maximumConcurrentTasks,
             let session = readySessions.first?.place, let next = sessions[session].ready.first
         {
             let lane = sessions[session].lanes[next.place]
             lanes[lane].removeHead()
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
-            if isQueued(next.task, in: lane), !isLeftToTheNext(next.task), !goesElsewhere(next.task),
+            if isQueued(next.task, in: lane), !runEnding.isLeftToSuccessor(next.task), !goesElsewhere(next.task),
                 !isHeldBack(next.task, in: lane)
             {
                 start(next.task, lane)

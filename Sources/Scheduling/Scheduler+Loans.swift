@@ -101,7 +101,7 @@ extension Scheduler {
         guard lanes[lane].closure == .hostLimit else { return 0 }
         let granted = lanes[lane].grantsAwaited.count
         let room = min(plan.maximumConcurrentTasks - running, sessions[Int(lanes[lane].session.raw)].room)
-        guard stopping == nil, room > 0 else { return granted }
+        guard runEnding.stop == nil, room > 0 else { return granted }
         while let head = lanes[lane].head, !isQueued(head.task, in: lane) { lanes[lane].removeHead() }
         return granted + min(room, lanes[lane].queuedCount)
     }
@@ -115,9 +115,9 @@ extension Scheduler {
             if lanes[loans[place].lane].isShared { return isOwn && !wantsAlone(lane) }
             return isOwn || !isFull
         }
-        var coming = useful.reduce(0) { $0 + (isEnding(loans[$1].task) ? loans[$1].held : loans[$1].recalled) }
+        var coming = useful.reduce(0) { $0 + (runEnding.isEnding(loans[$1].task) ? loans[$1].held : loans[$1].recalled) }
         while coming < count {
-            let most = useful.filter { !isEnding(loans[$0].task) }.max {
+            let most = useful.filter { !runEnding.isEnding(loans[$0].task) }.max {
                 let (left, right) = (loans[$0].held - loans[$0].recalled, loans[$1].held - loans[$1].recalled)
                 return left < right
             }
@@ -128,12 +128,10 @@ extension Scheduler {
         }
     }
 
-    private func isEnding(_ task: TaskIndex) -> Bool { !endings.isEmpty && endings[task] != nil }
-
     /// Gives out what is free at the origin, first to who has been lent least.
     private mutating func lend(at origin: Int) {
         // A further request is no probe: it would tell little of a host that is not well.
-        guard stopping == nil, case .no = origins[origin].quiet else { return }
+        guard runEnding.stop == nil, case .no = origins[origin].quiet else { return }
         while let place = nextBorrower(at: origin) {
             loans[place].held += 1
             loans[place].unanswered += 1
@@ -145,7 +143,7 @@ extension Scheduler {
     private func nextBorrower(at origin: Int) -> Int? {
         var best: Int?
         for (place, loan) in loans.enumerated() where loan.origin == origin && loan.held < loan.wanted {
-            guard loan.recalled == 0, lanes[loan.lane].closure == nil, !isEnding(loan.task) else { continue }
+            guard loan.recalled == 0, lanes[loan.lane].closure == nil, !runEnding.isEnding(loan.task) else { continue }
             if let best, loans[best].held <= loan.held { continue }
             best = place
         }

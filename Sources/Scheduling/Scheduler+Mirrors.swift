@@ -55,7 +55,7 @@ extension Scheduler {
 
     /// Nobody waits for a host that wants quiet while another place of the same is open. Whether anybody moved.
     mutating func passOverQuietHosts() -> Bool {
-        guard quietHasChanged, stopping == nil else { return false }
+        guard quietHasChanged, runEnding.stop == nil else { return false }
         quietHasChanged = false
         guard !mirrors.isEmpty else { return false }
         var hasMoved = false
@@ -107,7 +107,7 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return giveUp(task)

@@ -12,27 +12,6 @@ package struct AddedTasks: Sendable {
     package init() {}
 }
 
-/// A template whose tasks are being written down.
-struct HeldExpansion: Sendable {
-    let template: TaskIndex
-    /// How they are to end.
-    var ending: Ending?
-}
-
-/// What became of tasks that did not succeed.
-struct UnsuccessfulTasks: Sendable {
-    private var tolerated: Set<TaskIndex> = []
-    private var deferrals: [TaskIndex: Deferral] = [:]
-
-    mutating func note(_ task: TaskIndex, isTolerated: Bool, _ deferral: Deferral?) {
-        if isTolerated { tolerated.insert(task) }
-        deferrals[task] = deferral
-    }
-
-    func isTolerated(_ task: TaskIndex) -> Bool { tolerated.contains(task) }
-    func deferral(of task: TaskIndex) -> Deferral? { deferrals[task] }
-}
-
 // Templates: tasks that transfer nothing, and in whose place others come when it is known which.
 
 extension Scheduler {
@@ -53,7 +32,7 @@ extension Scheduler {
     /// to be added.
     package mutating func holdExpansion(of template: TaskIndex) -> Bool {
         guard tasks[Int(template.raw)].phase == .expanding else { return false }
-        heldExpansion = HeldExpansion(template: template)
+        expansions.hold(template)
         return true
     }
 
@@ -93,11 +72,10 @@ extension Scheduler {
         let isSuspended = tasks[Int(template.raw)].isSuspended
         vanish(template)
         skipAll()
-        let held = heldExpansion?.template == template ? heldExpansion : nil
-        heldExpansion = held == nil ? heldExpansion : nil
+        let ending = expansions.release(template)
         for task in numbers {
             if isSuspended { _ = suspend(task) }
-            if let ending = held?.ending { end(task, ending) }
+            if let ending { end(task, ending) }
         }
         return true
     }
@@ -113,7 +91,7 @@ extension Scheduler {
             let number = TaskIndex(raw: UInt32(plan.tasks.count))
             plan.tasks.append(task)
             tasks.append(TaskState(since: now.instant))
-            createdLate[number] = now.instant
+            expansions.created(number, at: now.instant)
             needs.append(number, needs: task.needs)
             for group in task.neededGroups { groups.add(dependant: number, to: group) }
             if let group = task.group { groups.add(member: number, to: group) }
@@ -129,8 +107,8 @@ extension Scheduler {
             case .succeeded: break
             case nil where isVerified(need, for: task): break
             case nil: open += 1
-            case _? where unsuccessful.isTolerated(need): break
-            case let outcome?: lost = lost ?? (unsuccessful.deferral(of: need), Blame(.task(need), outcome))
+            case _? where expansions.isTolerated(need): break
+            case let outcome?: lost = lost ?? (expansions.deferral(of: need), Blame(.task(need), outcome))
             }
         }
         for group in plan.tasks[Int(task.raw)].neededGroups {
@@ -157,6 +135,6 @@ extension Scheduler {
         tasks[index].waits = []
         finishedCount += 1
         if let group = plan.tasks[index].group { closeMember(group) }
-        if stopping == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
+        if runEnding.stop == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
     }
 }

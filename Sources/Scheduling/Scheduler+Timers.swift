@@ -70,8 +70,8 @@ extension Scheduler {
         case .unpark: if case .until(timer.due) = origins[index].quiet { return false } else { return true }
         case .originGate: return origins[index].gateTimer != timer.due
         case .laneGate: return lanes[index].gateTimer != timer.due
-        case .timeout: if case .cancelling? = stopping { return true } else { return false }
-        case .finishBy: return stopping != nil
+        case .timeout: if case .cancelling? = runEnding.stop { return true } else { return false }
+        case .finishBy: return runEnding.stop != nil
         }
     }
 

@@ -31,15 +31,12 @@ package struct Scheduler {
     var timers = TimerQueues()
     var needs: DependencyGraph
     var bandwidth: BandwidthShare?
-    var bytesMoved: Int64 = 0
+    var bytes: ByteBudget
     var running = 0
     var actions: [SchedulerAction] = []
     var random: RandomBits
-    /// Set by a signal, a deadline or the first failure: nothing new starts.
-    var stopping: Stop?
-    /// What a running task was told to end with; its executor may still say otherwise.
-    var endings: [TaskIndex: Ending] = [:]
-    var heldExpansion: HeldExpansion?
+    var runEnding = RunEnding()
+    var expansions = Expansions()
     var probesToCharge: [(OriginID, TransferError)] = []
     /// Of running attempts that could use more slots than their own, by task.
     var loans: [Loan] = []
@@ -47,30 +44,15 @@ package struct Scheduler {
     var newlyQueued: [TaskIndex] = []
     /// Their host was parked in this turn, or is open again: those who wait there are told anew.
     var turnedLanes: [Int] = []
-    /// While tasks may be added that need those which ended.
-    var unsuccessful = UnsuccessfulTasks()
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []
     /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
     var idleCount = 0
     var suspendedByFileCount = 0
-    /// Of tasks that were not there when the run began: its process ended before it had told of them.
-    var createdLate: [TaskIndex: Instant] = [:]
-    /// Of attempts that sent all of a body and wait for its answer.
-    var sentBodies: Set<TaskIndex> = []
-    /// Running tasks whose verified bodies wait until those of the tasks before them are on standard output.
-    var awaitingOutput: Set<TaskIndex> = []
-    /// Tasks beyond it are blocked, as if they needed one more.
-    var outputWindow: OutputWindow?
-    /// What happens cannot be written down, so that nothing new may happen: what runs goes on.
-    package var beginsNothing = false
-    /// Of those that must not be repeated, the ones that began and have sent nothing yet.
+    var output: OutputTurns
+    /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     package var unsent: Set<TaskIndex> = []
-    /// How many answers did not fit into what is left of `maximumBytes`.
-    var answersTooLong = 0
-    /// `nil`: nobody wants to go on with the run in place of us.
-    var way: WayMaking?
 
     /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
     /// process that carried it before died by its own fault. `done`: tasks whose attempt under way had put its file in
@@ -94,11 +76,9 @@ package struct Scheduler {
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         conditions = ConditionsBook(plan.conditions)
-        if !plan.outputTasks.isEmpty {
-            let window = OutputWindow(plan.outputTasks, width: plan.maximumConcurrentTasks)
-            for task in window.heldBack { needs.addNeed(to: task) }
-            outputWindow = window
-        }
+        bytes = ByteBudget(plan.maximumBytes)
+        output = OutputTurns(plan)
+        for task in output.heldBack { needs.addNeed(to: task) }
         if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
             || plan.policies.contains(where: { $0.bandwidth != nil })
         {
@@ -111,8 +91,7 @@ package struct Scheduler {
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
         }
-        // Then nothing may move at all.
-        if let most = plan.maximumBytes, bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
+        if bytes.isSpent { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     mutating func create(_ task: TaskIndex) {
@@ -128,6 +107,12 @@ package struct Scheduler {
         tasks[Int(task.raw)].phase = .blocked
         idleCount += 1
         if isTold { actions.append(.waiting(task, .dependency)) }
+    }
+
+    /// Whether nothing may start because events cannot be recorded: what runs goes on.
+    package var beginsNothing: Bool {
+        get { runEnding.isPaused }
+        set { runEnding.isPaused = newValue }
     }
 
     package var isFinished: Bool { finishedCount == tasks.count }
@@ -173,9 +158,9 @@ package struct Scheduler {
         switch report {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone):
-            sentBodies.remove(task)
+            bytes.requestEnded(task)
             askForSlot(task, origin, isAlone: isAlone)
-        case .sentBody(let task): sentBodies.insert(task)
+        case .sentBody(let task): bytes.sentBody(task)
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
@@ -211,7 +196,7 @@ package struct Scheduler {
         // Nothing of the run changes by who carries it.
         case .leave: return []
         case .makeWay(let awaited):
-            makeWay(awaiting: awaited)
+            runEnding.beginHandover(awaiting: awaited)
             return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
@@ -234,14 +219,4 @@ package struct Scheduler {
         defer { actions = [] }
         return actions
     }
-}
-
-/// How a run ends before its tasks do.
-enum Stop: Hashable, Sendable {
-    /// The first failure: nothing new starts; what runs may finish.
-    case failing
-    /// A deadline: the same, and what is left over is for the next run.
-    case deferring(Deferral)
-    /// At once, and all of it.
-    case cancelling(TransferError)
 }

@@ -98,13 +98,6 @@ struct TaskState: Sendable {
     }
 }
 
-/// How a task goes on that is not left to its own end.
-enum Ending: Sendable {
-    case finish(TaskOutcome, TransferError?, Deferral?)
-    /// Its window closed, it was suspended, or it began to cost somebody: it begins again when it may.
-    case interrupt
-}
-
 /// SplitMix64: the same seed gives the same run.
 package struct RandomBits: RandomNumberGenerator, Sendable {
     private var state: UInt64

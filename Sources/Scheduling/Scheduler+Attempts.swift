@@ -124,10 +124,8 @@ extension Scheduler {
 
     mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
         let index = Int(task.raw)
-        tasks[index].phase = .backingOff
-        tasks[index].since = now.instant
-        tasks[index].backoffReason = reason
-        tasks[index].retryAt = now.instant + delay
+        tasks.enter(.backingOff, index, at: now.instant)
+        tasks[index].backoff = TaskState.Backoff(end: now.instant + delay, reason: reason)
         let held = tasks[index].takeHeld()
         timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(

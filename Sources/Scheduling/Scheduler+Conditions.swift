@@ -67,15 +67,13 @@ extension Scheduler {
             end(task, .finish(.deferred, nil, reason == .power ? .power : .network))
             return
         }
-        accountQueueTime(index)
-        tasks[index].phase = .awaitingConditions
+        leavePhase(index)
         park(task, reason)
     }
 
     private mutating func park(_ task: TaskIndex, _ reason: WaitReason) {
         let index = Int(task.raw)
-        tasks[index].since = now.instant
-        tasks[index].shortOf = reason
+        tasks.enter(.awaitingConditions(reason), index, at: now.instant)
         conditions.park(task, of: tasks.count)
         actions.append(.waiting(task, reason))
         if reason == .power {
@@ -91,7 +89,9 @@ extension Scheduler {
         if conditions.change(to: news) {
             for task in conditions.discretionary.sorted() { interruptIfShort(task) }
         }
-        for task in conditions.takeParked() where tasks[Int(task.raw)].phase == .awaitingConditions { judgeAnew(task) }
+        for task in conditions.takeParked() {
+            if case .awaitingConditions(let reason) = tasks[Int(task.raw)].phase { judgeAnew(task, waitingFor: reason) }
+        }
     }
 
     /// What can wait for a better moment does so, also in mid-transfer. When nothing is left that it may use, its executor
@@ -108,25 +108,17 @@ extension Scheduler {
         }
     }
 
-    private mutating func judgeAnew(_ task: TaskIndex) {
-        let index = Int(task.raw)
+    private mutating func judgeAnew(_ task: TaskIndex, waitingFor reason: WaitReason) {
         if let shortage = shortage(of: task, at: nextOrigin(of: task)), waits(task, for: shortage) {
-            guard shortage.reason != tasks[index].shortOf else { return conditions.park(task, of: tasks.count) }
-            endShortage(index)
+            guard shortage.reason != reason else { return conditions.park(task, of: tasks.count) }
             return park(task, shortage.reason)
         }
-        endShortage(index)
         makeReady(task)
     }
 
     private func nextOrigin(of task: TaskIndex) -> OriginID? {
         guard isMirrored(task), let round = mirrors[task] else { return plan.tasks[Int(task.raw)].origin }
         return round.origins[bestMirror(of: round, for: task)]
-    }
-
-    /// Its wait is over, however.
-    mutating func endShortage(_ index: Int) {
-        tasks[index].addWait(tasks[index].shortOf, now.instant - tasks[index].since)
     }
 
     // MARK: Attempts that lose their network

@@ -38,22 +38,10 @@ extension Scheduler {
         return true
     }
 
-    /// Ends the wait of the phase that the task leaves and adds it to the task's waits. What runs, is staged or has finished waits
-    /// for nothing that is accounted here.
+    /// Adds the time in its queue to the waits of a task that leaves it. The waits of other phases are added when the next one
+    /// is entered.
     mutating func leavePhase(_ index: Int) {
-        let waited = now.instant - tasks[index].since
-        switch tasks[index].phase {
-        case .blocked:
-            idleCount -= 1
-            tasks[index].addWait(.dependency, waited)
-        case .held: tasks[index].addWait(.earliestBegin, waited)
-        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, waited)
-        case .queued: accountQueueTime(index)
-        case .awaitingConditions: endShortage(index)
-        case .suspended: leaveSuspended(index)
-        case .expanding: leaveExpanding(index)
-        case .running, .staged, .finished: break
-        }
+        if tasks[index].phase == .queued { accountQueueTime(index) }
     }
 
     mutating func finish(
@@ -62,11 +50,9 @@ extension Scheduler {
     ) {
         let index = Int(task.raw)
         let wasStaged = tasks[index].phase == .staged
-        let staged = wasStaged ? leaveStaged(index) : .zero
-        tasks[index].phase = .finished
-        tasks[index].outcome = outcome
-        finishedCount += 1
-        if tasks[index].resourceClockRuns { timers.noteVoid() }
+        let staged = wasStaged ? now.instant - tasks[index].since : .zero
+        tasks.enter(.finished(outcome), index, at: now.instant)
+        if tasks[index].resourceClock.isRunning { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
         if !plan.templates.isEmpty, outcome != .succeeded { expansions.failed(task, isTolerated: tolerated, deferral) }
         actions.append(

@@ -19,14 +19,14 @@ extension Scheduler {
         for index in tasks.indices { restore(index, history.tasks[index], history) }
         for group in groups.all { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
-        for index in tasks.indices where tasks[index].phase != .finished {
+        for index in tasks.indices where !tasks[index].isFinished {
             let isDone = done.contains(TaskIndex(raw: UInt32(index)))
             let end = owedEnd(of: index, history.tasks[index], isDone: isDone, hasCrashed: hasCrashed)
             endLost(index, history.tasks[index], end, hasCrashed: hasCrashed)
             if let end { owed.append((index, end)) }
         }
         let ending = Set(owed.map(\.task))
-        for index in tasks.indices where tasks[index].phase != .finished && !ending.contains(index) {
+        for index in tasks.indices where !tasks[index].isFinished && !ending.contains(index) {
             revive(TaskIndex(raw: UInt32(index)), history)
         }
         // First what went well: a failure may end the rest.
@@ -42,23 +42,19 @@ extension Scheduler {
     private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
         tasks[index].attempt = UInt32(past.attempts)
         if past.isExpanded {
-            (tasks[index].phase, tasks[index].outcome) = (.finished, .succeeded)
-            finishedCount += 1
-            return
+            return tasks.enter(.finished(.succeeded), index, at: now.instant)
         }
         if let ending = past.ending {
-            tasks[index].phase = .finished
-            tasks[index].outcome = ending.outcome
+            tasks.enter(.finished(ending.outcome), index, at: now.instant)
             if ending.outcome != .succeeded {
                 expansions.failed(
                     TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
             }
-            finishedCount += 1
             if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
             return
         }
-        // Nothing holds it while it is not clear what does.
-        tasks[index].phase = .held
+        // Until `revive` decides what the task waits for.
+        tasks.enter(.held, index, at: now.instant)
         // A round over several `urls` counts as a whole, whatever it failed by.
         if isMirrored(TaskIndex(raw: UInt32(index))) {
             let policy = plan.policies[plan.tasks[index].policy]
@@ -81,19 +77,18 @@ extension Scheduler {
             tasks[index].addWait(past.waitReason, time - past.explained)
         }
         if past.hasBegun {
-            tasks[index].hasBegun = true
             let timeout = plan.policies[plan.tasks[index].policy].timeoutForResource
-            tasks[index].resourceTime = (timeout - past.resourceTime(at: time)).nanoseconds
+            tasks[index].resourceClock.begin(left: timeout - past.resourceTime(at: time))
         }
         guard let retryAt = past.retryAt else { return }
-        tasks[index].retryAt = beganAt + retryAt
-        tasks[index].backoffReason = past.waiting == .retryAfter ? .retryAfter : .backoff
+        tasks[index].backoff = TaskState.Backoff(
+            end: beganAt + retryAt, reason: past.waiting == .retryAfter ? .retryAfter : .backoff)
         parkHost(of: index, past)
     }
 
     /// The others keep away from it as well.
     private mutating func parkHost(of index: Int, _ past: TaskPast) {
-        let rest = tasks[index].retryAt - now.instant
+        let rest = tasks[index].backoff.end - now.instant
         guard past.hostAskedForQuiet, rest > .zero, let origin = plan.tasks[index].origin,
             !isMirrored(TaskIndex(raw: UInt32(index)))
         else { return }
@@ -172,14 +167,11 @@ extension Scheduler {
     private mutating func settle(_ index: Int, _ owed: Owed) {
         let task = TaskIndex(raw: UInt32(index))
         // Another's end may have been its own.
-        guard tasks[index].phase != .finished else { return }
+        guard !tasks[index].isFinished else { return }
         switch owed {
         case .failure(let error, let status): finish(task, .failed, error, status)
         case .success(let status):
-            if plan.tasks[index].group != nil {
-                tasks[index].phase = .staged
-                idleCount += 1
-            }
+            if plan.tasks[index].group != nil { tasks.enter(.staged, index, at: now.instant) }
             finish(task, .succeeded, nil, status)
         }
     }
@@ -190,8 +182,7 @@ extension Scheduler {
         let index = Int(task.raw)
         let isByFile = plan.policies[plan.tasks[index].policy].isSuspended
         let past = history.tasks[index]
-        tasks[index].isSuspendedByFile = isByFile && !past.wasResumed
-        tasks[index].isSuspended = past.isSuspended || tasks[index].isSuspendedByFile
+        tasks[index].suspension = isByFile && !past.wasResumed ? .byFile : past.isSuspended ? .byCommand : nil
         // It ends with its group, also if it needed the member that is missing.
         if let group = plan.tasks[index].group, groups.isBroken(group) {
             return block(task, isTold: false)

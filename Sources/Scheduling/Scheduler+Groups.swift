@@ -5,23 +5,13 @@ import TransferModel
 extension Scheduler {
     /// A member's file is verified: it waits for the others.
     mutating func stage(_ task: TaskIndex, _ group: GroupIndex) {
-        let index = Int(task.raw)
-        tasks[index].phase = .staged
-        tasks[index].since = now.instant
-        idleCount += 1
+        tasks.enter(.staged, Int(task.raw), at: now.instant)
         let areOthersOpen = groups.verified(task, of: group)
         if plan.tellsLimitWaits, areOthersOpen { actions.append(.waiting(task, .dependency)) }
         // One that needs another member's file needs it verified, not published: that waits for both.
         let members = needs.dependants(of: task).filter { plan.tasks[Int($0.raw)].group == group }
         if runEnding.stop == nil { release(members[...], true, nil, blame: nil) }
         closeMember(group)
-    }
-
-    mutating func leaveStaged(_ index: Int) -> TimeSpan {
-        idleCount -= 1
-        let waited = now.instant - tasks[index].since
-        tasks[index].addWait(.dependency, waited)
-        return waited
     }
 
     /// A member ended without a file. One that may be missing leaves the old file where it is.

@@ -8,7 +8,7 @@ extension Scheduler {
 
     /// Whether this process may leave the run: no attempt is under way, and no group is being published.
     package var hasMadeWay: Bool {
-        runEnding.isHandoverClear && !tasks.contains { $0.phase == .running } && !groups.areAnyPublishing
+        runEnding.isHandoverClear && !tasks.areAnyRunning && !groups.areAnyPublishing
     }
 
     /// Interrupts what runs once the last awaited task has ended. Until then the others go on as ever.

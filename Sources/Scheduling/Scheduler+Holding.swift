@@ -6,27 +6,25 @@ extension Scheduler {
     /// Nothing that the task needs holds it back any more: what of the rest does?
     mutating func makeReady(_ task: TaskIndex) {
         let index = Int(task.raw)
-        if tasks[index].isSuspended {
-            enterSuspended(index)
+        if let suspension = tasks[index].suspension {
+            enterSuspended(index, suspension)
             // What a command did was told when it did it.
-            if tasks[index].isSuspendedByFile { actions.append(.waiting(task, .suspended)) }
+            if suspension == .byFile { actions.append(.waiting(task, .suspended)) }
         } else if isTemplate(task) {
             beginToExpand(task)
         } else if setBegin(task) {
-            tasks[index].phase = .held
-            tasks[index].since = now.instant
+            tasks.enter(.held, index, at: now.instant)
             if !plan.putsOffWhatWaits { actions.append(.waiting(task, .earliestBegin)) }
             postpone(task, .earliestBegin)
-        } else if tasks[index].retryAt > now.instant {
+        } else if tasks[index].backoff.end > now.instant {
             if !isClosed(index) { startResourceClock(task) }
             // It was suspended in its back-off.
-            tasks[index].phase = .backingOff
-            tasks[index].since = now.instant
+            tasks.enter(.backingOff, index, at: now.instant)
             timers.add(
-                Timer(due: tasks[index].retryAt, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
-            actions.append(.waiting(task, tasks[index].backoffReason))
+                Timer(due: tasks[index].backoff.end, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
+            actions.append(.waiting(task, tasks[index].backoff.reason))
         } else {
-            if tasks[index].hasBegun, !isClosed(index) { startResourceClock(task) }
+            if !isClosed(index) { startResourceClock(task) }
             enqueue(task)
             if isClosed(index) { postpone(task, .window) }
         }
@@ -64,7 +62,7 @@ extension Scheduler {
 
     mutating func suspend(_ task: TaskIndex) -> Bool {
         let index = Int(task.raw)
-        guard tasks[index].phase != .finished, tasks[index].phase != .staged, !tasks[index].isSuspended else {
+        guard !tasks[index].isFinished, tasks[index].phase != .staged, tasks[index].suspension == nil else {
             return false
         }
         switch tasks[index].phase {
@@ -77,13 +75,13 @@ extension Scheduler {
         // An expansion is worked out anew when the template is resumed.
         case .held, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
-        tasks[index].isSuspended = true
+        tasks[index].suspension = .byCommand
         // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
         actions.append(.waiting(task, .suspended))
         switch tasks[index].phase {
         case .running, .blocked: break
         case .expanding where expansions.isHeld(task): break
-        default: enterSuspended(index)
+        default: enterSuspended(index, .byCommand)
         }
         return true
     }
@@ -102,14 +100,9 @@ extension Scheduler {
             || !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
     }
 
-    private mutating func enterSuspended(_ index: Int) {
+    private mutating func enterSuspended(_ index: Int, _ suspension: TaskState.Suspension) {
         stopResourceClock(index)
-        tasks[index].phase = .suspended
-        tasks[index].since = now.instant
-        if tasks[index].isSuspendedByFile {
-            idleCount += 1
-            suspendedByFileCount += 1
-        }
+        tasks.enter(.suspended(suspension), index, at: now.instant)
     }
 
     /// It was answered, so it is no fault of its host's, and no try of the task's: somebody is to say who it is.
@@ -122,30 +115,17 @@ extension Scheduler {
                 task,
                 AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeHeld())))
         actions.append(.waiting(task, .credential))
-        tasks[index].isSuspended = true
-        tasks[index].lacksCredential = true
-        enterSuspended(index)
+        tasks[index].suspension = .forCredential
+        enterSuspended(index, .forCredential)
     }
 
     mutating func resume(_ task: TaskIndex) -> Bool {
         let index = Int(task.raw)
-        guard tasks[index].phase != .finished, tasks[index].isSuspended else { return false }
-        let wasSuspended = tasks[index].phase == .suspended
-        if wasSuspended { leaveSuspended(index) }
-        tasks[index].isSuspended = false
-        tasks[index].isSuspendedByFile = false
-        tasks[index].lacksCredential = false
+        guard !tasks[index].isFinished, tasks[index].suspension != nil else { return false }
+        tasks[index].suspension = nil
         actions.append(.resumed(task))
-        if wasSuspended { makeReady(task) }
+        if case .suspended = tasks[index].phase { makeReady(task) }
         return true
-    }
-
-    mutating func leaveSuspended(_ index: Int) {
-        let reason: WaitReason = tasks[index].lacksCredential ? .credential : .suspended
-        tasks[index].addWait(reason, now.instant - tasks[index].since)
-        guard tasks[index].isSuspendedByFile else { return }
-        idleCount -= 1
-        suspendedByFileCount -= 1
     }
 
     /// The network holds the task back no longer: standard output may be slow without any fault of its host.
@@ -158,12 +138,13 @@ extension Scheduler {
     /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
     mutating func deferTheSuspended() {
         // A group that is being published will still finish tasks.
-        guard suspendedByFileCount > 0, finishedCount + idleCount + output.awaitingCount == tasks.count,
+        guard tasks.suspendedByFileCount > 0, finishedCount + tasks.idleCount + output.awaitingCount == tasks.count,
             !groups.areAnyPublishing, !needs.waitsForOtherRuns, !plan.waitsForResume
         else { return }
         // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
         guard output.awaitingCount == 0 else {
-            for index in tasks.indices where tasks[index].phase == .suspended {
+            for index in tasks.indices {
+                guard case .suspended = tasks[index].phase else { continue }
                 end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
             }
             return
@@ -220,8 +201,8 @@ extension Scheduler {
     private mutating func opened(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
-        case .queued, .backingOff: if tasks[index].hasBegun { startResourceClock(task) }
-        case .awaitingConditions: if tasks[index].shortOf == .network { runResourceClock(task) }
+        case .queued, .backingOff: startResourceClock(task)
+        case .awaitingConditions(let reason): if reason == .network { runResourceClock(task) }
         case .blocked, .held, .suspended, .running, .staged, .expanding, .finished: break
         }
     }
@@ -229,31 +210,23 @@ extension Scheduler {
     // MARK: timeoutForResource
 
     mutating func beginResourceClock(_ task: TaskIndex) {
-        tasks[Int(task.raw)].hasBegun = true
-        tasks[Int(task.raw)].resourceTime = plan.policies[policyNumber(of: task)].timeoutForResource.nanoseconds
+        tasks[Int(task.raw)].resourceClock.begin(left: plan.policies[policyNumber(of: task)].timeoutForResource)
         startResourceClock(task)
     }
 
-    /// It runs while nothing but the network holds the task back.
+    /// Lets the clock run, if it has begun: nothing but the network holds the task back.
     mutating func startResourceClock(_ task: TaskIndex) {
-        let index = Int(task.raw)
-        guard !tasks[index].resourceClockRuns else { return }
-        tasks[index].resourceClockRuns = true
-        tasks[index].resourceTime += now.instant.nanoseconds
-        timers.add(
-            Timer(due: Instant(nanoseconds: tasks[index].resourceTime), kind: .resource, index: task.raw))
+        guard let due = tasks[Int(task.raw)].resourceClock.start(at: now.instant) else { return }
+        timers.add(Timer(due: due, kind: .resource, index: task.raw))
     }
 
-    /// From now on nothing but the network holds it back.
+    /// Lets the clock run, whether or not it has begun.
     mutating func runResourceClock(_ task: TaskIndex) {
-        if tasks[Int(task.raw)].hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
+        if tasks[Int(task.raw)].resourceClock.hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
     }
 
     mutating func stopResourceClock(_ index: Int) {
-        guard tasks[index].resourceClockRuns else { return }
-        tasks[index].resourceClockRuns = false
-        tasks[index].resourceTime -= now.instant.nanoseconds
-        timers.noteVoid()
+        if tasks[index].resourceClock.stop(at: now.instant) { timers.noteVoid() }
     }
 
     // MARK: Bandwidth

@@ -10,7 +10,7 @@ extension Scheduler {
         let lane = laneNumber(session, chooseOrigin(task))
         // Its host counts it when it comes there first; one with several places is counted where it begins.
         if tasks[index].lane < 0, !isMirrored(task) { lanes[lane].tasks += 1 }
-        tasks[index].phase = .queued
+        tasks.enter(.queued, index, at: now.instant)
         tasks[index].lane = Int32(lane)
         beginWait(index, lane)
         tasks[index].sessionFullClock = sessions[Int(session.raw)].fullClock.reading(at: now.instant)
@@ -158,9 +158,8 @@ extension Scheduler {
 
     private mutating func start(_ task: TaskIndex, _ lane: Int) {
         let index = Int(task.raw)
-        accountQueueTime(index)
-        tasks[index].phase = .running
-        tasks[index].since = now.instant
+        leavePhase(index)
+        tasks.enter(.running, index, at: now.instant)
         tasks[index].attemptBeganAt = now.instant
         tasks[index].held = .zero
         tasks[index].attempt += 1
@@ -175,7 +174,7 @@ extension Scheduler {
         running += 1
         let session = Int(lanes[lane].session.raw)
         sessions[session].began(at: now.instant)
-        if !tasks[index].hasBegun { beginResourceClock(task) }
+        if !tasks[index].resourceClock.hasBegun { beginResourceClock(task) }
         tasks[index].hasNoRoute = false
         tasks[index].conditionsMet = conditions.number
         if plan.policies[policyNumber(of: task)].isDiscretionary { conditions.began(task) }

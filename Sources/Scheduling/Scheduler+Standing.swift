@@ -12,17 +12,14 @@ extension Scheduler {
     package func standing(of task: TaskIndex) -> TaskStanding {
         let state = tasks[Int(task.raw)]
         switch state.phase {
-        // Whatever it needs: nothing of it will be sent until somebody resumes it.
-        case .blocked where state.isSuspended: return .suspended
-        // What is verified waits for the others of its group.
-        case .blocked, .staged, .expanding: return .waiting(.dependency)
-        case .held: return .waiting(.earliestBegin)
-        case .suspended: return state.lacksCredential ? .waiting(.credential) : .suspended
-        case .backingOff: return .waiting(state.backoffReason)
-        case .awaitingConditions: return .waiting(state.shortOf)
+        // Whatever it needs, nothing of it is sent until it is resumed.
+        case .blocked where state.suspension != nil: return .suspended
+        case .suspended(.byCommand), .suspended(.byFile): return .suspended
         case .running: return state.awaitsGrant ? .waiting(closure(of: state) ?? .hostLimit) : .running
         case .queued: return .waiting(closure(of: state) ?? (isSessionFull(state) ? .sessionLimit : .runLimit))
         case .finished: return .finished
+        case .blocked, .held, .suspended, .backingOff, .awaitingConditions, .staged, .expanding:
+            return state.waitReason.map { .waiting($0) } ?? .running
         }
     }
 

@@ -18,13 +18,8 @@ extension Scheduler {
     func isTemplate(_ task: TaskIndex) -> Bool { !plan.templates.isEmpty && plan.templates.contains(task) }
 
     mutating func beginToExpand(_ task: TaskIndex) {
-        tasks[Int(task.raw)].phase = .expanding
-        tasks[Int(task.raw)].since = now.instant
+        tasks.enter(.expanding, Int(task.raw), at: now.instant)
         actions.append(.expand(task))
-    }
-
-    mutating func leaveExpanding(_ index: Int) {
-        tasks[index].addWait(.dependency, now.instant - tasks[index].since)
     }
 
     /// The tasks that take the template's place are about to be written down, and from there on they are the run's: what is
@@ -45,7 +40,6 @@ extension Scheduler {
     package mutating func notExpanded(_ template: TaskIndex, _ error: TransferError, now: Now) {
         self.now = now
         guard tasks[Int(template.raw)].phase == .expanding else { return }
-        leaveExpanding(Int(template.raw))
         finish(template, .failed, error, nil)
     }
 
@@ -69,7 +63,7 @@ extension Scheduler {
         }
         for task in numbers { create(task) }
         for (task, deferral, blame) in unmet { needs.skip(task, deferral, blame) }
-        let isSuspended = tasks[Int(template.raw)].isSuspended
+        let isSuspended = tasks[Int(template.raw)].suspension != nil
         vanish(template)
         skipAll()
         let ending = expansions.release(template)
@@ -90,7 +84,7 @@ extension Scheduler {
             task.policy += policies
             let number = TaskIndex(raw: UInt32(plan.tasks.count))
             plan.tasks.append(task)
-            tasks.append(TaskState(since: now.instant))
+            tasks.append(at: now.instant)
             expansions.created(number, at: now.instant)
             needs.append(number, needs: task.needs)
             for group in task.neededGroups { groups.add(dependant: number, to: group) }
@@ -130,10 +124,8 @@ extension Scheduler {
     /// Without an end of its own: those that waited for it wait for the tasks in its place.
     private mutating func vanish(_ template: TaskIndex) {
         let index = Int(template.raw)
-        tasks[index].phase = .finished
-        tasks[index].outcome = .succeeded
+        tasks.enter(.finished(.succeeded), index, at: now.instant)
         tasks[index].waits = []
-        finishedCount += 1
         if let group = plan.tasks[index].group { closeMember(group) }
         if runEnding.stop == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
     }

@@ -42,7 +42,8 @@ extension Scheduler {
             leavePhase(index)
             makeReady(task)
         case .resource:
-            let place = tasks[index].phase == .awaitingConditions ? "; it waited for a network that it may use" : ""
+            var place = ""
+            if case .awaitingConditions = tasks[index].phase { place = "; it waited for a network that it may use" }
             let error = TransferError(.timedOut, "the task's `timeoutForResource` is over\(place)")
             end(task, .finish(.failed, error, nil))
         case .begin: begin(task)
@@ -64,8 +65,8 @@ extension Scheduler {
         switch timer.kind {
         case .retry: return tasks[index].phase != .backingOff || tasks[index].attempt != timer.attempt
         case .resource:
-            return tasks[index].phase == .finished || tasks[index].phase == .staged || !tasks[index].resourceClockRuns
-                || tasks[index].resourceTime != timer.due.nanoseconds
+            return tasks[index].isFinished || tasks[index].phase == .staged
+                || !tasks[index].resourceClock.ends(at: timer.due)
         case .begin: return tasks[index].phase != .held
         case .unpark: if case .until(timer.due) = origins[index].quiet { return false } else { return true }
         case .originGate: return origins[index].gateTimer != timer.due

@@ -7,12 +7,11 @@ package import TransferModel
 /// (backing off → queued …) → finished.
 package struct Scheduler {
     package internal(set) var plan: SchedulingPlan
-    package internal(set) var finishedCount = 0
     /// As told by the last call.
     var now: Now
     var lastTurn: Now
     let beganAt: Instant
-    var tasks: [TaskState]
+    var tasks: TaskTable
     var lanes: [TaskLane] = []
     var sessions: [SessionState]
     /// Sessions with a task to start and a place for it.
@@ -47,9 +46,6 @@ package struct Scheduler {
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []
-    /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
-    var idleCount = 0
-    var suspendedByFileCount = 0
     var output: OutputTurns
     /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     package var unsent: Set<TaskIndex> = []
@@ -67,7 +63,7 @@ package struct Scheduler {
         beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
         let groups = PublicationGroups(plan)
         self.groups = groups
-        tasks = Array(repeating: TaskState(since: now.instant), count: plan.tasks.count)
+        tasks = TaskTable(count: plan.tasks.count, at: now.instant)
         needs = DependencyGraph(plan) {
             // Of a group without members there is nothing to publish, and nothing to wait for.
             $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
@@ -95,17 +91,12 @@ package struct Scheduler {
     }
 
     mutating func create(_ task: TaskIndex) {
-        let index = Int(task.raw)
-        if plan.policies[policyNumber(of: task)].isSuspended {
-            tasks[index].isSuspended = true
-            tasks[index].isSuspendedByFile = true
-        }
+        if plan.policies[policyNumber(of: task)].isSuspended { tasks[Int(task.raw)].suspension = .byFile }
         if needs.hasOpenNeeds(task) { block(task) } else { makeReady(task) }
     }
 
     mutating func block(_ task: TaskIndex, isTold: Bool = true) {
-        tasks[Int(task.raw)].phase = .blocked
-        idleCount += 1
+        tasks.enter(.blocked, Int(task.raw), at: now.instant)
         if isTold { actions.append(.waiting(task, .dependency)) }
     }
 
@@ -115,6 +106,8 @@ package struct Scheduler {
         set { runEnding.isPaused = newValue }
     }
 
+    /// How many tasks have finished, however they did.
+    package var finishedCount: Int { tasks.finishedCount }
     package var isFinished: Bool { finishedCount == tasks.count }
     /// Nothing waits that has yet to begin. Not said while somebody's attempt counts for no limit.
     package var nearsEnd: Bool { finishedCount + running == tasks.count }

@@ -11,7 +11,7 @@ extension Scheduler {
         bytes.requestEnded(task)
         output.attemptEnded(task)
         if tasks[index].awaitsGrant {
-            lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
+            slots.withdrawRequest(of: task, in: Int(tasks[index].lane))
             endGrantWait(index)
         }
         stopCounting(task)
@@ -27,7 +27,6 @@ extension Scheduler {
         case .cancelled(let error): cancelled(task, error, meant, verdict)
         case .failed(let error): failed(task, error, verdict, meant)
         }
-        chargeProbes()
     }
 
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
@@ -93,12 +92,24 @@ extension Scheduler {
         }
         let backoff = backoff(policy, attempt: tasks[index].tries + tasks[index].networkFailures)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        let origin = origin(of: task)
+        var isCharged = false
         if loss == nil {
-            judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
+            isCharged = judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
         } else {
             tellsNothing(task)
         }
         noteForgiven(task, error)
+        settleFailure(of: task, error, verdict, meant, loss, asked: asked, backoff: backoff)
+        if isCharged, let origin { chargeProbe(origin, error) }
+    }
+
+    /// Ends the task after a failed attempt, or plans the next one.
+    private mutating func settleFailure(
+        of task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss?,
+        asked: TimeSpan?, backoff: TimeSpan
+    ) {
+        let policy = policy(of: task).retry
         if mayGoElsewhere(task) {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }

@@ -48,7 +48,7 @@ extension Scheduler {
     mutating func isHeldBack(_ task: TaskIndex, in lane: Int) -> Bool {
         let index = Int(task.raw)
         guard conditions.areStrict || tasks[index].hasNoRoute else { return false }
-        guard let shortage = shortage(of: task, at: lanes[lane].origin) else {
+        guard let shortage = shortage(of: task, at: slots.lanes[lane].origin) else {
             guard isWithoutRoute(index) else { return false }
             holdBack(task, .network)
             return true
@@ -99,7 +99,7 @@ extension Scheduler {
     private mutating func interruptIfShort(_ task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].phase == .running, tasks[index].isCounted, !runEnding.isEnding(task), !comesToItsEnd(task),
-            let shortage = shortage(of: task, at: lanes[Int(tasks[index].lane)].origin), waits(task, for: shortage)
+            let shortage = shortage(of: task, at: origin(of: task)), waits(task, for: shortage)
         else { return }
         if plan.putsOffWhatWaits {
             end(task, .finish(.deferred, nil, shortage == .power ? .power : .network))
@@ -132,7 +132,7 @@ extension Scheduler {
         }
         if verdict.lostNetwork { return .gone }
         guard error.name.mayBeTheNetworks, conditions.areStrict, let present = conditions.present,
-            needsNetwork(lanes[Int(tasks[Int(task.raw)].lane)].origin, present),
+            needsNetwork(origin(of: task), present),
             present.shortage(of: plan.policies[policyNumber(of: task)].terms) != nil
         else { return nil }
         return .gone

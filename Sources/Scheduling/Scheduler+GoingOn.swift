@@ -92,8 +92,7 @@ extension Scheduler {
         guard past.hostAskedForQuiet, rest > .zero, let origin = plan.tasks[index].origin,
             !isMirrored(TaskIndex(raw: UInt32(index)))
         else { return }
-        know(origin)
-        park(origin, for: rest)
+        slots.park(origin, for: rest, at: now.instant, &timers)
     }
 
     // MARK: Groups

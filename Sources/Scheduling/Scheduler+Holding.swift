@@ -30,7 +30,7 @@ extension Scheduler {
         }
     }
 
-    func isClosed(_ index: Int) -> Bool { sessions[Int(plan.tasks[index].session.raw)].isClosed }
+    func isClosed(_ index: Int) -> Bool { slots.sessions[Int(plan.tasks[index].session.raw)].isClosed }
 
     // MARK: earliestBegin
 
@@ -158,7 +158,7 @@ extension Scheduler {
     // MARK: Windows
 
     mutating func readWindows() {
-        for session in sessions.indices { readWindow(session) }
+        for session in slots.sessions.indices { readWindow(session) }
     }
 
     mutating func readWindow(_ session: Int) {
@@ -167,12 +167,7 @@ extension Scheduler {
         if let change = state.changesAt {
             timers.add(DateTimer(due: change, kind: .window, index: UInt32(session)))
         }
-        guard sessions[session].isClosed == state.isOpen else { return }
-        sessions[session].isClosed = !state.isOpen
-        for lane in sessions[session].lanes {
-            refresh(lane)
-            note(changed: lane)
-        }
+        guard slots.setWindow(session, isOpen: state.isOpen, at: now.instant, &timers) else { return }
         for (index, task) in plan.tasks.enumerated() where Int(task.session.raw) == session {
             if state.isOpen { opened(index) } else { closed(index) }
         }

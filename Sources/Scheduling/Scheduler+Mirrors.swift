@@ -3,9 +3,6 @@ import TransferModel
 // Tasks with several `urls`: which place is asked next, and what the failure of one leads to.
 
 extension Scheduler {
-    /// For so long a host at which a mirror failed goes behind the others, unless it served one meanwhile.
-    static let lately = TimeSpan.seconds(5 * 60)
-
     func isMirrored(_ task: TaskIndex) -> Bool { !mirrors.isEmpty && mirrors[task] != nil }
 
     /// Whether the next attempt may be at another place: else a failure is what it is for a task with one.
@@ -31,16 +28,8 @@ extension Scheduler {
 
     private func standing(of origin: OriginID?, for task: TaskIndex) -> MirrorStanding {
         if conditions.areStrict, shortage(of: task, at: origin) != nil { return .outOfReach }
-        guard let origin, Int(origin.raw) < origins.count else { return .well }
-        switch origins[Int(origin.raw)].quiet {
-        case .until(let due): return .quiet(until: due)
-        case .probing(_?): return .quiet(until: now.instant)
-        case .no, .probing(nil): break
-        }
-        guard let failed = origins[Int(origin.raw)].mirrorFailedAt, now.instant < failed + Self.lately else {
-            return .well
-        }
-        return .failedLately
+        guard let origin, Int(origin.raw) < slots.hosts.count else { return .well }
+        return slots[origin].health.standing(at: now.instant)
     }
 
     /// Takes a task that waits for a place to one that stands better by now; whether there is one.
@@ -53,13 +42,11 @@ extension Scheduler {
         return true
     }
 
-    /// Nobody waits for a host that wants quiet while another place of the same is open. Whether anybody moved.
+    /// Takes tasks that wait for a quiet host to another place that stands better. Returns whether any moved.
     mutating func passOverQuietHosts() -> Bool {
-        guard quietHasChanged, runEnding.stop == nil else { return false }
-        quietHasChanged = false
-        guard !mirrors.isEmpty else { return false }
+        guard runEnding.stop == nil, slots.takeQuietChange(), !mirrors.isEmpty else { return false }
         var hasMoved = false
-        for origin in origins.indices where origins[origin].isQuiet {
+        for origin in slots.hosts.indices where slots.hosts[origin].health.isQuiet {
             for (task, lane) in mirrored(waitingFor: origin)
             where isQueued(task, in: lane) && goesElsewhere(task) { hasMoved = true }
         }
@@ -67,8 +54,8 @@ extension Scheduler {
     }
 
     private func mirrored(waitingFor origin: Int) -> [(task: TaskIndex, lane: Int)] {
-        origins[origin].lanes.flatMap { lane in
-            lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
+        slots.hosts[origin].lanes.flatMap { lane in
+            slots.lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
         }
     }
 
@@ -77,15 +64,14 @@ extension Scheduler {
     /// The number of the place at which the task begins; 0 when it has only one.
     mutating func beginAtMirror(_ task: TaskIndex, _ lane: Int) -> Int {
         guard isMirrored(task) else { return 0 }
-        if mirrors[task]?.meet() == true { lanes[lane].tasks += 1 }
+        if mirrors[task]?.meet() == true { slots.countTask(in: lane) }
         return mirrors[task]?.current ?? 0
     }
 
     /// A success shows that the place is well, unless it failed since that attempt began.
     mutating func mirrorServed(_ task: TaskIndex) {
-        guard isMirrored(task), let origin = mirrors[task]?.origin.map({ Int($0.raw) }) else { return }
-        guard let failed = origins[origin].mirrorFailedAt, failed <= tasks[Int(task.raw)].attemptBeganAt else { return }
-        origins[origin].mirrorFailedAt = nil
+        guard isMirrored(task), let origin = mirrors[task]?.origin else { return }
+        slots.mirrorServed(origin, since: tasks[Int(task.raw)].attemptBeganAt)
     }
 
     /// `asked` is a `Retry-After` that the policy honours, and `backoff` the pause after a whole round.
@@ -121,7 +107,7 @@ extension Scheduler {
         _ error: TransferError, _ verdict: Verdict, _ loss: NetworkLoss?, asked: TimeSpan?, _ policy: RetryPolicy,
         at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
-        if loss == nil, let origin = round.origin { origins[Int(origin.raw)].mirrorFailedAt = now.instant }
+        if loss == nil, let origin = round.origin { slots.mirrorFailed(origin, at: now.instant) }
         var (told, mayHeal) = (error, canHeal(error, verdict, policy))
         if let asked, asked > policy.maximumRetryAfter {
             told = error.adding(retryAfter: asked)

@@ -27,10 +27,10 @@ extension Scheduler {
     package func attempts(of task: TaskIndex) -> Int { Int(tasks[Int(task.raw)].attempt) }
 
     private func closure(of state: TaskState) -> WaitReason? {
-        state.lane < 0 ? nil : lanes[Int(state.lane)].closure?.reason
+        state.lane < 0 ? nil : slots.lanes[Int(state.lane)].closure?.reason
     }
 
     private func isSessionFull(_ state: TaskState) -> Bool {
-        state.lane >= 0 && sessions[Int(lanes[Int(state.lane)].session.raw)].isFull
+        state.lane >= 0 && slots.sessions[slots.session(of: Int(state.lane))].isFull
     }
 }

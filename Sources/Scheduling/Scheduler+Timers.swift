@@ -47,13 +47,9 @@ extension Scheduler {
             let error = TransferError(.timedOut, "the task's `timeoutForResource` is over\(place)")
             end(task, .finish(.failed, error, nil))
         case .begin: begin(task)
-        case .unpark: unpark(index)
-        case .originGate:
-            origins[index].gateTimer = nil
-            noteAll(lanesOf: OriginID(raw: timer.index))
-        case .laneGate:
-            lanes[index].gateTimer = nil
-            note(changed: index)
+        case .unpark: slots.endPark(OriginID(raw: timer.index))
+        case .originGate: slots.hostGateOpened(OriginID(raw: timer.index))
+        case .laneGate: slots.laneGateOpened(index)
         case .timeout: stopAll(TransferError(.timedOut, "the run's `limits.timeout` is over"))
         case .finishBy: deferAll(.finishBy, evenRunning: false)
         }
@@ -68,9 +64,7 @@ extension Scheduler {
             return tasks[index].isFinished || tasks[index].phase == .staged
                 || !tasks[index].resourceClock.ends(at: timer.due)
         case .begin: return tasks[index].phase != .held
-        case .unpark: if case .until(timer.due) = origins[index].quiet { return false } else { return true }
-        case .originGate: return origins[index].gateTimer != timer.due
-        case .laneGate: return lanes[index].gateTimer != timer.due
+        case .unpark, .originGate, .laneGate: return slots.isVoid(timer)
         case .timeout: if case .cancelling? = runEnding.stop { return true } else { return false }
         case .finishBy: return runEnding.stop != nil
         }

@@ -12,37 +12,21 @@ package struct Scheduler {
     var lastTurn: Now
     let beganAt: Instant
     var tasks: TaskTable
-    var lanes: [TaskLane] = []
-    var sessions: [SessionState]
-    /// Sessions with a task to start and a place for it.
-    var readySessions = CandidateHeap()
-    /// By an origin's number.
-    var origins: [OriginState] = []
-    /// `limits.hosts`, by an origin's number.
-    var originLimits: [OriginLimits?] = []
+    var slots: SlotTable
     var groups: PublicationGroups
     /// Of the tasks with several `urls` that have not finished.
     var mirrors: [TaskIndex: MirrorRound]
-    /// A host began or ended to want quiet since those who wait for one of several were last asked where to go.
-    var quietHasChanged = false
-    /// Lanes whose slots are to be given out anew.
-    var changedLanes: [Int] = []
     var timers = TimerQueues()
     var needs: DependencyGraph
     var bandwidth: BandwidthShare?
     var bytes: ByteBudget
-    var running = 0
     var actions: [SchedulerAction] = []
     var random: RandomBits
     var runEnding = RunEnding()
     var expansions = Expansions()
-    var probesToCharge: [(OriginID, TransferError)] = []
-    /// Of running attempts that could use more slots than their own, by task.
-    var loans: [Loan] = []
-    /// Queued in this turn; told what they wait for if it does not start them.
+    var loans = SlotLoans()
+    /// Tasks that were queued in this turn. What they wait for is told if the turn does not start them.
     var newlyQueued: [TaskIndex] = []
-    /// Their host was parked in this turn, or is open again: those who wait there are told anew.
-    var turnedLanes: [Int] = []
     var conditions: ConditionsBook
     /// What is to be put off to the next run in this turn.
     var postponed: [Postponement] = []
@@ -68,7 +52,7 @@ package struct Scheduler {
             // Of a group without members there is nothing to publish, and nothing to wait for.
             $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
         }
-        sessions = plan.sessions.map { SessionState(limit: $0.maximumConcurrentTasks ?? .max) }
+        slots = SlotTable(plan)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
         conditions = ConditionsBook(plan.conditions)
@@ -110,7 +94,7 @@ package struct Scheduler {
     package var finishedCount: Int { tasks.finishedCount }
     package var isFinished: Bool { finishedCount == tasks.count }
     /// Nothing waits that has yet to begin. Not said while somebody's attempt counts for no limit.
-    package var nearsEnd: Bool { finishedCount + running == tasks.count }
+    package var nearsEnd: Bool { finishedCount + slots.runningCount == tasks.count }
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
     package func nextDeadline(now: Now) -> Instant? {
@@ -125,8 +109,9 @@ package struct Scheduler {
     /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
     /// count as one.
     package func hosts(of session: SessionIndex) -> [(origin: OriginID, peak: Int, tasks: Int)] {
-        sessions[Int(session.raw)].lanes.compactMap { lane in
-            lanes[lane].origin.map { ($0, lanes[lane].peak, lanes[lane].tasks) }
+        slots.sessions[Int(session.raw)].lanes.compactMap { number in
+            let lane = slots.lanes[number]
+            return lane.origin.map { ($0, lane.peak, lane.tasks) }
         }
     }
 
@@ -139,11 +124,7 @@ package struct Scheduler {
 
     /// Limits over all sessions, told before the origin is first used.
     package mutating func limit(_ origin: OriginID, to limits: OriginLimits) {
-        while originLimits.count <= Int(origin.raw) { originLimits.append(nil) }
-        originLimits[Int(origin.raw)] = limits
-        guard Int(origin.raw) < origins.count else { return }
-        origins[Int(origin.raw)].apply(limits)
-        noteAll(lanesOf: origin)
+        slots.limit(origin, to: limits)
     }
 
     package mutating func take(_ report: ExecutorReport, now: Now) {
@@ -160,12 +141,12 @@ package struct Scheduler {
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter)
         case .unused(let task, let origin):
             giveBackUnused(task)
-            endProbe(task, origin)
+            slots.endProbe(origin, of: task)
         case .transferred(let task):
             wholeAnswer(task)
             stopCounting(task)
         case .awaitsOutput(let task): awaitsOutput(task)
-        case .protocolIs(let origin, let version): learn(origin, version)
+        case .protocolIs(let origin, let version): slots.learn(origin, version)
         case .answered(let task, let answer): answered(task, answer)
         case .heard(let task): heard(task)
         case .ended(let task, let verdict): attemptEnded(task, verdict)

@@ -1,5 +1,13 @@
 import TransferModel
 
+/// A running attempt's wait for a slot.
+struct SlotRequest: Sendable {
+    let task: TaskIndex
+    /// The slot is to be a connection of its own.
+    let isAlone: Bool
+    let since: Instant
+}
+
 /// The tasks of one session that wait for one origin, and the slots they share.
 struct TaskLane: Sendable {
     let session: SessionIndex
@@ -23,8 +31,8 @@ struct TaskLane: Sendable {
     /// A timer is set for this moment, at which the rate lets the next one through.
     var gateTimer: Instant?
     /// Running attempts that wait for a slot here; they go before tasks that have not begun.
-    var grantsAwaited = TaskQueue()
-    /// It stands among the scheduler's changed lanes.
+    var requests = Queue<SlotRequest>()
+    /// It stands among the table's changed lanes.
     var hasChanged = false
     /// Those in its queue were told that its host is parked.
     var isToldParked = false
@@ -42,11 +50,17 @@ struct TaskLane: Sendable {
     /// What keeps anything from beginning here now.
     var closure: WaitLedger.Closure? { ledger.closure }
 
+    /// Whether the next slot is for an attempt that wants a connection of its own. Nothing goes before it: it would never get
+    /// one.
+    var wantsAlone: Bool { requests.first?.isAlone ?? false }
+
+    var isParked: Bool { closure == .hostParked }
+
     /// Connections that its slots in use come to.
     var connections: Int { isShared ? min(inUse - alone, 1) + alone : inUse }
 
-    /// Whether one more slot has no room.
-    func isFull(forAlone wantsAlone: Bool) -> Bool {
+    /// Whether there is no room for one more slot.
+    var isFull: Bool {
         guard isShared else { return inUse >= capacity }
         if wantsAlone || inUse == alone { return connections >= maximumConnections }
         return inUse - alone >= capacity

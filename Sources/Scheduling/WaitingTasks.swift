@@ -14,7 +14,7 @@ struct WaitingTasks: Sendable {
             priority != other.priority ? priority > other.priority : number < other.number
         }
     }
-    private var usual = TaskQueue()
+    private var usual = Queue<TaskIndex>()
     /// Of the first that came while none was waiting.
     private var usualPriority = 0.5
     private var others = Heap<Prioritised>()
@@ -60,15 +60,14 @@ struct WaitingTasks: Sendable {
 }
 
 /// First in, first out, without moving what is left.
-struct TaskQueue: Sendable {
-    private var items: [TaskIndex]
+struct Queue<Element> {
+    private var items: [Element] = []
     private var start = 0
 
-    init(_ items: [TaskIndex] = []) { self.items = items }
     var count: Int { items.count - start }
     var isEmpty: Bool { start == items.count }
-    var first: TaskIndex? { isEmpty ? nil : items[start] }
-    mutating func append(_ task: TaskIndex) { items.append(task) }
+    var first: Element? { isEmpty ? nil : items[start] }
+    mutating func append(_ element: Element) { items.append(element) }
     mutating func removeFirst() {
         start += 1
         if start == items.count {
@@ -79,9 +78,11 @@ struct TaskQueue: Sendable {
             start = 0
         }
     }
-    func filter(_ isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { items[start...].filter(isWanted) }
-    mutating func remove(_ task: TaskIndex) {
-        guard let place = items[start...].firstIndex(of: task) else { return }
+    func filter(_ isWanted: (Element) -> Bool) -> [Element] { items[start...].filter(isWanted) }
+    mutating func removeFirst(where isMeant: (Element) -> Bool) {
+        guard let place = items[start...].firstIndex(where: isMeant) else { return }
         items.remove(at: place)
     }
 }
+
+extension Queue: Sendable where Element: Sendable {}

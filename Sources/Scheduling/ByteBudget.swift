@@ -27,8 +27,8 @@ struct ByteBudget: Sendable {
         return isSpent
     }
 
-    /// The head of an answer told that its body does not fit. That cost a request, and what other answers bring is unknown.
-    /// Returns `true` once, when there were so many of these that asking on is not worth it.
+    /// The head of an answer told that its body does not fit. That cost a request, and what other answers bring is
+    /// unknown. Returns `true` once, when there were so many of these that asking on is not worth it.
     mutating func answerWasTooLong() -> Bool {
         answersTooLong += 1
         return answersTooLong == Self.mostAnswersTooLong

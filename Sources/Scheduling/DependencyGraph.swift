@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Tracks which tasks wait for which, how many needs of each are open, and which tasks are to be skipped because a need of
-/// theirs was not met.
+/// Tracks which tasks wait for which, how many needs of each are open, and which tasks are to be skipped because a need
+/// of theirs was not met.
 ///
 /// It knows no phases: the scheduler decides which tasks are blocked and asks only about those.
 struct DependencyGraph: Sendable {
@@ -70,8 +70,8 @@ struct DependencyGraph: Sendable {
         if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
     }
 
-    /// A task of another run has ended; `waiting` names each task that needs it once for each such need. Returns those that
-    /// still waited.
+    /// A task of another run has ended; `waiting` names each task that needs it once for each such need. Returns those
+    /// that still waited.
     mutating func outsideEnded(_ waiting: [TaskIndex]) -> [TaskIndex] {
         let open = waiting.filter { outsideNeeds[$0] != nil }
         for task in open { outsideNeeds[task, default: 0] -= 1 }

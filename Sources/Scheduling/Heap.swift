@@ -56,8 +56,8 @@ struct Heap<Element: HeapElement> {
 
 extension Heap: Sendable where Element: Sendable {}
 
-/// A lane or a session that has a task to start and room for it. Of several the one with the higher priority goes first,
-/// then the one of which less is under way (so that no host and no session holds up another), then file order.
+/// A lane or a session that has a task to start and room for it. Of several the one with the higher priority goes
+/// first, then the one of which less is under way (so that no host and no session holds up another), then file order.
 struct Candidate: Sendable {
     /// A lane's place in its session, or a session's number: small and unique in its heap.
     let place: Int

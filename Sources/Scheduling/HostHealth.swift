@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, and opened
-/// again by what one task's request shows, the probe.
+/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, and
+/// opened again by what one task's request shows, the probe.
 struct HostHealth: Sendable {
     /// Whether the host may be asked.
     enum Quiet: Sendable {
@@ -13,8 +13,8 @@ struct HostHealth: Sendable {
         case probing(TaskIndex?)
     }
 
-    /// A host that takes connections and hangs up may do so because of what it is asked. When failed probes alone would end
-    /// each task that waits, those that were never tried are tried all the same.
+    /// A host that takes connections and hangs up may do so because of what it is asked. When failed probes alone would
+    /// end each task that waits, those that were never tried are tried all the same.
     enum OwnTries: Hashable, Sendable {
         case notYet
         /// So many more may end without an answer.
@@ -81,7 +81,8 @@ struct HostHealth: Sendable {
         ownTries = .notYet
     }
 
-    /// Its answer did not ask for quiet. Returns whether that opened it: its pause is over, whether or not a timer said so.
+    /// Its answer did not ask for quiet. Returns whether that opened it: its pause is over, whether or not a timer said
+    /// so.
     mutating func wentWell(at now: Instant) -> Bool {
         parks = 0
         switch quiet {
@@ -95,8 +96,8 @@ struct HostHealth: Sendable {
 
     // MARK: Failures
 
-    /// A request of the task ended without an answer. `hungUp`: the host had taken the connection. `isStream`: other requests
-    /// may have ended with the same connection.
+    /// A request of the task ended without an answer. `hungUp`: the host had taken the connection. `isStream`: other
+    /// requests may have ended with the same connection.
     mutating func requestFailed(
         of task: TaskIndex, begunAt: Instant, at now: Instant, hungUp: Bool, isStream: Bool
     ) -> Consequence {
@@ -160,8 +161,8 @@ struct HostHealth: Sendable {
         return true
     }
 
-    /// A request of the task ended without telling anything about its host. Returns whether it was to be the probe: then the
-    /// next request is.
+    /// A request of the task ended without telling anything about its host. Returns whether it was to be the probe:
+    /// then the next request is.
     mutating func endProbe(of task: TaskIndex) -> Bool {
         guard isProbed(by: task) else { return false }
         quiet = .probing(nil)

@@ -1,6 +1,7 @@
 import TransferModel
 
-/// Tracks the tasks that write to standard output: which may begin, and which have a verified body that waits for its turn.
+/// Tracks the tasks that write to standard output: which may begin, and which have a verified body that waits for its
+/// turn.
 struct OutputTurns: Sendable {
     /// Tasks beyond it are blocked, as if they needed one task more. `nil` where no task writes to standard output.
     private var window: OutputWindow?

@@ -2,8 +2,8 @@ import TransferModel
 
 /// Tracks the groups of a run: downloads that are published together or not at all.
 ///
-/// It tells the scheduler when a group may be published and which members a publication leaves; the members' own phases are
-/// the scheduler's.
+/// It tells the scheduler when a group may be published and which members a publication leaves; the members' own phases
+/// are the scheduler's.
 struct PublicationGroups: Sendable {
     /// The step that follows when a member of a group is verified or ends.
     enum Step: Hashable, Sendable {
@@ -107,8 +107,8 @@ struct PublicationGroups: Sendable {
 
     // MARK: Publication
 
-    /// Asks to end the wait of a publication for the sake of a member's end. Returns whether the executor is to be told:
-    /// once, and only while one is under way.
+    /// Asks to end the wait of a publication for the sake of a member's end. Returns whether the executor is to be
+    /// told: once, and only while one is under way.
     mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) -> Bool {
         guard self[group].isPublishing, self[group].givenUp == nil else { return false }
         self[group].givenUp = (member, ending)

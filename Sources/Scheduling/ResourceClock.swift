@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The clock of a task's `timeoutForResource`. It runs while nothing but the network holds the task back, and keeps what is
-/// left while it stands.
+/// The clock of a task's `timeoutForResource`. It runs while nothing but the network holds the task back, and keeps
+/// what is left while it stands.
 struct ResourceClock: Sendable {
     private enum State: Sendable {
         case notBegun

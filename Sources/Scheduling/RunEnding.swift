@@ -33,7 +33,8 @@ struct RunEnding: Sendable {
 
     /// Leaving the run in good order to another process, which goes on where this run's events end.
     private struct Handover: Sendable {
-        /// Tasks whose requests cannot be sent again: they are not started any more, and those under way come to their end.
+        /// Tasks whose requests cannot be sent again: they are not started any more, and those under way come to their
+        /// end.
         let awaited: Set<TaskIndex>
         /// The awaited tasks have ended: the others were interrupted, and nothing starts.
         var isClear = false
@@ -48,8 +49,8 @@ struct RunEnding: Sendable {
 
     // MARK: The run
 
-    /// Stops the run. Returns `false` where an earlier stop stays in force: a cancelled run stays cancelled, and a milder
-    /// stop follows another only to end what that left running (`evenRunning`).
+    /// Stops the run. Returns `false` where an earlier stop stays in force: a cancelled run stays cancelled, and a
+    /// milder stop follows another only to end what that left running (`evenRunning`).
     mutating func begin(_ new: Stop, evenRunning: Bool = false) -> Bool {
         switch (stop, new) {
         case (.cancelling, _): return false
@@ -101,7 +102,9 @@ struct RunEnding: Sendable {
 
     /// Clears the handover once no awaited task runs any more. Returns whether that happened now.
     mutating func clearHandover(isRunning: (TaskIndex) -> Bool) -> Bool {
-        guard let present = handover, !present.isClear, !present.awaited.contains(where: isRunning) else { return false }
+        guard let present = handover, !present.isClear, !present.awaited.contains(where: isRunning) else {
+            return false
+        }
         handover?.isClear = true
         return true
     }

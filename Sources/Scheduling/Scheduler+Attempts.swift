@@ -15,7 +15,7 @@ extension Scheduler {
             endGrantWait(index)
         }
         stopCounting(task)
-        if !conditions.discretionary.isEmpty { conditions.ended(task) }
+        conditions.attemptEnded(task)
         let meant = runEnding.attemptEnded(task)
         if isMirrored(task) {
             let mustStay = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
@@ -59,9 +59,10 @@ extension Scheduler {
         guard verdict.sentSomething else { return }
         if bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }
     }
+    /// After so many answers that are longer than what is left of `maximumBytes` the rest of the run is put off.
     package static let mostAnswersTooLong = ByteBudget.mostAnswersTooLong
 
-    /// It was no attempt of the task's own that ended here: another follows when it may.
+    /// The scheduler ended the attempt: it counts as no try, and another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
         switch runEnding.stop {
         case .deferring(let reason): finish(task, .deferred, nil, status, reason)
@@ -90,7 +91,7 @@ extension Scheduler {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        let backoff = backoff(policy, attempt: tasks[index].tries + tasks[index].networkFailures)
+        let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let origin = origin(of: task)
         var isCharged = false
@@ -149,8 +150,8 @@ extension Scheduler {
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
         let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
-        return Int(tries) < mostTries(of: task, after: error) && mayRepeat(verdict, policy)
-            && canHeal(error, verdict, policy)
+        return Int(tries) < mostTries(of: task, after: error) && policy.mayRepeat(verdict)
+            && policy.canHeal(error, verdict)
     }
 
     private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {
@@ -170,52 +171,5 @@ extension Scheduler {
     /// How often a task may be tried that ended so.
     func mostTries(of task: TaskIndex, after error: TransferError) -> Int {
         isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts
-    }
-
-    /// Whether the same request may do better later.
-    func canHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
-        if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
-        return error.name.canHeal
-    }
-
-    /// A POST is repeated only when nothing was sent, it was answered 429 or 503, or the job says so.
-    func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        if policy.nonIdempotent { return true }
-        return !verdict.tookEffect && (verdict.isIdempotent || !verdict.sentSomething || verdict.saysBusy)
-    }
-
-    mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
-        let ceiling = Self.ceiling(policy, attempt: attempt)
-        switch policy.jitter {
-        case .none: return ceiling
-        case .full: return TimeSpan(nanoseconds: chance(ceiling.nanoseconds))
-        }
-    }
-
-    static func ceiling(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
-        let maximum = Double(policy.maximumBackoff.nanoseconds)
-        var ceiling = Double(policy.initialBackoff.nanoseconds)
-        var left = policy.multiplier == 1 ? 0 : attempt - 1
-        while left > 0, ceiling > 0, ceiling < maximum || policy.multiplier < 1 {
-            ceiling *= policy.multiplier
-            left -= 1
-        }
-        return TimeSpan(nanoseconds: Int64(min(ceiling, maximum)))
-    }
-
-    /// Anything from 0 to `most`.
-    mutating func chance(_ most: Int64) -> Int64 {
-        Int64(Double.random(in: 0...1, using: &random) * Double(most))
-    }
-}
-
-extension TransferError {
-    /// The same, saying why nobody waited.
-    func adding(retryAfter: TimeSpan) -> TransferError {
-        var error = self
-        let seconds = retryAfter.nanoseconds / 1_000_000_000
-        error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"
-        return error
     }
 }

@@ -3,7 +3,7 @@ package import TransferModel
 // The end of a task, and of the run before its tasks.
 
 extension Scheduler {
-    /// Ends a task that has not come to its own end. Whether that had an effect.
+    /// Ends a task before its attempt comes to its own end. Returns whether that had an effect.
     @discardableResult
     mutating func end(_ task: TaskIndex, _ ending: Ending, keepPartial: Bool = true) -> Bool {
         let index = Int(task.raw)
@@ -38,8 +38,8 @@ extension Scheduler {
         return true
     }
 
-    /// Adds the time in its queue to the waits of a task that leaves it. The waits of other phases are added when the next one
-    /// is entered.
+    /// Adds the time in its queue to the waits of a task that leaves it. The waits of other phases are added when the
+    /// next one is entered.
     mutating func leavePhase(_ index: Int) {
         if tasks[index].phase == .queued { accountQueueTime(index) }
     }
@@ -55,12 +55,13 @@ extension Scheduler {
         if tasks[index].resourceClock.isRunning { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
         if !plan.templates.isEmpty, outcome != .succeeded { expansions.failed(task, isTolerated: tolerated, deferral) }
+        let created = expansions.creation(of: task) ?? clock.beganAt
         actions.append(
             .finished(
                 task,
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
-                    attempts: Int(tasks[index].attempt), duration: now.instant - (expansions.creation(of: task) ?? beganAt),
+                    attempts: Int(tasks[index].attempt), duration: now.instant - created,
                     held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
         needs.ended(task)
@@ -68,7 +69,7 @@ extension Scheduler {
         if !wasStaged, let group = plan.tasks[index].group {
             memberEnded(group, isMissing: !tolerated, deferral, error)
         }
-        // Once the run is ending, whoever ended it ends those that wait too.
+        // Once the run is ending, the tasks that wait are ended with it.
         let succeeded = outcome == .succeeded || tolerated
         if runEnding.stop == nil {
             release(
@@ -79,7 +80,7 @@ extension Scheduler {
         if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
     }
 
-    /// One of what holds a blocked task back does so no longer.
+    /// Closes one need of a blocked task, which may begin when that was the last.
     private mutating func meetNeed(of task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
@@ -95,8 +96,8 @@ extension Scheduler {
         }
     }
 
-    /// Lets go those that waited for it, or skips them; what waited for something that was put off is put off too.
-    /// Members of `group` were let go before.
+    /// Lets go the tasks that waited for an end, or skips them where it was not good; for an end that was put off they
+    /// are put off as well. Members of `group` were let go before.
     mutating func release(
         _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil,
         blame: Blame?
@@ -113,7 +114,8 @@ extension Scheduler {
         skipAll()
     }
 
-    /// It began in an earlier process, when what it needs of its own group was verified: nobody skips it any more.
+    /// Whether the task ends with its broken group instead of being skipped: it began in an earlier process, when the
+    /// members that it needs were verified.
     private func endsWithGroup(_ index: Int) -> Bool {
         guard tasks[index].attempt > 0, let group = plan.tasks[index].group else { return false }
         return groups.isBroken(group)
@@ -135,21 +137,21 @@ extension Scheduler {
         }
     }
 
-    /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs. Those that
-    /// are skipped because of it blame it by `number`.
+    /// A task of another run has ended; `waiting` names each task that needs it, once for each need. Tasks that are
+    /// skipped because of it blame it by `number`.
     package mutating func outsideEnded(
         _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
-        self.now = now
+        clock.set(now)
         let open = needs.outsideEnded(waiting)
         if runEnding.stop == nil {
             release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
         }
     }
 
-    /// One failed that somebody else carries, whether or not anybody here needs it: to `failFast` that is all one.
+    /// A task of another run failed. With `failFast` that ends this run, whether or not a task here needs it.
     package mutating func failedOutside(now: Now) {
-        self.now = now
+        clock.set(now)
         if plan.failFast, runEnding.stop == nil { failFast() }
     }
 

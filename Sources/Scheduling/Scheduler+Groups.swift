@@ -98,6 +98,7 @@ extension Scheduler {
         groups.ended(group, isGood: isGood)
         guard runEnding.stop == nil else { return }
         release(
-            groups.dependants(of: group), isGood, groups.deferral(of: group), blame: isGood ? nil : Blame(.group(group)))
+            groups.dependants(of: group), isGood, groups.deferral(of: group), blame: isGood ? nil : Blame(.group(group))
+        )
     }
 }

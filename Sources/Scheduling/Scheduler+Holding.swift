@@ -1,9 +1,10 @@
 import TransferModel
 
-// What holds a task back beside needs and limits: its time, its window, a command; and the clock of its patience.
+// What holds a task back beside needs and limits: `earliestBegin`, its window, a command; and the clock of
+// `timeoutForResource`.
 
 extension Scheduler {
-    /// Nothing that the task needs holds it back any more: what of the rest does?
+    /// The task's needs are met: it enters the phase of what else holds it back, or its lane.
     mutating func makeReady(_ task: TaskIndex) {
         let index = Int(task.raw)
         if let suspension = tasks[index].suspension {
@@ -34,15 +35,15 @@ extension Scheduler {
 
     // MARK: earliestBegin
 
-    /// Whether its time has not come; sees to it that it is not missed.
+    /// Whether the task's time has not come; sets the timer for it.
     private mutating func setBegin(_ task: TaskIndex) -> Bool {
         switch plan.policies[policyNumber(of: task)].earliestBegin {
         case nil: return false
         case .afterStart(let span):
-            guard beganAt + span > now.instant else { return false }
+            guard clock.beganAt + span > now.instant else { return false }
             // Or the run would be waited for, though it has nothing left to do.
             guard !plan.putsOffWhatWaits else { return true }
-            timers.add(Timer(due: beganAt + span, kind: .begin, index: task.raw))
+            timers.add(Timer(due: clock.beganAt + span, kind: .begin, index: task.raw))
         case .at(let date):
             guard date > now.wall else { return false }
             guard !plan.putsOffWhatWaits else { return true }
@@ -76,7 +77,7 @@ extension Scheduler {
         case .held, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
         tasks[index].suspension = .byCommand
-        // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
+        // At once, also while it is blocked: a process that restores the run from its events must know it.
         actions.append(.waiting(task, .suspended))
         switch tasks[index].phase {
         case .running, .blocked: break
@@ -105,7 +106,8 @@ extension Scheduler {
         tasks.enter(.suspended(suspension), index, at: now.instant)
     }
 
-    /// It was answered, so it is no fault of its host's, and no try of the task's: somebody is to say who it is.
+    /// The server asked for a credential that is not known: the attempt counts as no try, and the task waits to be
+    /// resumed.
     mutating func awaitCredential(_ task: TaskIndex, _ error: TransferError) {
         let index = Int(task.raw)
         tellsNothing(task)
@@ -128,14 +130,14 @@ extension Scheduler {
         return true
     }
 
-    /// The network holds the task back no longer: standard output may be slow without any fault of its host.
+    /// The task's body waits for its turn on standard output, which may be slow without any fault of its host.
     mutating func awaitsOutput(_ task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].phase == .running, output.awaitsTurn(task) else { return }
         stopResourceClock(index)
     }
 
-    /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
+    /// Puts off what is left when only `suspended: true` holds it back: only a next run could resume it.
     mutating func deferTheSuspended() {
         // A group that is being published will still finish tasks.
         guard tasks.suspendedByFileCount > 0, finishedCount + tasks.idleCount + output.awaitingCount == tasks.count,
@@ -232,7 +234,7 @@ extension Scheduler {
     }
 
     mutating func shareBandwidth() {
-        guard let shares = bandwidth?.tick(now) else { return }
+        guard let shares = bandwidth?.tick(clock.now) else { return }
         for share in shares { actions.append(.perform(.credit(share.task, bytes: share.bytes))) }
     }
 }

@@ -44,8 +44,8 @@ extension Scheduler {
         slots.probeSucceeded(origin, by: task)
     }
 
-    /// Parks the host if the failure of an attempt says so. `asked` is a `Retry-After` that the policy honours. Returns whether
-    /// the failure counts as one of each task that waits for the host.
+    /// Parks the host if the failure of an attempt says so. `asked` is a `Retry-After` that the policy honours. Returns
+    /// whether the failure counts as one of each task that waits for the host.
     mutating func judgeHost(
         of task: TaskIndex, _ error: TransferError, _ verdict: Verdict, asked: TimeSpan?, backoff: TimeSpan
     ) -> Bool {
@@ -77,7 +77,7 @@ extension Scheduler {
         let policy = policy(of: task).retry
         let asked = policy.honorsRetryAfter ? retryAfter : nil
         guard tasks[Int(task.raw)].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
-        let delay = asked ?? backoff(policy, attempt: tasks[Int(task.raw)].tries)
+        let delay = asked ?? policy.pause(after: tasks[Int(task.raw)].tries, &random)
         slots.park(origin, for: delay, at: now.instant, &timers)
     }
 
@@ -87,15 +87,7 @@ extension Scheduler {
     }
 
     private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
-        let ceiling = Self.ceiling(policy, attempt: UInt32(slots[origin].health.parks + 1))
-        // A random part as in back-off, but never so short that it is none.
-        let half = TimeSpan(nanoseconds: ceiling.nanoseconds / 2)
-        let delay = policy.jitter == .none ? ceiling : half + TimeSpan(nanoseconds: chance(half.nanoseconds))
+        let delay = policy.park(after: UInt32(slots[origin].health.parks + 1), &random)
         slots.park(origin, for: delay, at: now.instant, &timers)
     }
-}
-
-extension Verdict {
-    /// The server has more to do than it can.
-    var saysBusy: Bool { status == 429 || status == 503 }
 }

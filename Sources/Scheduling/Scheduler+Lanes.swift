@@ -15,8 +15,6 @@ extension Scheduler {
         beginWait(index, lane)
         tasks[index].sessionFullClock = slots.sessions[Int(session.raw)].fullClock.reading(at: now.instant)
         if let origin = slots.lanes[lane].origin { tasks[index].failedProbes = slots[origin].health.failedProbes }
-        // A window may stay closed for hours.
-        if plan.tellsLimitWaits || slots.sessions[Int(session.raw)].isClosed { newlyQueued.append(task) }
         slots.enqueue(task, priority: plan.policies[policyNumber(of: task)].priority, in: lane)
     }
 
@@ -78,10 +76,10 @@ extension Scheduler {
         if !tasks[index].resourceClock.hasBegun { beginResourceClock(task) }
         tasks[index].hasNoRoute = false
         tasks[index].conditionsMet = conditions.number
-        if plan.policies[policyNumber(of: task)].isDiscretionary { conditions.began(task) }
+        if plan.policies[policyNumber(of: task)].isDiscretionary { conditions.began(discretionary: task) }
         let ownRule = plan.policies[policyNumber(of: task)].bandwidth
         if ownRule != nil || bandwidth?.limits(session) == true {
-            bandwidth?.add(task, session: session, rule: ownRule, now.instant)
+            bandwidth?.add(task, session: session, rule: ownRule, clock.now.instant)
         }
         actions.append(.perform(.start(task, attempt: Int(tasks[index].attempt), mirror: mirror)))
         takeSlot(task, lane)
@@ -178,10 +176,10 @@ extension Scheduler {
 
     // MARK: Events
 
-    /// Tells what tasks wait for that were queued in this turn and did not begin, and those whose host was parked meanwhile, or
-    /// is open again. Other limits come and go with every slot: that is not told each time.
+    /// Tells what tasks wait for that were queued in this turn and did not begin, and those whose host was parked
+    /// meanwhile, or is open again. Other limits come and go with every slot: that is not told each time.
     mutating func tellWaits() {
-        guard !newlyQueued.isEmpty || slots.haveLanesTurned else { return }
+        guard slots.haveNewWaits else { return }
         // One with several places may have been queued for two of them.
         var told: Set<TaskIndex> = []
         let haveTurned = slots.haveLanesTurned
@@ -191,10 +189,9 @@ extension Scheduler {
                 actions.append(.waiting(task, reason))
             }
         }
-        for task in newlyQueued where tasks[Int(task.raw)].phase == .queued {
+        for task in slots.takeNewlyQueued() where tasks[Int(task.raw)].phase == .queued {
             if haveTurned || isMirrored(task), !told.insert(task).inserted { continue }
             actions.append(.waiting(task, slots.limit(of: Int(tasks[Int(task.raw)].lane))))
         }
-        newlyQueued.removeAll(keepingCapacity: true)
     }
 }

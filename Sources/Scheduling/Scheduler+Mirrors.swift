@@ -5,10 +5,10 @@ import TransferModel
 extension Scheduler {
     func isMirrored(_ task: TaskIndex) -> Bool { !mirrors.isEmpty && mirrors[task] != nil }
 
-    /// Whether the next attempt may be at another place: else a failure is what it is for a task with one.
+    /// Whether the next attempt may be at another place; where not, a failure is judged like that of a task with one.
     func mayGoElsewhere(_ task: TaskIndex) -> Bool { isMirrored(task) && mirrors[task]?.mustStay == false }
 
-    /// Nothing of its round was tried before: what begins now counts as one of `retry.attempts`.
+    /// Whether the task begins a round, or has one place only: what begins now counts as one of `retry.attempts`.
     func isFreshRound(_ task: TaskIndex) -> Bool { mirrors.isEmpty || mirrors[task]?.isFresh ?? true }
 
     // MARK: Which one
@@ -32,7 +32,7 @@ extension Scheduler {
         return slots[origin].health.standing(at: now.instant)
     }
 
-    /// Takes a task that waits for a place to one that stands better by now; whether there is one.
+    /// Takes a task that waits for a place to one that stands better by now. Returns whether there is one.
     mutating func goesElsewhere(_ task: TaskIndex) -> Bool {
         guard isMirrored(task), let round = mirrors[task] else { return false }
         let best = standing(of: round.origins[bestMirror(of: round, for: task)], for: task)
@@ -84,12 +84,12 @@ extension Scheduler {
         }
         let policy = policy(of: task).retry
         let told = note(error, verdict, loss, asked: asked, policy, at: round, of: task)
-        // Nobody could be asked: the round begins anew when a way is there.
+        // No place could be asked: the round begins anew when a network leads to one.
         if let loss, waitsForNetwork(task), mirrors[task]?.foundNoRoute == true {
             mirrors[task]?.beginAnew()
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        guard mayRepeat(verdict, policy), mayGoOn(task, after: error) else { return giveUp(task) }
+        guard policy.mayRepeat(verdict), mayGoOn(task, after: error) else { return giveUp(task) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
@@ -98,7 +98,7 @@ extension Scheduler {
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return giveUp(task)
         }
-        guard mirrors[task]?.isOver == true else { return goOn(task, told) }
+        guard mirrors[task]?.isOver == true else { return startNextAttempt(task, told) }
         backOffAfterRound(task, told, backoff)
     }
 
@@ -108,7 +108,7 @@ extension Scheduler {
         at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
         if loss == nil, let origin = round.origin { slots.mirrorFailed(origin, at: now.instant) }
-        var (told, mayHeal) = (error, canHeal(error, verdict, policy))
+        var (told, mayHeal) = (error, policy.canHeal(error, verdict))
         if let asked, asked > policy.maximumRetryAfter {
             told = error.adding(retryAfter: asked)
             mayHeal = false
@@ -117,7 +117,7 @@ extension Scheduler {
         mirrors[task]?.note(
             MirrorRound.Failure(
                 mirror: round.current, error: told.asRefusal, status: verdict.status, canHeal: mayHeal,
-                quietUntil: asked.map { now.instant + $0 }, foundNoRoute: loss == .noRoute))
+                quietUntil: asked.map { clock.now.instant + $0 }, foundNoRoute: loss == .noRoute))
         if told != error, mirrors[task]?.isOver == false { told.message += ": the next of `urls` is tried" }
         return told
     }
@@ -129,7 +129,7 @@ extension Scheduler {
     }
 
     /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
-    mutating func goOn(_ task: TaskIndex, _ error: TransferError) {
+    mutating func startNextAttempt(_ task: TaskIndex, _ error: TransferError) {
         let held = tasks[Int(task.raw)].takeHeld()
         actions.append(
             .attemptEnded(task, AttemptEnd(outcome: .failed, error: error, backoff: nil, held: held)))
@@ -154,9 +154,9 @@ extension Scheduler {
 
     // MARK: Found by another task
 
-    /// A failed probe of its host was tried on behalf of each task that waits there: it goes on as if the attempt had
-    /// been its own. What kept the host quiet was the pause between two rounds. Says how many it was the last failure of
-    /// that never tried anything themselves: those wait on.
+    /// Charges a failed probe to each mirrored task that waits for the host: it goes on as if the attempt had been its
+    /// own, and the host's park as if it had been the pause between two rounds. Returns how many tasks this would end
+    /// that were never tried: those wait on.
     mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) -> Int {
         guard !mirrors.isEmpty else { return 0 }
         var spared = 0

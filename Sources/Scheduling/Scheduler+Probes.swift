@@ -8,11 +8,12 @@ extension Scheduler {
         slots[origin].health.charges(since: tasks[Int(task.raw)].failedProbes)
     }
 
-    /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead host ends
-    /// its tasks as soon as each would have ended alone, without each of them connecting.
+    /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead
+    /// host ends its tasks as soon as each would have ended alone, without each of them connecting.
     ///
-    /// But a host that hangs up may do so because of what it was asked: that fails no task that was never tried. When such
-    /// tasks are all that is left, the host is opened for them, until `ownTries` of the plan show that it hangs up always.
+    /// But a host that hangs up may do so because of what it was asked: that fails no task that was never tried. When
+    /// such tasks are all that is left, the host is opened for them, until `ownTries` of the plan show that it hangs up
+    /// always.
     ///
     /// Only when the probe's own task has been settled: an end may take others of its group with it.
     mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {

@@ -9,6 +9,7 @@ package enum TaskStanding: Hashable, Sendable {
 }
 
 extension Scheduler {
+    /// How the task stands now.
     package func standing(of task: TaskIndex) -> TaskStanding {
         let state = tasks[Int(task.raw)]
         switch state.phase {
@@ -23,7 +24,7 @@ extension Scheduler {
         }
     }
 
-    /// That have begun.
+    /// How many attempts of the task have begun.
     package func attempts(of task: TaskIndex) -> Int { Int(tasks[Int(task.raw)].attempt) }
 
     private func closure(of state: TaskState) -> WaitReason? {

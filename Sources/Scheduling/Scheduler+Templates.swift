@@ -1,13 +1,16 @@
 package import TransferModel
 
-/// Tasks that are added to a run, as the scheduler needs them. Numbers go on after those that it has.
+/// Tasks that are added to a run. Their numbers follow those that the scheduler has.
 package struct AddedTasks: Sendable {
+    /// The added tasks, in the order of their numbers.
     package var tasks: [SchedulingPlan.Task] = []
     /// The tasks' `policy` counts from the first of these.
     package var policies: [SchedulingPlan.TaskPolicy] = []
+    /// As in `SchedulingPlan`, of the added tasks.
     package var mirrors: [TaskIndex: [OriginID?]] = [:]
+    /// As in `SchedulingPlan`, of the added tasks.
     package var unrepeatable: Set<TaskIndex> = []
-    /// What tasks of the run need of the added ones, too. All of them wait for the template.
+    /// Added tasks that tasks of the run need, too. All of those wait for the template.
     package var needs: [TaskIndex: [TaskIndex]] = [:]
     package init() {}
 }
@@ -22,9 +25,8 @@ extension Scheduler {
         actions.append(.expand(task))
     }
 
-    /// The tasks that take the template's place are about to be written down, and from there on they are the run's: what is
-    /// to become of the template meanwhile becomes of them. `false` when it has ended, or was suspended, and nothing is
-    /// to be added.
+    /// The tasks that take the template's place are about to be recorded. From then on they belong to the run: an end
+    /// of the template becomes theirs. Returns `false` when it has ended or was suspended: then no task is to be added.
     package mutating func holdExpansion(of template: TaskIndex) -> Bool {
         guard tasks[Int(template.raw)].phase == .expanding else { return false }
         expansions.hold(template)
@@ -38,14 +40,14 @@ extension Scheduler {
 
     /// No task takes the template's place.
     package mutating func notExpanded(_ template: TaskIndex, _ error: TransferError, now: Now) {
-        self.now = now
+        clock.set(now)
         guard tasks[Int(template.raw)].phase == .expanding else { return }
         finish(template, .failed, error, nil)
     }
 
-    /// These tasks take the template's place; `false` when that has ended meanwhile and nothing is added.
+    /// Lets these tasks take the template's place. Returns `false` when that has ended meanwhile: then none is added.
     package mutating func expanded(_ template: TaskIndex, _ added: AddedTasks, now: Now) -> Bool {
-        self.now = now
+        clock.set(now)
         guard tasks[Int(template.raw)].phase == .expanding else { return false }
         let first = tasks.count
         add(added)
@@ -92,7 +94,7 @@ extension Scheduler {
         }
     }
 
-    /// How much of what the task needs has not ended, and who is to blame if something ended in another way than it had to.
+    /// Returns how many needs of the task have not ended, and which is to blame if one ended badly.
     private func openNeeds(of task: TaskIndex) -> (open: UInt32, lost: (deferral: Deferral?, blame: Blame)?) {
         var open: UInt32 = 0
         var lost: (deferral: Deferral?, blame: Blame)?
@@ -116,12 +118,12 @@ extension Scheduler {
         return (open, lost)
     }
 
-    /// A member of one group waits only for another member's file, which is there.
+    /// Whether both are members of one group and the need's file is verified: a member waits for no more than that.
     private func isVerified(_ need: TaskIndex, for task: TaskIndex) -> Bool {
         tasks[Int(need.raw)].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
     }
 
-    /// Without an end of its own: those that waited for it wait for the tasks in its place.
+    /// Ends the template without telling: tasks that waited for it wait for the tasks in its place.
     private mutating func vanish(_ template: TaskIndex) {
         let index = Int(template.raw)
         tasks.enter(.finished(.succeeded), index, at: now.instant)

@@ -5,20 +5,17 @@ import TransferModel
 extension Scheduler {
     /// The run's own deadlines.
     mutating func setDeadlines() {
-        if let timeout = plan.timeout { timers.add(Timer(due: beganAt + timeout, kind: .timeout)) }
+        if let timeout = plan.timeout { timers.add(Timer(due: clock.beganAt + timeout, kind: .timeout)) }
         switch plan.finishBy {
         case nil: break
-        case .afterStart(let span): timers.add(Timer(due: beganAt + span, kind: .finishBy))
+        case .afterStart(let span): timers.add(Timer(due: clock.beganAt + span, kind: .finishBy))
         case .at(let date): timers.add(DateTimer(due: date, kind: .finishBy, index: 0))
         }
     }
 
     /// A date that was set back or forth makes windows open or close out of their turn.
-    mutating func noteClocks(_ now: Now) {
-        let drift = (now.wall - lastTurn.wall) - (now.instant - lastTurn.instant)
-        self.now = now
-        lastTurn = now
-        if abs(drift.nanoseconds) > 1_000_000_000, plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
+    mutating func beginTurn(_ now: Now) {
+        if clock.beginTurn(now), plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
     }
 
     mutating func fireTimers() {

@@ -1,20 +1,19 @@
 package import TransferModel
 
-/// Who may start, when, and why not yet: one pure state machine. Time is an argument, what to do is returned.
+/// Decides which tasks may start, when, and what the others wait for: a pure state machine that takes the time as an
+/// argument and returns what to do.
 ///
-/// A turn: tell it what happened (`take`, `command`), then `turn` for what to do. A task's life here:
+/// Tell it what happened (`take`, `command`), then call `turn` for what to do. A task's phases:
 /// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
 /// (backing off → queued …) → finished.
 package struct Scheduler {
+    /// The job. Templates add tasks to it.
     package internal(set) var plan: SchedulingPlan
-    /// As told by the last call.
-    var now: Now
-    var lastTurn: Now
-    let beganAt: Instant
+    var clock: RunClock
     var tasks: TaskTable
     var slots: SlotTable
     var groups: PublicationGroups
-    /// Of the tasks with several `urls` that have not finished.
+    /// How far the tasks with several `urls` have come that have not finished.
     var mirrors: [TaskIndex: MirrorRound]
     var timers = TimerQueues()
     var needs: DependencyGraph
@@ -25,26 +24,22 @@ package struct Scheduler {
     var runEnding = RunEnding()
     var expansions = Expansions()
     var loans = SlotLoans()
-    /// Tasks that were queued in this turn. What they wait for is told if the turn does not start them.
-    var newlyQueued: [TaskIndex] = []
-    var conditions: ConditionsBook
-    /// What is to be put off to the next run in this turn.
+    var conditions: CurrentConditions
+    /// Tasks that are to be put off to the next run in this turn.
     var postponed: [Postponement] = []
     var output: OutputTurns
     /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     package var unsent: Set<TaskIndex> = []
 
-    /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
-    /// process that carried it before died by its own fault. `done`: tasks whose attempt under way had put its file in
-    /// place, where that stands.
+    /// With a `history` the run goes on where its events end, also in another process and on another clock.
+    /// `hasCrashed`: the process that carried it before crashed. `done`: tasks whose unfinished attempt had put its
+    /// file in place, where that still stands.
     package init(
         _ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false,
         done: Set<TaskIndex> = []
     ) {
         self.plan = plan
-        self.now = now
-        lastTurn = now
-        beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
+        clock = RunClock(now, elapsed: history?.elapsed(at: now.wall) ?? .zero)
         let groups = PublicationGroups(plan)
         self.groups = groups
         tasks = TaskTable(count: plan.tasks.count, at: now.instant)
@@ -55,19 +50,15 @@ package struct Scheduler {
         slots = SlotTable(plan)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
-        conditions = ConditionsBook(plan.conditions)
+        conditions = CurrentConditions(plan.conditions)
         bytes = ByteBudget(plan.maximumBytes)
         output = OutputTurns(plan)
         for task in output.heldBack { needs.addNeed(to: task) }
-        if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
-            || plan.policies.contains(where: { $0.bandwidth != nil })
-        {
-            bandwidth = BandwidthShare(run: plan.bandwidth, sessions: plan.sessions.map(\.bandwidth), now: now.instant)
-        }
+        bandwidth = BandwidthShare(plan, now: now.instant)
         setDeadlines()
         readWindows()
         if let history {
-            goOn(history, hasCrashed: hasCrashed, done)
+            restore(history, hasCrashed: hasCrashed, done)
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
         }
@@ -92,8 +83,13 @@ package struct Scheduler {
 
     /// How many tasks have finished, however they did.
     package var finishedCount: Int { tasks.finishedCount }
+    /// The time as the last call told it.
+    var now: Now { clock.now }
+
+    /// Whether all tasks have finished.
     package var isFinished: Bool { finishedCount == tasks.count }
-    /// Nothing waits that has yet to begin. Not said while somebody's attempt counts for no limit.
+    /// Whether all tasks have finished or run. `false`, too, while an attempt that has transferred all of its body has
+    /// yet to end.
     package var nearsEnd: Bool { finishedCount + slots.runningCount == tasks.count }
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
@@ -127,8 +123,9 @@ package struct Scheduler {
         slots.limit(origin, to: limits)
     }
 
+    /// Takes in what an executor reports. What follows is returned by the next `turn`.
     package mutating func take(_ report: ExecutorReport, now: Now) {
-        self.now = now
+        clock.set(now)
         switch report {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone):
@@ -154,10 +151,10 @@ package struct Scheduler {
         }
     }
 
-    /// Gives back the tasks on which it had an effect.
+    /// Takes in a command. Returns the tasks on which it had an effect.
     @discardableResult
     package mutating func command(_ command: RunCommand, now: Now) -> [TaskIndex] {
-        self.now = now
+        clock.set(now)
         switch command {
         case .stop:
             stopAll(.stoppedBySignal)
@@ -167,7 +164,7 @@ package struct Scheduler {
         case .conditions(let news):
             take(news)
             return []
-        // Nothing of the run changes by who carries it.
+        // The process that carries the run changes, and nothing of the run.
         case .leave: return []
         case .makeWay(let awaited):
             runEnding.beginHandover(awaiting: awaited)
@@ -178,9 +175,9 @@ package struct Scheduler {
         }
     }
 
-    /// What to do now. Starts as many tasks as the limits let.
+    /// Returns what to do now. Starts as many tasks as the limits allow.
     package mutating func turn(now: Now) -> [SchedulerAction] {
-        noteClocks(now)
+        beginTurn(now)
         fireTimers()
         clearTheWay()
         giveOutSlots()

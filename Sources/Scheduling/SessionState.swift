@@ -23,8 +23,8 @@ struct SessionState: Sendable {
     var maximumConnectionsPerHost: Int { facts.maximumConnectionsPerHost }
     var requestsPerSecond: RequestRate? { facts.requestsPerSecond }
 
-    /// How many requests may be under way to one host. On a shared HTTP/2 connection they are streams, and connections are
-    /// something else.
+    /// How many requests may be under way to one host. On a shared HTTP/2 connection they are streams, and connections
+    /// are something else.
     func capacity(over version: HTTPProtocol?) -> (slots: Int, isShared: Bool) {
         guard version == .http2 else { return (facts.maximumConnectionsPerHost, false) }
         return (max(facts.streamsPerConnection, facts.maximumConnectionsPerHost), true)

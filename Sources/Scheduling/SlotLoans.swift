@@ -2,8 +2,8 @@ import TransferModel
 
 /// Tracks the slots that running attempts hold beside their own, for the further requests of a download in segments.
 ///
-/// Slots are lent when no task could use them at that moment, and recalled as soon as one could: the first request of a task
-/// goes before the second of another.
+/// Slots are lent when no task could use them at that moment, and recalled as soon as one could: the first request of a
+/// task goes before the second of another.
 struct SlotLoans: Sendable {
     private struct Loan: Sendable {
         let task: TaskIndex
@@ -42,7 +42,8 @@ struct SlotLoans: Sendable {
 
     // MARK: What the executor reports
 
-    /// A task could use so many slots, none any more with 0. Returns `false` for one that is not known here: `add` makes it so.
+    /// A task could use so many slots, none any more with 0. Returns `false` for one that is not known here: `add`
+    /// makes it so.
     mutating func want(_ slots: Int, by task: TaskIndex) -> Bool {
         guard let place = place(of: task) else { return false }
         loans[place].wanted = slots
@@ -92,8 +93,8 @@ struct SlotLoans: Sendable {
 
     // MARK: Giving out and recalling
 
-    /// Recalls slots at the origin until `count` are on their way back that help the lane: of those that hold most, one at a
-    /// time. Returns the tasks that are to give one back, in order. Attempts that end give back theirs anyway.
+    /// Recalls slots at the origin until `count` are on their way back that help the lane: of those that hold most, one
+    /// at a time. Returns the tasks that are to give one back, in order. Attempts that end give back theirs anyway.
     mutating func recall(
         _ count: Int, for lane: Int, at origin: OriginID, in table: SlotTable, _ ending: RunEnding
     ) -> [TaskIndex] {
@@ -121,12 +122,14 @@ struct SlotLoans: Sendable {
         return recalled
     }
 
-    /// Lends one slot that is free at the origin, to the task that was lent least. Returns the task and its lane; `nil` when no
-    /// slot is free or wanted.
+    /// Lends one slot that is free at the origin, to the task that was lent least. Returns the task and its lane; `nil`
+    /// when no slot is free or wanted.
     mutating func lend(at origin: OriginID, in table: SlotTable, _ ending: RunEnding) -> (task: TaskIndex, lane: Int)? {
         var best: Int?
         for (place, loan) in loans.enumerated() where loan.origin == origin && loan.held < loan.wanted {
-            guard loan.recalled == 0, table.lanes[loan.lane].closure == nil, !ending.isEnding(loan.task) else { continue }
+            guard loan.recalled == 0, table.lanes[loan.lane].closure == nil, !ending.isEnding(loan.task) else {
+                continue
+            }
             if let best, loans[best].held <= loan.held { continue }
             best = place
         }

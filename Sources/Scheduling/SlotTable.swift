@@ -1,10 +1,11 @@
 import TransferModel
 
-/// Owns the lanes of a run, their sessions and hosts, and decides which task comes next and who gets a free slot.
+/// Owns the lanes of a run, their sessions and hosts, and decides which task starts next and which attempt gets a free
+/// slot.
 ///
-/// A lane is closed while a window, a parked host, a rate or a limit lets nothing begin there. What a closed lane waits for in
-/// time is added to the timers that are passed in. It knows no phases: a task that was ended or suspended while it waited stays
-/// in its queue until it comes to the front, and the scheduler passes over it.
+/// A lane is closed while a window, a parked host, a rate or a limit lets nothing begin there. What a closed lane waits
+/// for in time is added to the timers that are passed in. It knows no phases: a task that was ended or suspended while
+/// it waited stays in its queue until it comes to the front, and the scheduler passes over it.
 struct SlotTable: Sendable {
     private(set) var lanes: [TaskLane] = []
     private(set) var sessions: [SessionState]
@@ -22,14 +23,17 @@ struct SlotTable: Sendable {
     private var firstChanged = 0
     /// A host began or ended to be quiet since `takeQuietChange`.
     private var quietHasChanged = false
-    private let reportsParks: Bool
-    /// Lanes whose host was parked or opened since `takeTurnedLanes`; only with `reportsParks`.
+    /// Waits for limits are reported, not only those for windows.
+    private let reportsLimits: Bool
+    /// Tasks that were queued since `takeNewlyQueued`. What they wait for is reported if they do not start by then.
+    private var newlyQueued: [TaskIndex] = []
+    /// Lanes whose host was parked or opened since `takeTurnedLanes`; only with `reportsLimits`.
     private var turnedLanes: [Int] = []
 
     init(_ plan: SchedulingPlan) {
         sessions = plan.sessions.map { SessionState($0) }
         maximumRunning = plan.maximumConcurrentTasks
-        reportsParks = plan.tellsLimitWaits
+        reportsLimits = plan.tellsLimitWaits
     }
 
     subscript(origin: OriginID) -> OriginState { _read { yield hosts[Int(origin.raw)] } }
@@ -71,6 +75,8 @@ struct SlotTable: Sendable {
     mutating func countTask(in lane: Int) { lanes[lane].tasks += 1 }
 
     mutating func enqueue(_ task: TaskIndex, priority: Double, in lane: Int) {
+        // A window may stay closed for hours.
+        if reportsLimits || sessions[session(of: lane)].isClosed { newlyQueued.append(task) }
         if lanes[lane].enqueue(task, priority: priority) { offer(lane) }
     }
 
@@ -95,7 +101,7 @@ struct SlotTable: Sendable {
     /// Judges anew whether anything may begin in the lane, and puts it at its place in the order.
     mutating func refresh(_ lane: Int, at now: Instant, _ timers: inout TimerQueues) {
         lanes[lane].set(closure(lane, now, &timers), at: now)
-        if reportsParks, lanes[lane].isParked != lanes[lane].isToldParked { turnedLanes.append(lane) }
+        if reportsLimits, lanes[lane].isParked != lanes[lane].isToldParked { turnedLanes.append(lane) }
         offer(lane)
     }
 
@@ -115,7 +121,8 @@ struct SlotTable: Sendable {
         return !canShare || lanes[lane].wantsAlone
     }
 
-    /// Whether a rate or the server's quota holds back the next request; sets a timer for the moment when it does no more.
+    /// Whether a rate or the server's quota holds back the next request; sets a timer for the moment when it does no
+    /// more.
     private mutating func isGated(_ lane: Int, _ origin: Int, _ now: Instant, _ timers: inout TimerQueues) -> Bool {
         hosts[origin].renewQuota(now)
         var isGated = false
@@ -160,8 +167,8 @@ struct SlotTable: Sendable {
         noteChange(lane)
     }
 
-    /// Returns the lanes whose queued tasks are to be told that their host was parked, or is open again. A host that was
-    /// parked and probed in one turn is left out.
+    /// Returns the lanes whose queued tasks are to be told that their host was parked, or is open again. A host that
+    /// was parked and probed in one turn is left out.
     mutating func takeTurnedLanes() -> [Int] {
         var turned: [Int] = []
         for lane in turnedLanes where lanes[lane].isParked != lanes[lane].isToldParked {
@@ -173,6 +180,13 @@ struct SlotTable: Sendable {
     }
 
     var haveLanesTurned: Bool { !turnedLanes.isEmpty }
+    var haveNewWaits: Bool { haveLanesTurned || !newlyQueued.isEmpty }
+
+    /// Returns the tasks that were queued since the last call, some perhaps twice.
+    mutating func takeNewlyQueued() -> [TaskIndex] {
+        defer { newlyQueued = [] }
+        return newlyQueued
+    }
 
     // MARK: The order of tasks
 
@@ -268,8 +282,8 @@ struct SlotTable: Sendable {
         noteChange(lane)
     }
 
-    // Slots are given out once a turn, when all that happened is known: the next report may say that the host of the slot just
-    // given back asks for quiet.
+    // Slots are given out once a turn, when all that happened is known: the next report may say that the host of the
+    // slot just given back asks for quiet.
 
     private mutating func noteChange(_ lane: Int) {
         if let origin = lanes[lane].origin, hosts[Int(origin.raw)].isShared { return noteChange(lanesOf: origin) }
@@ -286,12 +300,14 @@ struct SlotTable: Sendable {
         changedLanes.append(lane)
     }
 
-    /// Judges the changed lanes anew. Their free slots go to `nextRequest`, and what is left to tasks that have not begun.
+    /// Judges the changed lanes anew. Their free slots go to `nextRequest`, and what is left to tasks that have not
+    /// begun.
     mutating func refreshChangedLanes(at now: Instant, _ timers: inout TimerQueues) {
         for lane in changedLanes { refresh(lane, at: now, &timers) }
     }
 
-    /// Returns the next running attempt that gets a slot of a changed lane; the caller lets it take that. `nil` ends the turn.
+    /// Returns the next running attempt that gets a slot of a changed lane; the caller lets it take that. `nil` ends
+    /// the turn.
     mutating func nextRequest() -> (request: SlotRequest, lane: Int)? {
         while firstChanged < changedLanes.count {
             let lane = changedLanes[firstChanged]
@@ -430,7 +446,9 @@ struct SlotTable: Sendable {
         return quietHasChanged
     }
 
-    mutating func mirrorFailed(_ origin: OriginID, at now: Instant) { hosts[Int(origin.raw)].health.mirrorFailed(at: now) }
+    mutating func mirrorFailed(_ origin: OriginID, at now: Instant) {
+        hosts[Int(origin.raw)].health.mirrorFailed(at: now)
+    }
 
     mutating func mirrorServed(_ origin: OriginID, since begunAt: Instant) {
         hosts[Int(origin.raw)].health.mirrorServed(since: begunAt)

@@ -50,8 +50,8 @@ struct TaskLane: Sendable {
     /// What keeps anything from beginning here now.
     var closure: WaitLedger.Closure? { ledger.closure }
 
-    /// Whether the next slot is for an attempt that wants a connection of its own. Nothing goes before it: it would never get
-    /// one.
+    /// Whether the next slot is for an attempt that wants a connection of its own. Nothing goes before it: it would
+    /// never get one.
     var wantsAlone: Bool { requests.first?.isAlone ?? false }
 
     var isParked: Bool { closure == .hostParked }

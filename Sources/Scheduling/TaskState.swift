@@ -89,7 +89,8 @@ struct TaskState: Sendable {
     var outcome: TaskOutcome? { if case .finished(let outcome) = phase { outcome } else { nil } }
     var isFinished: Bool { outcome != nil }
 
-    /// What the present phase waits for; `nil` where nothing waits, or only for limits: the lanes' clocks account for those.
+    /// What the present phase waits for; `nil` where nothing waits, or only for limits: the lanes' clocks account for
+    /// those.
     var waitReason: WaitReason? {
         switch phase {
         case .blocked, .staged, .expanding: .dependency
@@ -123,7 +124,8 @@ struct TaskState: Sendable {
 
 /// Holds the tasks of a run by number and counts those that have finished or are idle.
 ///
-/// `enter` is the only way from one phase to another: it accounts for the wait of the phase that ends and keeps the counts.
+/// `enter` is the only way from one phase to another: it accounts for the wait of the phase that ends and keeps the
+/// counts.
 struct TaskTable: Sendable {
     private var states: [TaskState]
     private(set) var finishedCount = 0
@@ -145,7 +147,8 @@ struct TaskTable: Sendable {
 
     mutating func append(at now: Instant) { states.append(TaskState(since: now)) }
 
-    /// Moves a task to another phase, or begins the same one anew. The time that it waited for a slot is not accounted here.
+    /// Moves a task to another phase, or begins the same one anew. The time that it waited for a slot is not accounted
+    /// here.
     mutating func enter(_ phase: TaskState.Phase, _ index: Int, at now: Instant) {
         if let reason = states[index].waitReason { states[index].addWait(reason, now - states[index].since) }
         count(states[index], -1)
@@ -165,6 +168,7 @@ struct TaskTable: Sendable {
 package struct RandomBits: RandomNumberGenerator, Sendable {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }
+    /// Returns the next 64 random bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

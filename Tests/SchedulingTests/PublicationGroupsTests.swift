@@ -74,7 +74,9 @@ import TransferModel
         groups.add(dependant: needs(4)[0], to: group)
         #expect(Array(groups.members(of: group)) == needs(0, 1, 3))
         #expect(Array(groups.dependants(of: group)) == needs(2, 4))
-        let steps = (0..<3).reduce(into: [PublicationGroups.Step]()) { steps, _ in steps.append(groups.memberClosed(group)) }
+        let steps = (0..<3).reduce(into: [PublicationGroups.Step]()) { steps, _ in
+            steps.append(groups.memberClosed(group))
+        }
         #expect(steps == [.wait, .wait, .nothingToPublish])
     }
 

@@ -12,8 +12,9 @@ import TransferModel
 
     /// A phase, and what the time in it is accounted as.
     @Test(arguments: [
-        (TaskState.Phase.blocked, WaitReason?.some(.dependency)), (.held, .earliestBegin), (.suspended(.byCommand), .suspended),
-        (.suspended(.byFile), .suspended), (.suspended(.forCredential), .credential), (.backingOff, .backoff),
+        (TaskState.Phase.blocked, WaitReason?.some(.dependency)), (.held, .earliestBegin),
+        (.suspended(.byCommand), .suspended), (.suspended(.byFile), .suspended),
+        (.suspended(.forCredential), .credential), (.backingOff, .backoff),
         (.awaitingConditions(.power), .power), (.staged, .dependency), (.expanding, .dependency), (.queued, nil),
         (.running, nil),
     ])

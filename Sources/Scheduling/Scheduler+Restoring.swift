@@ -1,22 +1,22 @@
 import TransferModel
 
-// A run whose process ended goes on in another one. What its events told is put back: who has finished, which attempt is
-// the next, and every clock. What was under way is lost, and begins again.
+// Restores a run whose process ended from its events: which tasks have finished, the numbers of attempts, and every
+// clock. Attempts that were under way are lost, and begin again.
 
 extension Scheduler {
-    /// So many crashes in a row, in each of which the task was under way, and it is taken for their cause.
+    /// After so many crashes in a row, in each of which the task was under way, it is taken for their cause.
     static let mostCrashes = 3
 
-    /// What the events told all but the end of.
+    /// An end that the events imply and do not tell.
     private enum Owed {
         case success(status: Int?)
         case failure(TransferError, status: Int?)
     }
 
-    mutating func goOn(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
+    mutating func restore(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
         precondition(history.tasks.count == tasks.count, "a history of another job")
         bytes.restore(history.bytesMoved)
-        for index in tasks.indices { restore(index, history.tasks[index], history) }
+        for index in tasks.indices { restoreTask(index, history.tasks[index], history) }
         for group in groups.all { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
         for index in tasks.indices where !tasks[index].isFinished {
@@ -39,7 +39,7 @@ extension Scheduler {
         leaveOutWhatWasTold(history)
     }
 
-    private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
+    private mutating func restoreTask(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
         tasks[index].attempt = UInt32(past.attempts)
         if past.isExpanded {
             return tasks.enter(.finished(.succeeded), index, at: now.instant)
@@ -66,14 +66,14 @@ extension Scheduler {
             tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
         }
         tasks[index].waits = past.waits
-        let time = now.instant - beganAt
+        let time = now.instant - clock.beganAt
         if past.createdAfter != .zero {
-            expansions.created(TaskIndex(raw: UInt32(index)), at: beganAt + (past.createdAfter ?? time))
+            expansions.created(TaskIndex(raw: UInt32(index)), at: clock.beganAt + (past.createdAfter ?? time))
         }
         if let open = past.open {
-            tasks[index].attemptBeganAt = beganAt + open.beganAfter
+            tasks[index].attemptBeganAt = clock.beganAt + open.beganAfter
         } else if past.createdAfter != nil {
-            // What it waited for went on holding it while nobody carried the run.
+            // Its wait went on while no process carried the run.
             tasks[index].addWait(past.waitReason, time - past.explained)
         }
         if past.hasBegun {
@@ -82,11 +82,11 @@ extension Scheduler {
         }
         guard let retryAt = past.retryAt else { return }
         tasks[index].backoff = TaskState.Backoff(
-            end: beganAt + retryAt, reason: past.waiting == .retryAfter ? .retryAfter : .backoff)
+            end: clock.beganAt + retryAt, reason: past.waiting == .retryAfter ? .retryAfter : .backoff)
         parkHost(of: index, past)
     }
 
-    /// The others keep away from it as well.
+    /// Parks the host that asked for quiet, for the other tasks as well.
     private mutating func parkHost(of index: Int, _ past: TaskPast) {
         let rest = tasks[index].backoff.end - now.instant
         guard past.hostAskedForQuiet, rest > .zero, let origin = plan.tasks[index].origin,
@@ -97,7 +97,7 @@ extension Scheduler {
 
     // MARK: Groups
 
-    /// Nothing tells that a group was put in place but the ends of its members, or their files.
+    /// Restores a group. Only the ends of its members, or their files, tell that it was published.
     private mutating func restoreGroup(_ group: GroupIndex, _ history: RunHistory) {
         let known = groups.members(of: group).map { history.tasks[Int($0.raw)] }
         guard !known.isEmpty else { return }
@@ -110,7 +110,7 @@ extension Scheduler {
         if groups.isPublished(group) {
             actions.append(.groupFinished(group, published: true, nil))
         } else if missing != nil {
-            // What was verified and failed all the same failed with its group.
+            // A member that was verified and failed all the same failed with its group.
             let telling = members.first {
                 $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || Self.isOfGroup($0.ending?.error))
             }
@@ -152,7 +152,7 @@ extension Scheduler {
         return error.name == .noPermittedRoute || error.name.mayBeTheNetworks
     }
 
-    /// Every attempt that began ends, and this one counts against no policy.
+    /// Ends the attempt that was under way, which counts as no try.
     private mutating func endLost(_ index: Int, _ past: TaskPast, _ owed: Owed?, hasCrashed: Bool) {
         guard past.open != nil else { return }
         if case .success? = owed { return }
@@ -219,7 +219,7 @@ extension Scheduler {
         return needs.hasOpenNeeds(task) ? .blocked : .free
     }
 
-    /// What was told of a wait that goes on is not told again.
+    /// Removes the actions that tell of a wait which goes on: its events did so.
     private mutating func leaveOutWhatWasTold(_ history: RunHistory) {
         actions.removeAll { action in
             guard case .waiting(let task, let reason) = action else { return false }

@@ -35,7 +35,7 @@ struct OriginState: Sendable {
         return due
     }
 
-    /// The longest that a quota may close the host; then one request asks how things are.
+    /// The longest time for which a quota may close the host; after it one request shows what the quota is by then.
     static let longestQuota = TimeSpan.seconds(600)
 
     mutating func learn(_ told: RequestQuota, _ now: Instant) {
@@ -48,7 +48,7 @@ struct OriginState: Sendable {
         }
     }
 
-    /// A quota that is over is the next one, or none.
+    /// Replaces a quota whose time is over by the next one, if the server told it.
     mutating func renewQuota(_ now: Instant) {
         guard quota != nil, quotaEnds <= now else { return }
         guard let nextQuota else { return quota = nil }
@@ -57,6 +57,7 @@ struct OriginState: Sendable {
         quotaEnds = quotaEnds + TimeSpan(nanoseconds: (over + 1) * nextQuota.window.nanoseconds)
     }
 
+    /// Counts a request against the rate and the quota.
     mutating func spend(_ now: Instant, by task: TaskIndex?) {
         // Or it would be spent from a window that is over, and the present one would be whole.
         renewQuota(now)
@@ -65,7 +66,7 @@ struct OriginState: Sendable {
         if let left = quota { quota = left - 1 }
     }
 
-    /// The request for which that was spent was not sent.
+    /// Takes back what `spend` counted for the task's request, which was not sent.
     mutating func giveBack(_ task: TaskIndex) {
         rate?.giveBack(task)
         if let left = quota { quota = left + 1 }

@@ -10,7 +10,7 @@ extension Scheduler {
         giveBackSlot(task)
         bytes.requestEnded(task)
         output.attemptEnded(task)
-        if tasks[index].awaitsGrant {
+        if tasks[index].slot == .awaited {
             slots.withdrawRequest(of: task, in: Int(tasks[index].lane))
             endGrantWait(index)
         }
@@ -69,11 +69,11 @@ extension Scheduler {
         case .failing, .cancelling: finish(task, .cancelled, error, status)
         case nil:
             let error = runEnding.isHandoverClear ? .madeWay : error
-            if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
+            if isFreshRound(task) { tasks[task].tries -= 1 }
             actions.append(
                 .attemptEnded(
                     task,
-                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[Int(task.raw)].takeHeld())))
+                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[task].takeWaitInAttempt())))
             makeReady(task)
         }
     }
@@ -138,7 +138,7 @@ extension Scheduler {
         let index = Int(task.raw)
         tasks.enter(.backingOff, index, at: now.instant)
         tasks[index].backoff = TaskState.Backoff(end: now.instant + delay, reason: reason)
-        let held = tasks[index].takeHeld()
+        let held = tasks[index].takeWaitInAttempt()
         timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(
             .attemptEnded(
@@ -149,7 +149,7 @@ extension Scheduler {
     private func mayRetry(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
-        let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
+        let tries = tasks[task].tries + tasks[task].chargedProbes
         return Int(tries) < mostTries(of: task, after: error) && policy.mayRepeat(verdict)
             && policy.canHeal(error, verdict)
     }

@@ -92,7 +92,7 @@ extension Scheduler {
             for task in conditions.discretionary.sorted() { interruptIfShort(task) }
         }
         for task in conditions.takeWaiting() {
-            if case .awaitingConditions(let reason) = tasks[Int(task.raw)].phase { judgeAnew(task, waitingFor: reason) }
+            if case .awaitingConditions(let reason) = tasks[task].phase { judgeAnew(task, waitingFor: reason) }
         }
     }
 
@@ -129,7 +129,7 @@ extension Scheduler {
     func networkLoss(of task: TaskIndex, _ error: TransferError, _ verdict: Verdict) -> NetworkLoss? {
         if error.name == .noPermittedRoute {
             // What the attempt met may be over: then the next finds out.
-            let isOld = tasks[Int(task.raw)].conditionsMet != conditions.number && waitsForNetwork(task)
+            let isOld = tasks[task].conditionsMet != conditions.number && waitsForNetwork(task)
             return isOld ? .gone : .noRoute
         }
         if verdict.lostNetwork { return .gone }
@@ -155,8 +155,8 @@ extension Scheduler {
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return finish(task, .failed, error.asRefusal, verdict.status)
         }
-        if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
-        tasks[Int(task.raw)].hasNoRoute = loss == .noRoute
+        if isFreshRound(task) { tasks[task].tries -= 1 }
+        tasks[task].hasNoRoute = loss == .noRoute
         startNextAttempt(task, error)
     }
 }

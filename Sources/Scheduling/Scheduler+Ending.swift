@@ -62,7 +62,7 @@ extension Scheduler {
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
                     attempts: Int(tasks[index].attempt), duration: now.instant - created,
-                    held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
+                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
         needs.ended(task)
         if !mirrors.isEmpty { mirrors[task] = nil }
@@ -126,7 +126,7 @@ extension Scheduler {
         guard needs.beginSkipping() else { return }
         while let skip = needs.popSkip() {
             // It may need several that did not succeed.
-            guard tasks[Int(skip.task.raw)].phase == .blocked else { continue }
+            guard tasks[skip.task].phase == .blocked else { continue }
             leavePhase(Int(skip.task.raw))
             guard skip.deferral == nil else {
                 finish(skip.task, .deferred, nil, nil, skip.deferral)

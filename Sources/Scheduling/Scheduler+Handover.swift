@@ -13,7 +13,7 @@ extension Scheduler {
 
     /// Interrupts what runs once the last awaited task has ended. Until then the others go on as ever.
     mutating func clearTheWay() {
-        guard runEnding.clearHandover(isRunning: { tasks[Int($0.raw)].phase == .running }) else { return }
+        guard runEnding.clearHandover(isRunning: { tasks[$0].phase == .running }) else { return }
         for index in tasks.indices where tasks[index].phase == .running {
             let task = TaskIndex(raw: UInt32(index))
             if !runEnding.isEnding(task) { interrupt(task) }

@@ -115,7 +115,7 @@ extension Scheduler {
         actions.append(
             .attemptEnded(
                 task,
-                AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeHeld())))
+                AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeWaitInAttempt())))
         actions.append(.waiting(task, .credential))
         tasks[index].suspension = .forCredential
         enterSuspended(index, .forCredential)
@@ -207,19 +207,19 @@ extension Scheduler {
     // MARK: timeoutForResource
 
     mutating func beginResourceClock(_ task: TaskIndex) {
-        tasks[Int(task.raw)].resourceClock.begin(left: plan.policies[policyNumber(of: task)].timeoutForResource)
+        tasks[task].resourceClock.begin(left: plan.policies[policyNumber(of: task)].timeoutForResource)
         startResourceClock(task)
     }
 
     /// Lets the clock run, if it has begun: nothing but the network holds the task back.
     mutating func startResourceClock(_ task: TaskIndex) {
-        guard let due = tasks[Int(task.raw)].resourceClock.start(at: now.instant) else { return }
+        guard let due = tasks[task].resourceClock.start(at: now.instant) else { return }
         timers.add(Timer(due: due, kind: .resource, index: task.raw))
     }
 
     /// Lets the clock run, whether or not it has begun.
     mutating func runResourceClock(_ task: TaskIndex) {
-        if tasks[Int(task.raw)].resourceClock.hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
+        if tasks[task].resourceClock.hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
     }
 
     mutating func stopResourceClock(_ index: Int) {

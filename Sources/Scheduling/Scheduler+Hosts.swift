@@ -4,7 +4,7 @@ import TransferModel
 
 extension Scheduler {
     /// The origin where the task's attempt is or was; `nil` for what needs no connection.
-    func origin(of task: TaskIndex) -> OriginID? { slots.lanes[Int(tasks[Int(task.raw)].lane)].origin }
+    func origin(of task: TaskIndex) -> OriginID? { slots.lanes[Int(tasks[task].lane)].origin }
 
     /// The head of an answer: whatever it says, the host is there.
     mutating func answered(_ task: TaskIndex, _ answer: Answer) {
@@ -76,8 +76,8 @@ extension Scheduler {
     mutating func turnedAway(_ task: TaskIndex, _ origin: OriginID, _ retryAfter: TimeSpan?) {
         let policy = policy(of: task).retry
         let asked = policy.honorsRetryAfter ? retryAfter : nil
-        guard tasks[Int(task.raw)].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
-        let delay = asked ?? policy.pause(after: tasks[Int(task.raw)].tries, &random)
+        guard tasks[task].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
+        let delay = asked ?? policy.pause(after: tasks[task].tries, &random)
         slots.park(origin, for: delay, at: now.instant, &timers)
     }
 

@@ -53,7 +53,7 @@ extension Scheduler {
     }
 
     func isQueued(_ task: TaskIndex, in lane: Int) -> Bool {
-        tasks[Int(task.raw)].phase == .queued && Int(tasks[Int(task.raw)].lane) == lane
+        tasks[task].phase == .queued && Int(tasks[task].lane) == lane
     }
 
     private mutating func start(_ task: TaskIndex, _ lane: Int) {
@@ -61,13 +61,11 @@ extension Scheduler {
         leavePhase(index)
         tasks.enter(.running, index, at: now.instant)
         tasks[index].attemptBeganAt = now.instant
-        tasks[index].held = .zero
+        tasks[index].waitInAttempt = .zero
         tasks[index].attempt += 1
         if isFreshRound(task) { tasks[index].tries += 1 }
         let mirror = beginAtMirror(task, lane)
         tasks[index].isCounted = true
-        // One that was ended while it waited for a connection of its own begins anew like any other.
-        tasks[index].isAlone = false
         if let origin = slots.lanes[lane].origin, !isMirrored(task) {
             tasks[index].chargedProbes += charges(on: task, at: origin)
         }
@@ -82,10 +80,11 @@ extension Scheduler {
             bandwidth?.add(task, session: session, rule: ownRule, clock.now.instant)
         }
         actions.append(.perform(.start(task, attempt: Int(tasks[index].attempt), mirror: mirror)))
-        takeSlot(task, lane)
+        takeSlot(task, lane, isAlone: false)
     }
 
-    /// Time in a lane belongs to what closed that, else to the session while that runs all it may, else to the run.
+    /// Adds the time in a lane to the task's waits: for what closed the lane, else for the session's limit while that
+    /// was reached, else for the run's.
     mutating func accountQueueTime(_ index: Int) {
         var rest = accountLaneTime(index)
         guard rest > .zero else { return }
@@ -96,7 +95,7 @@ extension Scheduler {
         tasks[index].addWait(.runLimit, rest)
     }
 
-    /// What of the time since `since` was not the lane's.
+    /// Adds the time in which the lane was closed to the task's waits. Returns the rest of the time since `since`.
     private mutating func accountLaneTime(_ index: Int) -> TimeSpan {
         var rest = now.instant - tasks[index].since
         guard rest > .zero else { return .zero }
@@ -110,8 +109,8 @@ extension Scheduler {
     }
 
     mutating func stopCounting(_ task: TaskIndex) {
-        guard tasks[Int(task.raw)].isCounted else { return }
-        tasks[Int(task.raw)].isCounted = false
+        guard tasks[task].isCounted else { return }
+        tasks[task].isCounted = false
         bandwidth?.remove(task)
         slots.taskEnded(of: plan.tasks[Int(task.raw)].session, at: now.instant)
     }
@@ -120,29 +119,28 @@ extension Scheduler {
 
     mutating func askForSlot(_ task: TaskIndex, _ origin: OriginID, isAlone: Bool) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, !tasks[index].holdsSlot, !tasks[index].awaitsGrant else { return }
+        guard tasks[index].phase == .running, tasks[index].slot == .none else { return }
         tellsNothing(task)
         let lane = laneNumber(plan.tasks[index].session, origin)
         tasks[index].lane = Int32(lane)
-        tasks[index].awaitsGrant = true
-        tasks[index].isAlone = isAlone
+        tasks[index].slot = .awaited
         beginWait(index, lane)
         slots.request(SlotRequest(task: task, isAlone: isAlone, since: now.instant), in: lane)
     }
 
-    /// The attempt no longer waits, with or without a slot.
+    /// The attempt does not wait for a slot any more, whether or not it got one.
     mutating func endGrantWait(_ index: Int) {
-        tasks[index].awaitsGrant = false
-        tasks[index].held += now.instant - tasks[index].since
+        tasks[index].slot = .none
+        tasks[index].waitInAttempt += now.instant - tasks[index].since
         let rest = accountLaneTime(index)
         tasks[index].addWait(.hostLimit, rest)
     }
 
-    private mutating func takeSlot(_ task: TaskIndex, _ lane: Int) {
+    private mutating func takeSlot(_ task: TaskIndex, _ lane: Int, isAlone: Bool) {
         let index = Int(task.raw)
-        tasks[index].holdsSlot = true
+        tasks[index].slot = .held(isAlone: isAlone)
         if slots.lanes[lane].origin != nil { (tasks[index].awaitsAnswer, tasks[index].wasHeard) = (true, false) }
-        slots.take(lane, isAlone: tasks[index].isAlone, by: task, at: now.instant, &timers)
+        slots.take(lane, isAlone: isAlone, by: task, at: now.instant, &timers)
     }
 
     /// The request that the task was to send under its slot was not sent.
@@ -154,12 +152,10 @@ extension Scheduler {
 
     mutating func giveBackSlot(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].holdsSlot else { return }
+        guard case .held(let isAlone) = tasks[index].slot else { return }
         if !loans.isEmpty { endLoan(task) }
-        tasks[index].holdsSlot = false
-        slots.giveBack(
-            Int(tasks[index].lane), isAlone: tasks[index].isAlone, wasAnswered: !tasks[index].awaitsAnswer)
-        tasks[index].isAlone = false
+        tasks[index].slot = .none
+        slots.giveBack(Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer)
         tasks[index].awaitsAnswer = false
     }
 
@@ -170,7 +166,7 @@ extension Scheduler {
             guard let origin = slots.lanes[lane].origin else { continue }
             endGrantWait(Int(request.task.raw))
             actions.append(.perform(.grant(request.task, origin)))
-            takeSlot(request.task, lane)
+            takeSlot(request.task, lane, isAlone: request.isAlone)
         }
     }
 
@@ -189,9 +185,9 @@ extension Scheduler {
                 actions.append(.waiting(task, reason))
             }
         }
-        for task in slots.takeNewlyQueued() where tasks[Int(task.raw)].phase == .queued {
+        for task in slots.takeNewlyQueued() where tasks[task].phase == .queued {
             if haveTurned || isMirrored(task), !told.insert(task).inserted { continue }
-            actions.append(.waiting(task, slots.limit(of: Int(tasks[Int(task.raw)].lane))))
+            actions.append(.waiting(task, slots.limit(of: Int(tasks[task].lane))))
         }
     }
 }

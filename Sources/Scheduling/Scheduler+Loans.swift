@@ -9,7 +9,7 @@ extension Scheduler {
         let index = Int(task.raw)
         guard !loans.want(wanted, by: task) else { return }
         // What must be alone on its connection gains nothing by company.
-        guard wanted > 0, tasks[index].phase == .running, tasks[index].holdsSlot, !tasks[index].isAlone else { return }
+        guard wanted > 0, tasks[index].phase == .running, tasks[index].slot == .held(isAlone: false) else { return }
         let lane = Int(tasks[index].lane)
         guard slots.lanes[lane].origin == origin else { return }
         loans.add(task, in: lane, at: origin, wanted: wanted)
@@ -20,7 +20,7 @@ extension Scheduler {
     }
 
     private mutating func giveBack(_ slot: SlotLoans.Return, of task: TaskIndex) {
-        if slot.ownAwaitsAnswer { tasks[Int(task.raw)].awaitsAnswer = true }
+        if slot.ownAwaitsAnswer { tasks[task].awaitsAnswer = true }
         slots.giveBack(slot.lane, isAlone: false, wasAnswered: slot.wasAnswered)
     }
 

@@ -71,7 +71,7 @@ extension Scheduler {
     /// A success shows that the place is well, unless it failed since that attempt began.
     mutating func mirrorServed(_ task: TaskIndex) {
         guard isMirrored(task), let origin = mirrors[task]?.origin else { return }
-        slots.mirrorServed(origin, since: tasks[Int(task.raw)].attemptBeganAt)
+        slots.mirrorServed(origin, since: tasks[task].attemptBeganAt)
     }
 
     /// `asked` is a `Retry-After` that the policy honours, and `backoff` the pause after a whole round.
@@ -125,12 +125,12 @@ extension Scheduler {
     /// Whether its round has another place to try, or another round may follow.
     private func mayGoOn(_ task: TaskIndex, after error: TransferError) -> Bool {
         guard let round = mirrors[task], round.isOver else { return true }
-        return round.canHeal && Int(tasks[Int(task.raw)].tries) < mostTries(of: task, after: error)
+        return round.canHeal && Int(tasks[task].tries) < mostTries(of: task, after: error)
     }
 
     /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
     mutating func startNextAttempt(_ task: TaskIndex, _ error: TransferError) {
-        let held = tasks[Int(task.raw)].takeHeld()
+        let held = tasks[task].takeWaitInAttempt()
         actions.append(
             .attemptEnded(task, AttemptEnd(outcome: .failed, error: error, backoff: nil, held: held)))
         makeReady(task)
@@ -161,13 +161,13 @@ extension Scheduler {
         guard !mirrors.isEmpty else { return 0 }
         var spared = 0
         for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
-            let before = (round: mirrors[task], tries: tasks[Int(task.raw)].tries)
-            if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
+            let before = (round: mirrors[task], tries: tasks[task].tries)
+            if isFreshRound(task) { tasks[task].tries += 1 }
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
             let mayGoOn = mayGoOn(task, after: error)
             if !mayGoOn, hasOwnTry(task, at: origin, after: error) {
-                (mirrors[task], tasks[Int(task.raw)].tries) = before
+                (mirrors[task], tasks[task].tries) = before
                 spared += 1
                 continue
             }

@@ -5,7 +5,7 @@ import TransferModel
 extension Scheduler {
     /// Probes that failed while it waited, since the host answered last.
     func charges(on task: TaskIndex, at origin: OriginID) -> UInt32 {
-        slots[origin].health.charges(since: tasks[Int(task.raw)].failedProbes)
+        slots[origin].health.charges(since: tasks[task].failedProbes)
     }
 
     /// A failed probe was tried on behalf of all that wait for the host: it counts as an attempt of each. So a dead
@@ -20,7 +20,7 @@ extension Scheduler {
         var lost: [TaskIndex] = []
         for lane in slots[origin].lanes {
             lost += slots.lanes[lane].queued { task in
-                let state = tasks[Int(task.raw)]
+                let state = tasks[task]
                 guard isQueued(task, in: lane), !isMirrored(task) else { return false }
                 let tries = state.tries + state.chargedProbes + charges(on: task, at: origin)
                 return Int(tries) >= mostTries(of: task, after: error)
@@ -38,6 +38,6 @@ extension Scheduler {
 
     /// Whether only the task itself can find out that the host answers it.
     func hasOwnTry(_ task: TaskIndex, at origin: OriginID, after error: TransferError) -> Bool {
-        error.name.saysHungUp && tasks[Int(task.raw)].attempt == 0 && slots[origin].health.ownTries == .notYet
+        error.name.saysHungUp && tasks[task].attempt == 0 && slots[origin].health.ownTries == .notYet
     }
 }

@@ -11,12 +11,12 @@ package enum TaskStanding: Hashable, Sendable {
 extension Scheduler {
     /// How the task stands now.
     package func standing(of task: TaskIndex) -> TaskStanding {
-        let state = tasks[Int(task.raw)]
+        let state = tasks[task]
         switch state.phase {
         // Whatever it needs, nothing of it is sent until it is resumed.
         case .blocked where state.suspension != nil: return .suspended
         case .suspended(.byCommand), .suspended(.byFile): return .suspended
-        case .running: return state.awaitsGrant ? .waiting(closure(of: state) ?? .hostLimit) : .running
+        case .running: return state.slot == .awaited ? .waiting(closure(of: state) ?? .hostLimit) : .running
         case .queued: return .waiting(closure(of: state) ?? (isSessionFull(state) ? .sessionLimit : .runLimit))
         case .finished: return .finished
         case .blocked, .held, .suspended, .backingOff, .awaitingConditions, .staged, .expanding:
@@ -25,7 +25,7 @@ extension Scheduler {
     }
 
     /// How many attempts of the task have begun.
-    package func attempts(of task: TaskIndex) -> Int { Int(tasks[Int(task.raw)].attempt) }
+    package func attempts(of task: TaskIndex) -> Int { Int(tasks[task].attempt) }
 
     private func closure(of state: TaskState) -> WaitReason? {
         state.lane < 0 ? nil : slots.lanes[Int(state.lane)].closure?.reason

@@ -28,30 +28,30 @@ extension Scheduler {
     /// The tasks that take the template's place are about to be recorded. From then on they belong to the run: an end
     /// of the template becomes theirs. Returns `false` when it has ended or was suspended: then no task is to be added.
     package mutating func holdExpansion(of template: TaskIndex) -> Bool {
-        guard tasks[Int(template.raw)].phase == .expanding else { return false }
+        guard tasks[template].phase == .expanding else { return false }
         expansions.hold(template)
         return true
     }
 
     /// Whether it is a template that others took the place of.
     package func hasVanished(_ task: TaskIndex) -> Bool {
-        isTemplate(task) && tasks[Int(task.raw)].outcome == .succeeded
+        isTemplate(task) && tasks[task].outcome == .succeeded
     }
 
     /// No task takes the template's place.
     package mutating func notExpanded(_ template: TaskIndex, _ error: TransferError, now: Now) {
         clock.set(now)
-        guard tasks[Int(template.raw)].phase == .expanding else { return }
+        guard tasks[template].phase == .expanding else { return }
         finish(template, .failed, error, nil)
     }
 
     /// Lets these tasks take the template's place. Returns `false` when that has ended meanwhile: then none is added.
     package mutating func expanded(_ template: TaskIndex, _ added: AddedTasks, now: Now) -> Bool {
         clock.set(now)
-        guard tasks[Int(template.raw)].phase == .expanding else { return false }
+        guard tasks[template].phase == .expanding else { return false }
         let first = tasks.count
         add(added)
-        for (task, further) in added.needs where tasks[Int(task.raw)].phase == .blocked {
+        for (task, further) in added.needs where tasks[task].phase == .blocked {
             plan.tasks[Int(task.raw)].needs += further
             needs.add(further, to: task)
         }
@@ -65,7 +65,7 @@ extension Scheduler {
         }
         for task in numbers { create(task) }
         for (task, deferral, blame) in unmet { needs.skip(task, deferral, blame) }
-        let isSuspended = tasks[Int(template.raw)].suspension != nil
+        let isSuspended = tasks[template].suspension != nil
         vanish(template)
         skipAll()
         let ending = expansions.release(template)
@@ -99,7 +99,7 @@ extension Scheduler {
         var open: UInt32 = 0
         var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[Int(task.raw)].needs {
-            switch tasks[Int(need.raw)].outcome {
+            switch tasks[need].outcome {
             case .succeeded: break
             case nil where isVerified(need, for: task): break
             case nil: open += 1
@@ -120,7 +120,7 @@ extension Scheduler {
 
     /// Whether both are members of one group and the need's file is verified: a member waits for no more than that.
     private func isVerified(_ need: TaskIndex, for task: TaskIndex) -> Bool {
-        tasks[Int(need.raw)].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
+        tasks[need].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
     }
 
     /// Ends the template without telling: tasks that waited for it wait for the tasks in its place.

@@ -13,7 +13,7 @@ extension Scheduler {
         }
     }
 
-    /// A date that was set back or forth makes windows open or close out of their turn.
+    /// Takes in the time. A date that was set back or forth makes windows open or close out of their turn.
     mutating func beginTurn(_ now: Now) {
         if clock.beginTurn(now), plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
     }
@@ -67,7 +67,7 @@ extension Scheduler {
         }
     }
 
-    /// Void timers must not wake the loop.
+    /// Removes void timers, which must not wake the loop.
     mutating func removeVoidTimers() {
         // Taken out while it is cleaned: the question whether a timer is void reads the rest of the scheduler.
         var queues = TimerQueues()

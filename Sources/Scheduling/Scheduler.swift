@@ -66,7 +66,7 @@ package struct Scheduler {
     }
 
     mutating func create(_ task: TaskIndex) {
-        if plan.policies[policyNumber(of: task)].isSuspended { tasks[Int(task.raw)].suspension = .byFile }
+        if plan.policies[policyNumber(of: task)].isSuspended { tasks[task].suspension = .byFile }
         if needs.hasOpenNeeds(task) { block(task) } else { makeReady(task) }
     }
 

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A session's lanes, and how many of its tasks run.
+/// The lanes of a session, the order of those with a task to start, and how many of its tasks run.
 struct SessionState: Sendable {
     private(set) var lanes: [Int] = []
     var ready = CandidateHeap()
@@ -10,7 +10,7 @@ struct SessionState: Sendable {
     var isClosed = false
     private let facts: SchedulingPlan.Session
     private var numbers: [OriginID?: Int] = [:]
-    /// Most tasks of a job go where the one before went.
+    /// The lane found last: most tasks of a job go where the one before went.
     private var last: (origin: OriginID?, lane: Int)?
 
     init(_ facts: SchedulingPlan.Session) { self.facts = facts }
@@ -54,7 +54,7 @@ struct SessionState: Sendable {
     }
 }
 
-/// How long something has been so, in all: a task's share is the difference of two readings.
+/// Measures for how long a condition has held in all: a task's share is the difference of two readings.
 struct StateClock: Sendable {
     private var total = TimeSpan.zero
     private var since: Instant?

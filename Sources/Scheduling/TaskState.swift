@@ -31,6 +31,14 @@ struct TaskState: Sendable {
         case finished(TaskOutcome)
     }
 
+    /// The slot of a running attempt.
+    enum Slot: Hashable, Sendable {
+        case none
+        case awaited
+        /// `isAlone`: it is a connection of its own.
+        case held(isAlone: Bool)
+    }
+
     /// The pause before the next attempt.
     struct Backoff: Sendable {
         var end = Instant(nanoseconds: 0)
@@ -47,8 +55,8 @@ struct TaskState: Sendable {
     var laneClock = WaitLedger.Reading()
     var sessionFullClock = TimeSpan.zero
     var waits: [TaskRecord.Wait] = []
-    /// Time within the running attempt in which it waited.
-    var held = TimeSpan.zero
+    /// For how long the running attempt waited for slots.
+    var waitInAttempt = TimeSpan.zero
     /// The number of its last attempt.
     var attempt: UInt32 = 0
     /// Attempts that count against `retry.attempts`: one that the scheduler interrupted does not.
@@ -65,10 +73,7 @@ struct TaskState: Sendable {
     var hasNoRoute = false
     /// The number of the conditions under which its last attempt began.
     var conditionsMet: UInt32 = 0
-    var holdsSlot = false
-    var awaitsGrant = false
-    /// The slot it holds or waits for is to be a connection of its own.
-    var isAlone = false
+    var slot = Slot.none
     /// Its request was granted and not answered yet.
     var awaitsAnswer = false
     /// The host sent an interim response or an FTP refusal for the current request.
@@ -106,10 +111,12 @@ struct TaskState: Sendable {
     fileprivate var isIdle: Bool { phase == .blocked || phase == .staged || isSuspendedByFile }
     fileprivate var isSuspendedByFile: Bool { phase == .suspended(.byFile) }
 
-    /// Returns the time that the attempt waited, once: with the attempt's end.
-    mutating func takeHeld() -> TimeSpan {
-        defer { held = .zero }
-        return held
+    var holdsSlot: Bool { if case .held = slot { true } else { false } }
+
+    /// Returns for how long the attempt waited for slots, once: with the attempt's end.
+    mutating func takeWaitInAttempt() -> TimeSpan {
+        defer { waitInAttempt = .zero }
+        return waitInAttempt
     }
 
     mutating func addWait(_ reason: WaitReason, _ duration: TimeSpan) {
@@ -143,6 +150,11 @@ struct TaskTable: Sendable {
     subscript(index: Int) -> TaskState {
         _read { yield states[index] }
         _modify { yield &states[index] }
+    }
+
+    subscript(task: TaskIndex) -> TaskState {
+        _read { yield states[Int(task.raw)] }
+        _modify { yield &states[Int(task.raw)] }
     }
 
     mutating func append(at now: Instant) { states.append(TaskState(since: now)) }

@@ -73,3 +73,30 @@ import TransferModel
         #expect(second == instant(1_040) && !clock.ends(at: instant(160)))
     }
 }
+
+@Suite struct TaskStateTests {
+    @Test func theWaitInAnAttemptIsTakenOnce() {
+        var state = TaskState(since: Instant(nanoseconds: 0))
+        state.waitInAttempt = .seconds(3)
+        let waits = [state.takeWaitInAttempt(), state.takeWaitInAttempt()]
+        #expect(waits == [.seconds(3), .zero])
+    }
+
+    @Test func waitsOfOneReasonAddUp() {
+        var state = TaskState(since: Instant(nanoseconds: 0))
+        state.addWait(.window, .seconds(3))
+        state.addWait(.power, .zero)
+        state.addWait(.window, .seconds(4))
+        #expect(state.waits.map(\.reason) == [.window] && state.waits.map(\.duration) == [.seconds(7)])
+    }
+
+    @Test func onlyAHeldSlotIsHeld() {
+        var state = TaskState(since: Instant(nanoseconds: 0))
+        let slots: [TaskState.Slot] = [.none, .awaited, .held(isAlone: false), .held(isAlone: true)]
+        let held = slots.map { slot in
+            state.slot = slot
+            return state.holdsSlot
+        }
+        #expect(held == [false, false, true, true])
+    }
+}

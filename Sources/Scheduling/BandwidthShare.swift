@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Shares bytes a second between the transfers of a run, its sessions and single tasks: whoever wants less than its
-/// share leaves the rest to the others.
+/// Shares bytes a second between the transfers of a run, its sessions and single tasks: a transfer that wants less than
+/// its share leaves the rest to the others.
 ///
 /// Every tick gives out what has come together since the last as credit. What a transfer reads beyond its credit is a
 /// debt that it works off first, so that over any longer time the rate is exact. A rate may change by the time of day:
@@ -27,9 +27,14 @@ struct BandwidthShare: Sendable {
     private var places: [TaskIndex: Int] = [:]
     private var lastTick: Instant
 
-    init(run: RateRule?, sessions: [RateRule?], now: Instant) {
-        self.run = run.map { Limit($0) }
-        self.sessions = sessions.map { $0.map { Limit($0) } }
+    /// `nil` where the plan limits no rate.
+    init?(_ plan: SchedulingPlan, now: Instant) {
+        guard
+            plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
+                || plan.policies.contains(where: { $0.bandwidth != nil })
+        else { return nil }
+        run = plan.bandwidth.map { Limit($0) }
+        sessions = plan.sessions.map { $0.bandwidth.map { Limit($0) } }
         lastTick = now
     }
 
@@ -82,8 +87,8 @@ struct BandwidthShare: Sendable {
         return flows.indices.compactMap { give($0, shares[$0]) }
     }
 
-    /// Enough for what it moved lately twice over, and never less than a fair share. Negative where the rate has fallen since
-    /// it was given more than it may now hold.
+    /// Enough for what it moved lately twice over, and never less than a fair share. Negative where the rate has fallen
+    /// since it was given more than it may now hold.
     private mutating func want(of place: Int, _ elapsed: TimeSpan, _ date: WallTime) -> Int64 {
         flows[place].own?.refill(elapsed, date)
         let moved = flows[place].movedSinceTick
@@ -110,7 +115,7 @@ struct BandwidthShare: Sendable {
     private mutating func give(_ place: Int, _ bytes: Int64) -> (task: TaskIndex, bytes: Int64)? {
         guard bytes != 0 else { return nil }
         flows[place].credit += bytes
-        // What is taken back was given while nothing, or less, was limited: it is nobody's.
+        // What is taken back was given while nothing, or less, was limited: no limit gets it back.
         if bytes > 0 {
             flows[place].own?.spend(bytes)
             sessions[flows[place].session]?.spend(bytes)

@@ -2,22 +2,25 @@ package import TransferModel
 
 /// Why a task was skipped: which of those that it needs did not succeed, of several the first.
 package struct Blame: Hashable, Sendable {
+    /// Something that a task may need.
     package enum Need: Hashable, Sendable {
         case task(TaskIndex)
         case group(GroupIndex)
-        /// One that somebody else carries, as `outsideEnded` numbered it.
+        /// A task of another run, as `outsideEnded` numbered it.
         case outside(Int)
     }
 
+    /// A need that was not met, and how it ended.
     package struct Culprit: Hashable, Sendable {
+        /// What was needed.
         package var need: Need
         /// What became of it; `nil` where only that it did not succeed is known.
         package var outcome: TaskOutcome?
     }
 
-    /// It is named in the task's own `needs`.
+    /// The unmet need that the task names itself.
     package var culprit: Culprit
-    /// Where the culprit was skipped itself: with whom that began.
+    /// Where the culprit was skipped itself: the unmet need with which that began.
     package var root: Culprit?
 
     init(_ need: Need, _ outcome: TaskOutcome? = nil, for own: Blame? = nil) {

@@ -6,7 +6,7 @@ protocol HeapElement {
 
 /// A binary heap whose least element is first.
 struct Heap<Element: HeapElement> {
-    /// The least first; otherwise in no order that means anything.
+    /// The least first, the others in heap order.
     private(set) var items: [Element] = []
 
     init(_ items: [Element] = []) {
@@ -56,8 +56,8 @@ struct Heap<Element: HeapElement> {
 
 extension Heap: Sendable where Element: Sendable {}
 
-/// A lane or a session that has a task to start and room for it. Of several the one with the higher priority goes first,
-/// then the one of which less is under way (so that no host and no session holds up another), then file order.
+/// A lane or a session that has a task to start and room for it. Of several the one with the higher priority goes
+/// first, then the one of which less is under way (so that no host and no session holds up another), then file order.
 struct Candidate: Sendable {
     /// A lane's place in its session, or a session's number: small and unique in its heap.
     let place: Int
@@ -75,7 +75,7 @@ struct Candidate: Sendable {
 /// A heap in which each place stands once and moves when its standing changes.
 struct CandidateHeap: Sendable {
     private var items: [Candidate] = []
-    /// Where each place stands in `items`; -1 is not at all.
+    /// The index of each place in `items`; -1 where it is not in the heap.
     private var positions: [Int32] = []
 
     var first: Candidate? { items.first }

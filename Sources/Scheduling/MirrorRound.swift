@@ -14,8 +14,8 @@ struct MirrorRound: Sendable {
         var quietUntil: Instant?
         /// No permitted network leads there.
         var foundNoRoute = false
-        /// What is there is not what is wanted, and was fetched whole to know that: it is not fetched again. Where a part was
-        /// kept the whole may be right.
+        /// The file there was fetched whole and is not the wanted one: it is not fetched again. Where only a part was
+        /// fetched, the rest of an earlier one may have been wrong.
         var isForGood: Bool { error.name == .checksumMismatch && !canHeal }
     }
 

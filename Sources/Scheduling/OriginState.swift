@@ -1,43 +1,11 @@
 import TransferModel
 
-/// What all sessions know of an origin.
+/// What all sessions know of an origin: its protocol, limits and quota, its connections, and how well it is.
 struct OriginState: Sendable {
-    /// Whether the host may be asked.
-    enum Quiet: Sendable {
-        case no
-        /// It asked for quiet, or did not answer again and again.
-        case until(Instant)
-        /// The quiet is over: one request goes ahead of all others, and shows whether it lasts.
-        case probing(TaskIndex?)
-    }
-
-    /// A host that takes connections and hangs up may do so at what it is asked. When each that waits would have given up
-    /// by what others found out, those that were never tried find out for themselves.
-    enum OwnTries: Hashable, Sendable {
-        case notYet
-        /// So many more may end without an answer.
-        case left(Int)
-        /// It was not about what it was asked.
-        case spent
-    }
-
+    /// Numbers of the lanes that lead to it.
     var lanes: [Int] = []
     var version: HTTPProtocol?
-    var quiet = Quiet.no
-    /// How often it was parked without an answer in between.
-    var parks = 0
-    /// Rounds of failures without an answer. Those that were under way together are one round.
-    var failedRounds = 0
-    var lastFailureAt: Instant?
-    /// Counts up; a task that waits compares it with what it was when its wait began.
-    var failedProbes: UInt32 = 0
-    /// Of those, how many had failed when it answered last: they count for nobody any more.
-    var forgivenProbes: UInt32 = 0
-    var ownTries = OwnTries.notYet
-    /// It answered in this run, whatever it said.
-    var hasAnswered = false
-    /// When a task that has other places to try failed here last.
-    var mirrorFailedAt: Instant?
+    var health = HostHealth()
 
     // `limits.hosts`
     var maximumConnections: Int?
@@ -54,35 +22,10 @@ struct OriginState: Sendable {
     /// A timer is set for this moment, at which rate or quota let the next one through.
     var gateTimer: Instant?
 
-    var isQuiet: Bool {
-        switch quiet {
-        case .no, .probing(nil): false
-        case .until, .probing: true
-        }
-    }
-
-    /// Its pause is over, whether or not a timer said so by now: the next good answer opens it.
-    func mayBeProbed(at now: Instant) -> Bool {
-        switch quiet {
-        case .no: false
-        case .until(let due): due <= now
-        case .probing: true
-        }
-    }
-
-    /// Whatever it says, the host is there.
-    mutating func isThere() {
-        hasAnswered = true
-        failedRounds = 0
-        forgivenProbes = failedProbes
-        ownTries = .notYet
-    }
-
     /// Whether a change here concerns lanes other than the one that it came from.
     var isShared: Bool {
         if maximumConnections != nil || rate != nil || quota != nil { return true }
-        if case .no = quiet { return false }
-        return true
+        return !health.isOpen
     }
 
     /// When rate and quota let the next request through.
@@ -92,7 +35,7 @@ struct OriginState: Sendable {
         return due
     }
 
-    /// The longest that a quota may close the host; then one request asks how things are.
+    /// The longest time for which a quota may close the host; after it one request shows what the quota is by then.
     static let longestQuota = TimeSpan.seconds(600)
 
     mutating func learn(_ told: RequestQuota, _ now: Instant) {
@@ -105,7 +48,7 @@ struct OriginState: Sendable {
         }
     }
 
-    /// A quota that is over is the next one, or none.
+    /// Replaces a quota whose time is over by the next one, if the server told it.
     mutating func renewQuota(_ now: Instant) {
         guard quota != nil, quotaEnds <= now else { return }
         guard let nextQuota else { return quota = nil }
@@ -114,6 +57,7 @@ struct OriginState: Sendable {
         quotaEnds = quotaEnds + TimeSpan(nanoseconds: (over + 1) * nextQuota.window.nanoseconds)
     }
 
+    /// Counts a request against the rate and the quota.
     mutating func spend(_ now: Instant, by task: TaskIndex?) {
         // Or it would be spent from a window that is over, and the present one would be whole.
         renewQuota(now)
@@ -122,9 +66,14 @@ struct OriginState: Sendable {
         if let left = quota { quota = left - 1 }
     }
 
-    /// The request for which that was spent was not sent.
+    /// Takes back what `spend` counted for the task's request, which was not sent.
     mutating func giveBack(_ task: TaskIndex) {
         rate?.giveBack(task)
         if let left = quota { quota = left + 1 }
+    }
+
+    mutating func apply(_ limits: OriginLimits) {
+        maximumConnections = limits.maximumConnections
+        rate = limits.requestsPerSecond.map { RateGate($0) }
     }
 }

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// How far tasks that write to standard output may run ahead of the one whose turn it is: what is fetched early waits on
-/// the disk, each body with a descriptor of its own.
+/// How far tasks that write to standard output may run ahead of the one whose turn it is: what is fetched early waits
+/// on the disk, each body with a descriptor of its own.
 ///
 /// The first task that has not ended may always begin, so that the window never holds back all of them.
 package struct OutputWindow: Sendable {

@@ -2,7 +2,7 @@ import TransferModel
 
 /// `requestsPerSecond`: lets so many through, evenly spaced but for a burst (the generic cell rate algorithm).
 struct RateGate: Sendable {
-    /// Who went through, and when.
+    /// A request that went through.
     private struct Passage: Sendable {
         let task: TaskIndex?
         let time: Instant

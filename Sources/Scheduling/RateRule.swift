@@ -2,6 +2,7 @@ package import TransferModel
 
 /// A `bandwidth` as the scheduler asks for it: a pure function of the date, so that the scheduler knows no time zones.
 package struct RateRule: Sendable {
+    /// The rate at a date, and until when it holds.
     package struct State: Hashable, Sendable {
         /// Bytes a second; `nil` while nothing is limited.
         package var rate: Int64?
@@ -27,7 +28,9 @@ package struct RateRule: Sendable {
         steadyRate = rate
     }
 
+    /// Returns a rule with one rate, in bytes a second, at all times.
     package static func steady(_ rate: Int64) -> RateRule { RateRule(steady: rate) }
 
+    /// Returns the rate at the date, and until when it holds.
     package func state(at date: WallTime) -> State { rule(date) }
 }

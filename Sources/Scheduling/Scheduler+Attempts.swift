@@ -8,15 +8,15 @@ extension Scheduler {
         guard tasks[index].phase == .running else { return }
         if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
         giveBackSlot(task)
-        if !sentBodies.isEmpty { sentBodies.remove(task) }
-        if !awaitingOutput.isEmpty { awaitingOutput.remove(task) }
-        if tasks[index].awaitsGrant {
-            lanes[Int(tasks[index].lane)].grantsAwaited.remove(task)
+        bytes.requestEnded(task)
+        output.attemptEnded(task)
+        if tasks[index].slot == .awaited {
+            slots.withdrawRequest(of: task, in: Int(tasks[index].lane))
             endGrantWait(index)
         }
         stopCounting(task)
-        if !conditions.discretionary.isEmpty { conditions.ended(task) }
-        let meant = endings.isEmpty ? nil : endings.removeValue(forKey: task)
+        conditions.attemptEnded(task)
+        let meant = runEnding.attemptEnded(task)
         if isMirrored(task) {
             let mustStay = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
             mirrors[task]?.mustStay = mustStay
@@ -27,13 +27,12 @@ extension Scheduler {
         case .cancelled(let error): cancelled(task, error, meant, verdict)
         case .failed(let error): failed(task, error, verdict, meant)
         }
-        chargeProbes()
     }
 
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
         mirrorServed(task)
         guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
-        guard groups[Int(group.raw)].isBroken else { return stage(task, group) }
+        guard groups.isBroken(group) else { return stage(task, group) }
         if case .finish(let outcome, let error, let deferral) = meant {
             finish(task, outcome, error, status, deferral)
         } else {
@@ -54,35 +53,34 @@ extension Scheduler {
         }
     }
 
-    /// Where that showed at the head of an answer it cost a request. What others will answer nobody knows, but after some of
-    /// these what is left is too little to go on asking for.
+    /// The answer is longer than what is left of `maximumBytes`: the task is for the next run.
     private mutating func doesNotFit(_ task: TaskIndex, _ verdict: Verdict) {
         finish(task, .deferred, nil, verdict.status, .maximumBytes)
         guard verdict.sentSomething else { return }
-        answersTooLong += 1
-        if answersTooLong == Self.mostAnswersTooLong { deferAll(.maximumBytes, evenRunning: false) }
+        if bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }
     }
-    package static let mostAnswersTooLong = 8
+    /// After so many answers that are longer than what is left of `maximumBytes` the rest of the run is put off.
+    package static let mostAnswersTooLong = ByteBudget.mostAnswersTooLong
 
-    /// It was no attempt of the task's own that ended here: another follows when it may.
+    /// The scheduler ended the attempt: it counts as no try, and another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
-        switch stopping {
+        switch runEnding.stop {
         case .deferring(let reason): finish(task, .deferred, nil, status, reason)
         case .failing, .cancelling: finish(task, .cancelled, error, status)
         case nil:
-            let error = way?.isClear == true ? .madeWay : error
-            if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
+            let error = runEnding.isHandoverClear ? .madeWay : error
+            if isFreshRound(task) { tasks[task].tries -= 1 }
             actions.append(
                 .attemptEnded(
                     task,
-                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[Int(task.raw)].takeHeld())))
+                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[task].takeWaitInAttempt())))
             makeReady(task)
         }
     }
 
     private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
         let index = Int(task.raw)
-        if verdict.lacksCredential, meant == nil, stopping == nil,
+        if verdict.lacksCredential, meant == nil, runEnding.stop == nil,
             plan.sessions[Int(plan.tasks[index].session.raw)].waitsForCredentials
         {
             return awaitCredential(task, error)
@@ -93,14 +91,26 @@ extension Scheduler {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        let backoff = backoff(policy, attempt: tasks[index].tries + tasks[index].networkFailures)
+        let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
+        let origin = origin(of: task)
+        var isCharged = false
         if loss == nil {
-            judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
+            isCharged = judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
         } else {
             tellsNothing(task)
         }
         noteForgiven(task, error)
+        settleFailure(of: task, error, verdict, meant, loss, asked: asked, backoff: backoff)
+        if isCharged, let origin { chargeProbe(origin, error) }
+    }
+
+    /// Ends the task after a failed attempt, or plans the next one.
+    private mutating func settleFailure(
+        of task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss?,
+        asked: TimeSpan?, backoff: TimeSpan
+    ) {
+        let policy = policy(of: task).retry
         if mayGoElsewhere(task) {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }
@@ -112,7 +122,7 @@ extension Scheduler {
         if let asked, asked > policy.maximumRetryAfter {
             return finish(task, .failed, error.adding(retryAfter: asked), verdict.status)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return finish(task, .failed, error, verdict.status)
@@ -126,11 +136,9 @@ extension Scheduler {
 
     mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
         let index = Int(task.raw)
-        tasks[index].phase = .backingOff
-        tasks[index].since = now.instant
-        tasks[index].backoffReason = reason
-        tasks[index].retryAt = now.instant + delay
-        let held = tasks[index].takeHeld()
+        tasks.enter(.backingOff, index, at: now.instant)
+        tasks[index].backoff = TaskState.Backoff(end: now.instant + delay, reason: reason)
+        let held = tasks[index].takeWaitInAttempt()
         timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(
             .attemptEnded(
@@ -141,9 +149,9 @@ extension Scheduler {
     private func mayRetry(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
-        let tries = tasks[Int(task.raw)].tries + tasks[Int(task.raw)].chargedProbes
-        return Int(tries) < mostTries(of: task, after: error) && mayRepeat(verdict, policy)
-            && canHeal(error, verdict, policy)
+        let tries = tasks[task].tries + tasks[task].chargedProbes
+        return Int(tries) < mostTries(of: task, after: error) && policy.mayRepeat(verdict)
+            && policy.canHeal(error, verdict)
     }
 
     private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {
@@ -163,52 +171,5 @@ extension Scheduler {
     /// How often a task may be tried that ended so.
     func mostTries(of task: TaskIndex, after error: TransferError) -> Int {
         isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts
-    }
-
-    /// Whether the same request may do better later.
-    func canHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
-        if error.name == .unexpectedResponse { return verdict.status.map { policy.statuses.contains($0) } ?? false }
-        return error.name.canHeal
-    }
-
-    /// A POST is repeated only when nothing was sent, it was answered 429 or 503, or the job says so.
-    func mayRepeat(_ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
-        if policy.nonIdempotent { return true }
-        return !verdict.tookEffect && (verdict.isIdempotent || !verdict.sentSomething || verdict.saysBusy)
-    }
-
-    mutating func backoff(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
-        let ceiling = Self.ceiling(policy, attempt: attempt)
-        switch policy.jitter {
-        case .none: return ceiling
-        case .full: return TimeSpan(nanoseconds: chance(ceiling.nanoseconds))
-        }
-    }
-
-    static func ceiling(_ policy: RetryPolicy, attempt: UInt32) -> TimeSpan {
-        let maximum = Double(policy.maximumBackoff.nanoseconds)
-        var ceiling = Double(policy.initialBackoff.nanoseconds)
-        var left = policy.multiplier == 1 ? 0 : attempt - 1
-        while left > 0, ceiling > 0, ceiling < maximum || policy.multiplier < 1 {
-            ceiling *= policy.multiplier
-            left -= 1
-        }
-        return TimeSpan(nanoseconds: Int64(min(ceiling, maximum)))
-    }
-
-    /// Anything from 0 to `most`.
-    mutating func chance(_ most: Int64) -> Int64 {
-        Int64(Double.random(in: 0...1, using: &random) * Double(most))
-    }
-}
-
-extension TransferError {
-    /// The same, saying why nobody waited.
-    func adding(retryAfter: TimeSpan) -> TransferError {
-        var error = self
-        let seconds = retryAfter.nanoseconds / 1_000_000_000
-        error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"
-        return error
     }
 }

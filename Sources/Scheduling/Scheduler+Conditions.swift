@@ -1,11 +1,11 @@
 import TransferModel
 
-// Networks and power: who may start under them, who waits until they change, and what is ended for their sake.
+// Networks and power: which tasks may start under them, which wait until they change, and which are interrupted.
 
 extension Scheduler {
     // MARK: What stands in the way
 
-    /// What is missing for a request to the origin; `nil` is nothing, or nobody knows.
+    /// What is missing for a request to the origin; `nil` where nothing is, or the conditions are not looked up.
     func shortage(of task: TaskIndex, at origin: OriginID?) -> Shortage? {
         guard conditions.areStrict, let present = conditions.present else { return nil }
         let number = policyNumber(of: task)
@@ -17,19 +17,21 @@ extension Scheduler {
         return isDiscretionary ? present.discretionaryShortage(of: terms) : present.shortage(of: terms)
     }
 
-    /// What stays on this machine needs none, unless the operator says what there is.
+    /// Whether a request to the origin needs a network. One to this machine does not, unless the operator dictates the
+    /// conditions.
     private func needsNetwork(_ origin: OriginID?, _ present: Conditions) -> Bool {
         guard let origin else { return false }
         return present.isDictated || !plan.localOrigins.contains(origin)
     }
 
-    /// It waits until a network is there; others fail at once. Where nobody looks, nobody would tell it.
+    /// Whether the task waits until a network is there; others fail at once, and all do where conditions are not looked
+    /// up.
     func waitsForNetwork(_ task: TaskIndex) -> Bool {
         conditions.present != nil && plan.policies[policyNumber(of: task)].waitsForConnectivity
     }
 
-    /// What only costs somebody passes, and who is discretionary waits for that; that nothing may be used at all is what
-    /// `waitsForConnectivity` is about.
+    /// Whether the task waits for the shortage to end. A shortage of money or power passes, and only discretionary
+    /// tasks meet it; for a network that is missing altogether only tasks with `waitsForConnectivity` wait.
     private func waits(_ task: TaskIndex, for shortage: Shortage) -> Bool {
         switch shortage {
         case .metered, .power: true
@@ -37,7 +39,7 @@ extension Scheduler {
         }
     }
 
-    /// No route that it may take led to the host, and nothing has changed since.
+    /// Whether no permitted route led to the host, and nothing has changed since.
     private func isWithoutRoute(_ index: Int) -> Bool {
         tasks[index].hasNoRoute && tasks[index].conditionsMet == conditions.number
     }
@@ -48,7 +50,7 @@ extension Scheduler {
     mutating func isHeldBack(_ task: TaskIndex, in lane: Int) -> Bool {
         let index = Int(task.raw)
         guard conditions.areStrict || tasks[index].hasNoRoute else { return false }
-        guard let shortage = shortage(of: task, at: lanes[lane].origin) else {
+        guard let shortage = shortage(of: task, at: slots.lanes[lane].origin) else {
             guard isWithoutRoute(index) else { return false }
             holdBack(task, .network)
             return true
@@ -67,16 +69,14 @@ extension Scheduler {
             end(task, .finish(.deferred, nil, reason == .power ? .power : .network))
             return
         }
-        accountQueueTime(index)
-        tasks[index].phase = .awaitingConditions
+        leavePhase(index)
         park(task, reason)
     }
 
     private mutating func park(_ task: TaskIndex, _ reason: WaitReason) {
         let index = Int(task.raw)
-        tasks[index].since = now.instant
-        tasks[index].shortOf = reason
-        conditions.park(task, of: tasks.count)
+        tasks.enter(.awaitingConditions(reason), index, at: now.instant)
+        conditions.awaitChange(task, of: tasks.count)
         actions.append(.waiting(task, reason))
         if reason == .power {
             stopResourceClock(index)
@@ -91,15 +91,17 @@ extension Scheduler {
         if conditions.change(to: news) {
             for task in conditions.discretionary.sorted() { interruptIfShort(task) }
         }
-        for task in conditions.takeParked() where tasks[Int(task.raw)].phase == .awaitingConditions { judgeAnew(task) }
+        for task in conditions.takeWaiting() {
+            if case .awaitingConditions(let reason) = tasks[task].phase { judgeAnew(task, waitingFor: reason) }
+        }
     }
 
-    /// What can wait for a better moment does so, also in mid-transfer. When nothing is left that it may use, its executor
-    /// ends it.
+    /// Interrupts a discretionary task whose terms are not met any more. Where no permitted network is left at all, its
+    /// executor ends it.
     private mutating func interruptIfShort(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, tasks[index].isCounted, endings[task] == nil, !comesToItsEnd(task),
-            let shortage = shortage(of: task, at: lanes[Int(tasks[index].lane)].origin), waits(task, for: shortage)
+        guard tasks[index].phase == .running, tasks[index].isCounted, !runEnding.isEnding(task), !comesToItsEnd(task),
+            let shortage = shortage(of: task, at: origin(of: task)), waits(task, for: shortage)
         else { return }
         if plan.putsOffWhatWaits {
             end(task, .finish(.deferred, nil, shortage == .power ? .power : .network))
@@ -108,14 +110,11 @@ extension Scheduler {
         }
     }
 
-    private mutating func judgeAnew(_ task: TaskIndex) {
-        let index = Int(task.raw)
+    private mutating func judgeAnew(_ task: TaskIndex, waitingFor reason: WaitReason) {
         if let shortage = shortage(of: task, at: nextOrigin(of: task)), waits(task, for: shortage) {
-            guard shortage.reason != tasks[index].shortOf else { return conditions.park(task, of: tasks.count) }
-            endShortage(index)
+            guard shortage.reason != reason else { return conditions.awaitChange(task, of: tasks.count) }
             return park(task, shortage.reason)
         }
-        endShortage(index)
         makeReady(task)
     }
 
@@ -124,46 +123,41 @@ extension Scheduler {
         return round.origins[bestMirror(of: round, for: task)]
     }
 
-    /// Its wait is over, however.
-    mutating func endShortage(_ index: Int) {
-        tasks[index].addWait(tasks[index].shortOf, now.instant - tasks[index].since)
-    }
-
     // MARK: Attempts that lose their network
 
-    /// What of a failure is the network's and no fault of the host's.
+    /// How the attempt lost its network; `nil` where its failure is the host's.
     func networkLoss(of task: TaskIndex, _ error: TransferError, _ verdict: Verdict) -> NetworkLoss? {
         if error.name == .noPermittedRoute {
             // What the attempt met may be over: then the next finds out.
-            let isOld = tasks[Int(task.raw)].conditionsMet != conditions.number && waitsForNetwork(task)
+            let isOld = tasks[task].conditionsMet != conditions.number && waitsForNetwork(task)
             return isOld ? .gone : .noRoute
         }
         if verdict.lostNetwork { return .gone }
         guard error.name.mayBeTheNetworks, conditions.areStrict, let present = conditions.present,
-            needsNetwork(lanes[Int(tasks[Int(task.raw)].lane)].origin, present),
+            needsNetwork(origin(of: task), present),
             present.shortage(of: plan.policies[policyNumber(of: task)].terms) != nil
         else { return nil }
         return .gone
     }
 
-    /// It was no attempt of the task's own that failed here: another follows when a network is there.
+    /// The network failed, not the task: the attempt counts as no try, and another follows when a network is there.
     mutating func goOnWithNetwork(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss
     ) {
-        guard mayRepeat(verdict, policy(of: task).retry) else {
+        guard policy(of: task).retry.mayRepeat(verdict) else {
             return finish(task, .failed, error.asRefusal, verdict.status)
         }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return finish(task, .failed, error.asRefusal, verdict.status)
         }
-        if isFreshRound(task) { tasks[Int(task.raw)].tries -= 1 }
-        tasks[Int(task.raw)].hasNoRoute = loss == .noRoute
-        goOn(task, error)
+        if isFreshRound(task) { tasks[task].tries -= 1 }
+        tasks[task].hasNoRoute = loss == .noRoute
+        startNextAttempt(task, error)
     }
 }
 

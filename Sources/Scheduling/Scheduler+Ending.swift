@@ -3,22 +3,23 @@ package import TransferModel
 // The end of a task, and of the run before its tasks.
 
 extension Scheduler {
-    /// Ends a task that has not come to its own end. Whether that had an effect.
+    /// Ends a task before its attempt comes to its own end. Returns whether that had an effect.
     @discardableResult
     mutating func end(_ task: TaskIndex, _ ending: Ending, keepPartial: Bool = true) -> Bool {
         let index = Int(task.raw)
         switch tasks[index].phase {
         case .finished: return false
         case .running:
-            // Once is enough; what it was told first is the truth. An interruption was no end.
-            if case .finish? = endings[task] { return false }
-            if endings.updateValue(ending, forKey: task) == nil {
+            switch runEnding.end(task, ending) {
+            case .tooLate: return false
+            case .replacesInterruption: return true
+            case .new:
                 actions.append(.perform(.cancel(task, keepPartial: keepPartial)))
+                return true
             }
-            return true
         case .staged: return endStaged(task, ending)
-        case .expanding where heldExpansion?.template == task:
-            if heldExpansion?.ending == nil { heldExpansion?.ending = ending }
+        case .expanding where expansions.isHeld(task):
+            expansions.endHeld(ending)
             return true
         case .blocked, .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
@@ -31,28 +32,16 @@ extension Scheduler {
     private mutating func endStaged(_ task: TaskIndex, _ ending: Ending) -> Bool {
         guard let group = plan.tasks[Int(task.raw)].group, case .finish(let outcome, let error, let deferral) = ending
         else { return false }
-        guard !groups[Int(group.raw)].isPublishing else { return giveUp(group, for: task, ending) }
+        guard !groups.isPublishing(group) else { return giveUp(group, for: task, ending) }
         finish(task, outcome, error, nil, deferral)
         breakUp(group, deferral)
         return true
     }
 
-    /// Ends the wait of the phase that the task leaves and adds it to the task's waits. What runs, is staged or has finished waits
-    /// for nothing that is accounted here.
+    /// Adds the time in its queue to the waits of a task that leaves it. The waits of other phases are added when the
+    /// next one is entered.
     mutating func leavePhase(_ index: Int) {
-        let waited = now.instant - tasks[index].since
-        switch tasks[index].phase {
-        case .blocked:
-            idleCount -= 1
-            tasks[index].addWait(.dependency, waited)
-        case .held: tasks[index].addWait(.earliestBegin, waited)
-        case .backingOff: tasks[index].addWait(tasks[index].backoffReason, waited)
-        case .queued: accountQueueTime(index)
-        case .awaitingConditions: endShortage(index)
-        case .suspended: leaveSuspended(index)
-        case .expanding: leaveExpanding(index)
-        case .running, .staged, .finished: break
-        }
+        if tasks[index].phase == .queued { accountQueueTime(index) }
     }
 
     mutating func finish(
@@ -61,49 +50,42 @@ extension Scheduler {
     ) {
         let index = Int(task.raw)
         let wasStaged = tasks[index].phase == .staged
-        let staged = wasStaged ? leaveStaged(index) : .zero
-        tasks[index].phase = .finished
-        tasks[index].outcome = outcome
-        finishedCount += 1
-        if tasks[index].resourceClockRuns { timers.noteVoid() }
+        let staged = wasStaged ? now.instant - tasks[index].since : .zero
+        tasks.enter(.finished(outcome), index, at: now.instant)
+        if tasks[index].resourceClock.isRunning { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
-        if !plan.templates.isEmpty, outcome != .succeeded { unsuccessful.note(task, isTolerated: tolerated, deferral) }
+        if !plan.templates.isEmpty, outcome != .succeeded { expansions.failed(task, isTolerated: tolerated, deferral) }
+        let created = expansions.creation(of: task) ?? clock.beganAt
         actions.append(
             .finished(
                 task,
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
-                    attempts: Int(tasks[index].attempt), duration: now.instant - createdAt(task),
-                    held: tasks[index].held, staged: staged, deferral: deferral, blame: blame)))
+                    attempts: Int(tasks[index].attempt), duration: now.instant - created,
+                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame)))
         tasks[index].waits = []
-        if !outsideNeeds.isEmpty { outsideNeeds[task] = nil }
+        needs.ended(task)
         if !mirrors.isEmpty { mirrors[task] = nil }
         if !wasStaged, let group = plan.tasks[index].group {
             memberEnded(group, isMissing: !tolerated, deferral, error)
         }
-        // Once the run is ending, whoever ended it ends those that wait too.
+        // Once the run is ending, the tasks that wait are ended with it.
         let succeeded = outcome == .succeeded || tolerated
-        if stopping == nil {
+        if runEnding.stop == nil {
             release(
-                dependants.of(index), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
+                needs.dependants(of: task), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
                 blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
-            if let freed = outputWindow?.ended(task) { for task in freed { meetNeed(of: task) } }
+            for freed in output.taskEnded(task) { meetNeed(of: freed) }
         }
-        if plan.failFast, outcome == .failed, !tolerated, stopping == nil { failFast() }
+        if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
     }
 
-    /// One of what holds a blocked task back does so no longer.
+    /// Closes one need of a blocked task, which may begin when that was the last.
     private mutating func meetNeed(of task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .blocked else { return }
-        tasks[index].openNeeds -= 1
-        guard tasks[index].openNeeds == 0 else { return }
+        guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
         leavePhase(index)
         makeReady(task)
-    }
-
-    private func createdAt(_ task: TaskIndex) -> Instant {
-        createdLate.isEmpty ? beganAt : createdLate[task] ?? beganAt
     }
 
     private func isTolerated(_ rule: AllowFailure, _ status: Int?) -> Bool {
@@ -114,8 +96,8 @@ extension Scheduler {
         }
     }
 
-    /// Lets go those that waited for it, or skips them; what waited for something that was put off is put off too.
-    /// Members of `group` were let go before.
+    /// Lets go the tasks that waited for an end, or skips them where it was not good; for an end that was put off they
+    /// are put off as well. Members of `group` were let go before.
     mutating func release(
         _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil,
         blame: Blame?
@@ -124,79 +106,66 @@ extension Scheduler {
             let index = Int(dependant.raw)
             guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
             guard succeeded else {
-                if !endsWithGroup(index) { skipped.append((dependant, deferral, blame)) }
+                if !endsWithGroup(index) { needs.skip(dependant, deferral, blame) }
                 continue
             }
             meetNeed(of: dependant)
         }
-        // A chain of a million dependants must not be a recursion of a million calls.
-        if !isSkipping { skipAll() }
+        skipAll()
     }
 
-    /// It began in an earlier process, when what it needs of its own group was verified: nobody skips it any more.
+    /// Whether the task ends with its broken group instead of being skipped: it began in an earlier process, when the
+    /// members that it needs were verified.
     private func endsWithGroup(_ index: Int) -> Bool {
         guard tasks[index].attempt > 0, let group = plan.tasks[index].group else { return false }
-        return groups[Int(group.raw)].isBroken
+        return groups.isBroken(group)
     }
 
+    /// Ends the tasks whose needs were not met, and those that need them in turn.
     mutating func skipAll() {
-        isSkipping = true
-        var next = 0
-        while next < skipped.count {
-            let (task, deferral, blame) = skipped[next]
-            next += 1
+        guard needs.beginSkipping() else { return }
+        while let skip = needs.popSkip() {
             // It may need several that did not succeed.
-            guard tasks[Int(task.raw)].phase == .blocked else { continue }
-            leavePhase(Int(task.raw))
-            guard deferral == nil else {
-                finish(task, .deferred, nil, nil, deferral)
+            guard tasks[skip.task].phase == .blocked else { continue }
+            leavePhase(Int(skip.task.raw))
+            guard skip.deferral == nil else {
+                finish(skip.task, .deferred, nil, nil, skip.deferral)
                 continue
             }
             let error = TransferError(.dependencyFailed, "a task it needs did not succeed")
-            finish(task, .skipped, error, nil, blame: blame)
+            finish(skip.task, .skipped, error, nil, blame: skip.blame)
         }
-        skipped = []
-        isSkipping = false
     }
 
-    /// One that somebody else carries has ended; `waiting` are those that need it, once for each need of theirs. Those that
-    /// are skipped because of it blame it by `number`.
+    /// A task of another run has ended; `waiting` names each task that needs it, once for each need. Tasks that are
+    /// skipped because of it blame it by `number`.
     package mutating func outsideEnded(
         _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
-        self.now = now
-        // One that has ended meanwhile needs nothing any more.
-        let open = waiting.filter { outsideNeeds[$0] != nil }
-        for task in open { outsideNeeds[task, default: 0] -= 1 }
-        outsideNeeds = outsideNeeds.filter { $0.value > 0 }
-        if stopping == nil {
+        clock.set(now)
+        let open = needs.outsideEnded(waiting)
+        if runEnding.stop == nil {
             release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
         }
     }
 
-    /// One failed that somebody else carries, whether or not anybody here needs it: to `failFast` that is all one.
+    /// A task of another run failed. With `failFast` that ends this run, whether or not a task here needs it.
     package mutating func failedOutside(now: Now) {
-        self.now = now
-        if plan.failFast, stopping == nil { failFast() }
+        clock.set(now)
+        if plan.failFast, runEnding.stop == nil { failFast() }
     }
 
     // MARK: The run
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.
     mutating func failFast() {
-        stopping = .failing
+        guard runEnding.begin(.failing) else { return }
         endEarly(.cancelled, .cancelledByFailFast, nil)
     }
 
     /// A limit of the run puts off what is left to the next run.
     mutating func deferAll(_ reason: Deferral, evenRunning: Bool) {
-        switch stopping {
-        case nil: break
-        // What runs on after an earlier end is stopped by this one too.
-        case .failing, .deferring: guard evenRunning else { return }
-        case .cancelling: return
-        }
-        stopping = .deferring(reason)
+        guard runEnding.begin(.deferring(reason), evenRunning: evenRunning) else { return }
         endEarly(.deferred, nil, reason, evenRunning: evenRunning)
     }
 
@@ -207,9 +176,9 @@ extension Scheduler {
             let task = TaskIndex(raw: UInt32(index))
             let mayFinish = !evenRunning && !plan.sessions[Int(plan.tasks[index].session.raw)].cancelsOnInvalidation
             switch tasks[index].phase {
-            case .running where mayFinish && !isInterrupted(task): continue
+            case .running where mayFinish && !runEnding.isInterrupted(task): continue
             // All that counts of it has moved, and only its answer tells what became of it.
-            case .running where deferral == .maximumBytes && sentBodies.contains(task): continue
+            case .running where deferral == .maximumBytes && bytes.awaitsAnswerToBody(task): continue
             // Whether its group comes to its end is seen when those that run have come to theirs.
             case .staged: continue
             default: end(task, .finish(outcome, error, deferral))
@@ -217,13 +186,8 @@ extension Scheduler {
         }
     }
 
-    private func isInterrupted(_ task: TaskIndex) -> Bool {
-        if case .interrupt? = endings[task] { true } else { false }
-    }
-
     mutating func stopAll(_ error: TransferError) {
-        if case .cancelling? = stopping { return }
-        stopping = .cancelling(error)
+        guard runEnding.begin(.cancelling(error)) else { return }
         for index in tasks.indices { end(TaskIndex(raw: UInt32(index)), .finish(.cancelled, error, nil)) }
     }
 }

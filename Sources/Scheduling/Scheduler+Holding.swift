@@ -1,50 +1,49 @@
 import TransferModel
 
-// What holds a task back beside needs and limits: its time, its window, a command; and the clock of its patience.
+// What holds a task back beside needs and limits: `earliestBegin`, its window, a command; and the clock of
+// `timeoutForResource`.
 
 extension Scheduler {
-    /// Nothing that the task needs holds it back any more: what of the rest does?
+    /// The task's needs are met: it enters the phase of what else holds it back, or its lane.
     mutating func makeReady(_ task: TaskIndex) {
         let index = Int(task.raw)
-        if tasks[index].isSuspended {
-            enterSuspended(index)
+        if let suspension = tasks[index].suspension {
+            enterSuspended(index, suspension)
             // What a command did was told when it did it.
-            if tasks[index].isSuspendedByFile { actions.append(.waiting(task, .suspended)) }
+            if suspension == .byFile { actions.append(.waiting(task, .suspended)) }
         } else if isTemplate(task) {
             beginToExpand(task)
         } else if setBegin(task) {
-            tasks[index].phase = .held
-            tasks[index].since = now.instant
+            tasks.enter(.held, index, at: now.instant)
             if !plan.putsOffWhatWaits { actions.append(.waiting(task, .earliestBegin)) }
             postpone(task, .earliestBegin)
-        } else if tasks[index].retryAt > now.instant {
+        } else if tasks[index].backoff.end > now.instant {
             if !isClosed(index) { startResourceClock(task) }
             // It was suspended in its back-off.
-            tasks[index].phase = .backingOff
-            tasks[index].since = now.instant
+            tasks.enter(.backingOff, index, at: now.instant)
             timers.add(
-                Timer(due: tasks[index].retryAt, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
-            actions.append(.waiting(task, tasks[index].backoffReason))
+                Timer(due: tasks[index].backoff.end, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
+            actions.append(.waiting(task, tasks[index].backoff.reason))
         } else {
-            if tasks[index].hasBegun, !isClosed(index) { startResourceClock(task) }
+            if !isClosed(index) { startResourceClock(task) }
             enqueue(task)
             if isClosed(index) { postpone(task, .window) }
         }
     }
 
-    func isClosed(_ index: Int) -> Bool { sessions[Int(plan.tasks[index].session.raw)].isClosed }
+    func isClosed(_ index: Int) -> Bool { slots.sessions[Int(plan.tasks[index].session.raw)].isClosed }
 
     // MARK: earliestBegin
 
-    /// Whether its time has not come; sees to it that it is not missed.
+    /// Whether the task's time has not come; sets the timer for it.
     private mutating func setBegin(_ task: TaskIndex) -> Bool {
         switch plan.policies[policyNumber(of: task)].earliestBegin {
         case nil: return false
         case .afterStart(let span):
-            guard beganAt + span > now.instant else { return false }
+            guard clock.beganAt + span > now.instant else { return false }
             // Or the run would be waited for, though it has nothing left to do.
             guard !plan.putsOffWhatWaits else { return true }
-            timers.add(Timer(due: beganAt + span, kind: .begin, index: task.raw))
+            timers.add(Timer(due: clock.beganAt + span, kind: .begin, index: task.raw))
         case .at(let date):
             guard date > now.wall else { return false }
             guard !plan.putsOffWhatWaits else { return true }
@@ -64,26 +63,26 @@ extension Scheduler {
 
     mutating func suspend(_ task: TaskIndex) -> Bool {
         let index = Int(task.raw)
-        guard tasks[index].phase != .finished, tasks[index].phase != .staged, !tasks[index].isSuspended else {
+        guard !tasks[index].isFinished, tasks[index].phase != .staged, tasks[index].suspension == nil else {
             return false
         }
         switch tasks[index].phase {
         // The needs of a blocked task are met while it is suspended.
         case .blocked, .suspended, .staged, .finished: break
-        case .expanding where heldExpansion?.template == task: break
+        case .expanding where expansions.isHeld(task): break
         case .running:
-            guard endings[task] == nil else { return false }
+            guard !runEnding.isEnding(task) else { return false }
             interrupt(task)
         // An expansion is worked out anew when the template is resumed.
         case .held, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
         }
-        tasks[index].isSuspended = true
-        // At once, whatever has to come before its turn: who goes on with this run from its events must know it.
+        tasks[index].suspension = .byCommand
+        // At once, also while it is blocked: a process that restores the run from its events must know it.
         actions.append(.waiting(task, .suspended))
         switch tasks[index].phase {
         case .running, .blocked: break
-        case .expanding where heldExpansion?.template == task: break
-        default: enterSuspended(index)
+        case .expanding where expansions.isHeld(task): break
+        default: enterSuspended(index, .byCommand)
         }
         return true
     }
@@ -91,28 +90,24 @@ extension Scheduler {
     /// It begins again when it may.
     mutating func interrupt(_ task: TaskIndex) {
         if comesToItsEnd(task) { return }
-        endings[task] = .interrupt
+        guard runEnding.end(task, .interrupt) == .new else { return }
         actions.append(.perform(.cancel(task, keepPartial: true)))
     }
 
     /// What it sent may have been heard: to begin again would do it twice. A body that waits for standard output needs
     /// no network any more, and part of it may be written already.
     func comesToItsEnd(_ task: TaskIndex) -> Bool {
-        awaitingOutput.contains(task)
+        output.isAwaiting(task)
             || !plan.unrepeatable.isEmpty && plan.unrepeatable.contains(task) && !unsent.contains(task)
     }
 
-    private mutating func enterSuspended(_ index: Int) {
+    private mutating func enterSuspended(_ index: Int, _ suspension: TaskState.Suspension) {
         stopResourceClock(index)
-        tasks[index].phase = .suspended
-        tasks[index].since = now.instant
-        if tasks[index].isSuspendedByFile {
-            idleCount += 1
-            suspendedByFileCount += 1
-        }
+        tasks.enter(.suspended(suspension), index, at: now.instant)
     }
 
-    /// It was answered, so it is no fault of its host's, and no try of the task's: somebody is to say who it is.
+    /// The server asked for a credential that is not known: the attempt counts as no try, and the task waits to be
+    /// resumed.
     mutating func awaitCredential(_ task: TaskIndex, _ error: TransferError) {
         let index = Int(task.raw)
         tellsNothing(task)
@@ -120,66 +115,52 @@ extension Scheduler {
         actions.append(
             .attemptEnded(
                 task,
-                AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeHeld())))
+                AttemptEnd(outcome: .failed, error: error, backoff: nil, held: tasks[index].takeWaitInAttempt())))
         actions.append(.waiting(task, .credential))
-        tasks[index].isSuspended = true
-        tasks[index].lacksCredential = true
-        enterSuspended(index)
+        tasks[index].suspension = .forCredential
+        enterSuspended(index, .forCredential)
     }
 
     mutating func resume(_ task: TaskIndex) -> Bool {
         let index = Int(task.raw)
-        guard tasks[index].phase != .finished, tasks[index].isSuspended else { return false }
-        let wasSuspended = tasks[index].phase == .suspended
-        if wasSuspended { leaveSuspended(index) }
-        tasks[index].isSuspended = false
-        tasks[index].isSuspendedByFile = false
-        tasks[index].lacksCredential = false
+        guard !tasks[index].isFinished, tasks[index].suspension != nil else { return false }
+        tasks[index].suspension = nil
         actions.append(.resumed(task))
-        if wasSuspended { makeReady(task) }
+        if case .suspended = tasks[index].phase { makeReady(task) }
         return true
     }
 
-    mutating func leaveSuspended(_ index: Int) {
-        let reason: WaitReason = tasks[index].lacksCredential ? .credential : .suspended
-        tasks[index].addWait(reason, now.instant - tasks[index].since)
-        guard tasks[index].isSuspendedByFile else { return }
-        idleCount -= 1
-        suspendedByFileCount -= 1
-    }
-
-    /// The network holds the task back no longer: standard output may be slow without any fault of its host.
+    /// The task's body waits for its turn on standard output, which may be slow without any fault of its host.
     mutating func awaitsOutput(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running, awaitingOutput.insert(task).inserted else { return }
+        guard tasks[index].phase == .running, output.awaitsTurn(task) else { return }
         stopResourceClock(index)
     }
 
-    /// When only `suspended: true` holds back what is left, nobody will come: the next run may resume it.
+    /// Puts off what is left when only `suspended: true` holds it back: only a next run could resume it.
     mutating func deferTheSuspended() {
-        guard suspendedByFileCount > 0, finishedCount + idleCount + awaitingOutput.count == tasks.count,
-            actionsLetNothingGoOn, outsideNeeds.isEmpty, !plan.waitsForResume
+        // A group that is being published will still finish tasks.
+        guard tasks.suspendedByFileCount > 0, finishedCount + tasks.idleCount + output.awaitingCount == tasks.count,
+            !groups.areAnyPublishing, !needs.waitsForOtherRuns, !plan.waitsForResume
         else { return }
         // Bodies that wait for a suspended task's turn on standard output come next, and what needs them after those.
-        guard awaitingOutput.isEmpty else {
-            for index in tasks.indices where tasks[index].phase == .suspended {
+        guard output.awaitingCount == 0 else {
+            for index in tasks.indices {
+                guard case .suspended = tasks[index].phase else { continue }
                 end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
             }
             return
         }
-        stopping = .deferring(.suspended)
+        guard runEnding.begin(.deferring(.suspended), evenRunning: true) else { return }
         for index in tasks.indices {
             end(TaskIndex(raw: UInt32(index)), .finish(.deferred, nil, .suspended))
         }
     }
 
-    /// A group that is being published will still finish tasks.
-    private var actionsLetNothingGoOn: Bool { !groups.contains { $0.isPublishing } }
-
     // MARK: Windows
 
     mutating func readWindows() {
-        for session in sessions.indices { readWindow(session) }
+        for session in slots.sessions.indices { readWindow(session) }
     }
 
     mutating func readWindow(_ session: Int) {
@@ -188,12 +169,7 @@ extension Scheduler {
         if let change = state.changesAt {
             timers.add(DateTimer(due: change, kind: .window, index: UInt32(session)))
         }
-        guard sessions[session].isClosed == state.isOpen else { return }
-        sessions[session].isClosed = !state.isOpen
-        for lane in sessions[session].lanes {
-            refresh(lane)
-            note(changed: lane)
-        }
+        guard slots.setWindow(session, isOpen: state.isOpen, at: now.instant, &timers) else { return }
         for (index, task) in plan.tasks.enumerated() where Int(task.session.raw) == session {
             if state.isOpen { opened(index) } else { closed(index) }
         }
@@ -202,7 +178,7 @@ extension Scheduler {
     private mutating func closed(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
-        case .running where endings[task] == nil && !comesToItsEnd(task):
+        case .running where !runEnding.isEnding(task) && !comesToItsEnd(task):
             guard !plan.putsOffWhatWaits else {
                 end(task, .finish(.deferred, nil, .window))
                 return
@@ -222,8 +198,8 @@ extension Scheduler {
     private mutating func opened(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
         switch tasks[index].phase {
-        case .queued, .backingOff: if tasks[index].hasBegun { startResourceClock(task) }
-        case .awaitingConditions: if tasks[index].shortOf == .network { runResourceClock(task) }
+        case .queued, .backingOff: startResourceClock(task)
+        case .awaitingConditions(let reason): if reason == .network { runResourceClock(task) }
         case .blocked, .held, .suspended, .running, .staged, .expanding, .finished: break
         }
     }
@@ -231,44 +207,34 @@ extension Scheduler {
     // MARK: timeoutForResource
 
     mutating func beginResourceClock(_ task: TaskIndex) {
-        tasks[Int(task.raw)].hasBegun = true
-        tasks[Int(task.raw)].resourceTime = plan.policies[policyNumber(of: task)].timeoutForResource.nanoseconds
+        tasks[task].resourceClock.begin(left: plan.policies[policyNumber(of: task)].timeoutForResource)
         startResourceClock(task)
     }
 
-    /// It runs while nothing but the network holds the task back.
+    /// Lets the clock run, if it has begun: nothing but the network holds the task back.
     mutating func startResourceClock(_ task: TaskIndex) {
-        let index = Int(task.raw)
-        guard !tasks[index].resourceClockRuns else { return }
-        tasks[index].resourceClockRuns = true
-        tasks[index].resourceTime += now.instant.nanoseconds
-        timers.add(
-            Timer(due: Instant(nanoseconds: tasks[index].resourceTime), kind: .resource, index: task.raw))
+        guard let due = tasks[task].resourceClock.start(at: now.instant) else { return }
+        timers.add(Timer(due: due, kind: .resource, index: task.raw))
     }
 
-    /// From now on nothing but the network holds it back.
+    /// Lets the clock run, whether or not it has begun.
     mutating func runResourceClock(_ task: TaskIndex) {
-        if tasks[Int(task.raw)].hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
+        if tasks[task].resourceClock.hasBegun { startResourceClock(task) } else { beginResourceClock(task) }
     }
 
     mutating func stopResourceClock(_ index: Int) {
-        guard tasks[index].resourceClockRuns else { return }
-        tasks[index].resourceClockRuns = false
-        tasks[index].resourceTime -= now.instant.nanoseconds
-        timers.noteVoid()
+        if tasks[index].resourceClock.stop(at: now.instant) { timers.noteVoid() }
     }
 
     // MARK: Bandwidth
 
     mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
         bandwidth?.moved(task, bytes)
-        guard let most = plan.maximumBytes else { return }
-        bytesMoved += bytes
-        if bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
+        if self.bytes.spend(bytes) { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     mutating func shareBandwidth() {
-        guard let shares = bandwidth?.tick(now) else { return }
+        guard let shares = bandwidth?.tick(clock.now) else { return }
         for share in shares { actions.append(.perform(.credit(share.task, bytes: share.bytes))) }
     }
 }

@@ -3,15 +3,12 @@ import TransferModel
 // Tasks with several `urls`: which place is asked next, and what the failure of one leads to.
 
 extension Scheduler {
-    /// For so long a host at which a mirror failed goes behind the others, unless it served one meanwhile.
-    static let lately = TimeSpan.seconds(5 * 60)
-
     func isMirrored(_ task: TaskIndex) -> Bool { !mirrors.isEmpty && mirrors[task] != nil }
 
-    /// Whether the next attempt may be at another place: else a failure is what it is for a task with one.
+    /// Whether the next attempt may be at another place; where not, a failure is judged like that of a task with one.
     func mayGoElsewhere(_ task: TaskIndex) -> Bool { isMirrored(task) && mirrors[task]?.mustStay == false }
 
-    /// Nothing of its round was tried before: what begins now counts as one of `retry.attempts`.
+    /// Whether the task begins a round, or has one place only: what begins now counts as one of `retry.attempts`.
     func isFreshRound(_ task: TaskIndex) -> Bool { mirrors.isEmpty || mirrors[task]?.isFresh ?? true }
 
     // MARK: Which one
@@ -31,19 +28,11 @@ extension Scheduler {
 
     private func standing(of origin: OriginID?, for task: TaskIndex) -> MirrorStanding {
         if conditions.areStrict, shortage(of: task, at: origin) != nil { return .outOfReach }
-        guard let origin, Int(origin.raw) < origins.count else { return .well }
-        switch origins[Int(origin.raw)].quiet {
-        case .until(let due): return .quiet(until: due)
-        case .probing(_?): return .quiet(until: now.instant)
-        case .no, .probing(nil): break
-        }
-        guard let failed = origins[Int(origin.raw)].mirrorFailedAt, now.instant < failed + Self.lately else {
-            return .well
-        }
-        return .failedLately
+        guard let origin, Int(origin.raw) < slots.hosts.count else { return .well }
+        return slots[origin].health.standing(at: now.instant)
     }
 
-    /// Takes a task that waits for a place to one that stands better by now; whether there is one.
+    /// Takes a task that waits for a place to one that stands better by now. Returns whether there is one.
     mutating func goesElsewhere(_ task: TaskIndex) -> Bool {
         guard isMirrored(task), let round = mirrors[task] else { return false }
         let best = standing(of: round.origins[bestMirror(of: round, for: task)], for: task)
@@ -53,13 +42,11 @@ extension Scheduler {
         return true
     }
 
-    /// Nobody waits for a host that wants quiet while another place of the same is open. Whether anybody moved.
+    /// Takes tasks that wait for a quiet host to another place that stands better. Returns whether any moved.
     mutating func passOverQuietHosts() -> Bool {
-        guard quietHasChanged, stopping == nil else { return false }
-        quietHasChanged = false
-        guard !mirrors.isEmpty else { return false }
+        guard runEnding.stop == nil, slots.takeQuietChange(), !mirrors.isEmpty else { return false }
         var hasMoved = false
-        for origin in origins.indices where origins[origin].isQuiet {
+        for origin in slots.hosts.indices where slots.hosts[origin].health.isQuiet {
             for (task, lane) in mirrored(waitingFor: origin)
             where isQueued(task, in: lane) && goesElsewhere(task) { hasMoved = true }
         }
@@ -67,8 +54,8 @@ extension Scheduler {
     }
 
     private func mirrored(waitingFor origin: Int) -> [(task: TaskIndex, lane: Int)] {
-        origins[origin].lanes.flatMap { lane in
-            lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
+        slots.hosts[origin].lanes.flatMap { lane in
+            slots.lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
         }
     }
 
@@ -77,15 +64,14 @@ extension Scheduler {
     /// The number of the place at which the task begins; 0 when it has only one.
     mutating func beginAtMirror(_ task: TaskIndex, _ lane: Int) -> Int {
         guard isMirrored(task) else { return 0 }
-        if mirrors[task]?.meet() == true { lanes[lane].tasks += 1 }
+        if mirrors[task]?.meet() == true { slots.countTask(in: lane) }
         return mirrors[task]?.current ?? 0
     }
 
     /// A success shows that the place is well, unless it failed since that attempt began.
     mutating func mirrorServed(_ task: TaskIndex) {
-        guard isMirrored(task), let origin = mirrors[task]?.origin.map({ Int($0.raw) }) else { return }
-        guard let failed = origins[origin].mirrorFailedAt, failed <= tasks[Int(task.raw)].attemptBeganAt else { return }
-        origins[origin].mirrorFailedAt = nil
+        guard isMirrored(task), let origin = mirrors[task]?.origin else { return }
+        slots.mirrorServed(origin, since: tasks[task].attemptBeganAt)
     }
 
     /// `asked` is a `Retry-After` that the policy honours, and `backoff` the pause after a whole round.
@@ -98,21 +84,21 @@ extension Scheduler {
         }
         let policy = policy(of: task).retry
         let told = note(error, verdict, loss, asked: asked, policy, at: round, of: task)
-        // Nobody could be asked: the round begins anew when a way is there.
+        // No place could be asked: the round begins anew when a network leads to one.
         if let loss, waitsForNetwork(task), mirrors[task]?.foundNoRoute == true {
             mirrors[task]?.beginAnew()
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        guard mayRepeat(verdict, policy), mayGoOn(task, after: error) else { return giveUp(task) }
+        guard policy.mayRepeat(verdict), mayGoOn(task, after: error) else { return giveUp(task) }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch stopping {
+        switch runEnding.stop {
         case nil: break
         case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .failing, .cancelling: return giveUp(task)
         }
-        guard mirrors[task]?.isOver == true else { return goOn(task, told) }
+        guard mirrors[task]?.isOver == true else { return startNextAttempt(task, told) }
         backOffAfterRound(task, told, backoff)
     }
 
@@ -121,8 +107,8 @@ extension Scheduler {
         _ error: TransferError, _ verdict: Verdict, _ loss: NetworkLoss?, asked: TimeSpan?, _ policy: RetryPolicy,
         at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
-        if loss == nil, let origin = round.origin { origins[Int(origin.raw)].mirrorFailedAt = now.instant }
-        var (told, mayHeal) = (error, canHeal(error, verdict, policy))
+        if loss == nil, let origin = round.origin { slots.mirrorFailed(origin, at: now.instant) }
+        var (told, mayHeal) = (error, policy.canHeal(error, verdict))
         if let asked, asked > policy.maximumRetryAfter {
             told = error.adding(retryAfter: asked)
             mayHeal = false
@@ -131,7 +117,7 @@ extension Scheduler {
         mirrors[task]?.note(
             MirrorRound.Failure(
                 mirror: round.current, error: told.asRefusal, status: verdict.status, canHeal: mayHeal,
-                quietUntil: asked.map { now.instant + $0 }, foundNoRoute: loss == .noRoute))
+                quietUntil: asked.map { clock.now.instant + $0 }, foundNoRoute: loss == .noRoute))
         if told != error, mirrors[task]?.isOver == false { told.message += ": the next of `urls` is tried" }
         return told
     }
@@ -139,12 +125,12 @@ extension Scheduler {
     /// Whether its round has another place to try, or another round may follow.
     private func mayGoOn(_ task: TaskIndex, after error: TransferError) -> Bool {
         guard let round = mirrors[task], round.isOver else { return true }
-        return round.canHeal && Int(tasks[Int(task.raw)].tries) < mostTries(of: task, after: error)
+        return round.canHeal && Int(tasks[task].tries) < mostTries(of: task, after: error)
     }
 
     /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
-    mutating func goOn(_ task: TaskIndex, _ error: TransferError) {
-        let held = tasks[Int(task.raw)].takeHeld()
+    mutating func startNextAttempt(_ task: TaskIndex, _ error: TransferError) {
+        let held = tasks[task].takeWaitInAttempt()
         actions.append(
             .attemptEnded(task, AttemptEnd(outcome: .failed, error: error, backoff: nil, held: held)))
         makeReady(task)
@@ -168,20 +154,20 @@ extension Scheduler {
 
     // MARK: Found by another task
 
-    /// A failed probe of its host was tried on behalf of each task that waits there: it goes on as if the attempt had
-    /// been its own. What kept the host quiet was the pause between two rounds. Says how many it was the last failure of
-    /// that never tried anything themselves: those wait on.
+    /// Charges a failed probe to each mirrored task that waits for the host: it goes on as if the attempt had been its
+    /// own, and the host's park as if it had been the pause between two rounds. Returns how many tasks this would end
+    /// that were never tried: those wait on.
     mutating func chargeMirrors(_ origin: OriginID, _ error: TransferError) -> Int {
         guard !mirrors.isEmpty else { return 0 }
         var spared = 0
         for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
-            let before = (round: mirrors[task], tries: tasks[Int(task.raw)].tries)
-            if isFreshRound(task) { tasks[Int(task.raw)].tries += 1 }
+            let before = (round: mirrors[task], tries: tasks[task].tries)
+            if isFreshRound(task) { tasks[task].tries += 1 }
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
             let mayGoOn = mayGoOn(task, after: error)
             if !mayGoOn, hasOwnTry(task, at: origin, after: error) {
-                (mirrors[task], tasks[Int(task.raw)].tries) = before
+                (mirrors[task], tasks[task].tries) = before
                 spared += 1
                 continue
             }

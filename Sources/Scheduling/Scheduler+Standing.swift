@@ -9,31 +9,29 @@ package enum TaskStanding: Hashable, Sendable {
 }
 
 extension Scheduler {
+    /// How the task stands now.
     package func standing(of task: TaskIndex) -> TaskStanding {
-        let state = tasks[Int(task.raw)]
+        let state = tasks[task]
         switch state.phase {
-        // Whatever it needs: nothing of it will be sent until somebody resumes it.
-        case .blocked where state.isSuspended: return .suspended
-        // What is verified waits for the others of its group.
-        case .blocked, .staged, .expanding: return .waiting(.dependency)
-        case .held: return .waiting(.earliestBegin)
-        case .suspended: return state.lacksCredential ? .waiting(.credential) : .suspended
-        case .backingOff: return .waiting(state.backoffReason)
-        case .awaitingConditions: return .waiting(state.shortOf)
-        case .running: return state.awaitsGrant ? .waiting(closure(of: state) ?? .hostLimit) : .running
+        // Whatever it needs, nothing of it is sent until it is resumed.
+        case .blocked where state.suspension != nil: return .suspended
+        case .suspended(.byCommand), .suspended(.byFile): return .suspended
+        case .running: return state.slot == .awaited ? .waiting(closure(of: state) ?? .hostLimit) : .running
         case .queued: return .waiting(closure(of: state) ?? (isSessionFull(state) ? .sessionLimit : .runLimit))
         case .finished: return .finished
+        case .blocked, .held, .suspended, .backingOff, .awaitingConditions, .staged, .expanding:
+            return state.waitReason.map { .waiting($0) } ?? .running
         }
     }
 
-    /// That have begun.
-    package func attempts(of task: TaskIndex) -> Int { Int(tasks[Int(task.raw)].attempt) }
+    /// How many attempts of the task have begun.
+    package func attempts(of task: TaskIndex) -> Int { Int(tasks[task].attempt) }
 
     private func closure(of state: TaskState) -> WaitReason? {
-        state.lane < 0 ? nil : lanes[Int(state.lane)].closure?.reason
+        state.lane < 0 ? nil : slots.lanes[Int(state.lane)].closure?.reason
     }
 
     private func isSessionFull(_ state: TaskState) -> Bool {
-        state.lane >= 0 && sessions[Int(lanes[Int(state.lane)].session.raw)].isFull
+        state.lane >= 0 && slots.sessions[slots.session(of: Int(state.lane))].isFull
     }
 }

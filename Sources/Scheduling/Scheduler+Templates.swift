@@ -1,36 +1,18 @@
 package import TransferModel
 
-/// Tasks that are added to a run, as the scheduler needs them. Numbers go on after those that it has.
+/// Tasks that are added to a run. Their numbers follow those that the scheduler has.
 package struct AddedTasks: Sendable {
+    /// The added tasks, in the order of their numbers.
     package var tasks: [SchedulingPlan.Task] = []
     /// The tasks' `policy` counts from the first of these.
     package var policies: [SchedulingPlan.TaskPolicy] = []
+    /// As in `SchedulingPlan`, of the added tasks.
     package var mirrors: [TaskIndex: [OriginID?]] = [:]
+    /// As in `SchedulingPlan`, of the added tasks.
     package var unrepeatable: Set<TaskIndex> = []
-    /// What tasks of the run need of the added ones, too. All of them wait for the template.
+    /// Added tasks that tasks of the run need, too. All of those wait for the template.
     package var needs: [TaskIndex: [TaskIndex]] = [:]
     package init() {}
-}
-
-/// A template whose tasks are being written down.
-struct HeldExpansion: Sendable {
-    let template: TaskIndex
-    /// How they are to end.
-    var ending: Ending?
-}
-
-/// What became of tasks that did not succeed.
-struct UnsuccessfulTasks: Sendable {
-    private var tolerated: Set<TaskIndex> = []
-    private var deferrals: [TaskIndex: Deferral] = [:]
-
-    mutating func note(_ task: TaskIndex, isTolerated: Bool, _ deferral: Deferral?) {
-        if isTolerated { tolerated.insert(task) }
-        deferrals[task] = deferral
-    }
-
-    func isTolerated(_ task: TaskIndex) -> Bool { tolerated.contains(task) }
-    func deferral(of task: TaskIndex) -> Deferral? { deferrals[task] }
 }
 
 // Templates: tasks that transfer nothing, and in whose place others come when it is known which.
@@ -39,69 +21,57 @@ extension Scheduler {
     func isTemplate(_ task: TaskIndex) -> Bool { !plan.templates.isEmpty && plan.templates.contains(task) }
 
     mutating func beginToExpand(_ task: TaskIndex) {
-        tasks[Int(task.raw)].phase = .expanding
-        tasks[Int(task.raw)].since = now.instant
+        tasks.enter(.expanding, Int(task.raw), at: now.instant)
         actions.append(.expand(task))
     }
 
-    mutating func leaveExpanding(_ index: Int) {
-        tasks[index].addWait(.dependency, now.instant - tasks[index].since)
-    }
-
-    /// The tasks that take the template's place are about to be written down, and from there on they are the run's: what is
-    /// to become of the template meanwhile becomes of them. `false` when it has ended, or was suspended, and nothing is
-    /// to be added.
+    /// The tasks that take the template's place are about to be recorded. From then on they belong to the run: an end
+    /// of the template becomes theirs. Returns `false` when it has ended or was suspended: then no task is to be added.
     package mutating func holdExpansion(of template: TaskIndex) -> Bool {
-        guard tasks[Int(template.raw)].phase == .expanding else { return false }
-        heldExpansion = HeldExpansion(template: template)
+        guard tasks[template].phase == .expanding else { return false }
+        expansions.hold(template)
         return true
     }
 
     /// Whether it is a template that others took the place of.
     package func hasVanished(_ task: TaskIndex) -> Bool {
-        isTemplate(task) && tasks[Int(task.raw)].outcome == .succeeded
+        isTemplate(task) && tasks[task].outcome == .succeeded
     }
 
     /// No task takes the template's place.
     package mutating func notExpanded(_ template: TaskIndex, _ error: TransferError, now: Now) {
-        self.now = now
-        guard tasks[Int(template.raw)].phase == .expanding else { return }
-        leaveExpanding(Int(template.raw))
+        clock.set(now)
+        guard tasks[template].phase == .expanding else { return }
         finish(template, .failed, error, nil)
     }
 
-    /// These tasks take the template's place; `false` when that has ended meanwhile and nothing is added.
+    /// Lets these tasks take the template's place. Returns `false` when that has ended meanwhile: then none is added.
     package mutating func expanded(_ template: TaskIndex, _ added: AddedTasks, now: Now) -> Bool {
-        self.now = now
-        guard tasks[Int(template.raw)].phase == .expanding else { return false }
+        clock.set(now)
+        guard tasks[template].phase == .expanding else { return false }
         let first = tasks.count
         add(added)
-        for (task, needs) in added.needs where tasks[Int(task.raw)].phase == .blocked {
-            tasks[Int(task.raw)].openNeeds += UInt32(needs.count)
-            plan.tasks[Int(task.raw)].needs += needs
-            for need in needs { dependants.add(task, to: Int(need.raw)) }
+        for (task, further) in added.needs where tasks[task].phase == .blocked {
+            plan.tasks[Int(task.raw)].needs += further
+            needs.add(further, to: task)
         }
         let numbers = (first..<tasks.count).map { TaskIndex(raw: UInt32($0)) }
         var unmet: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
         for task in numbers {
             let (open, lost) = openNeeds(of: task)
-            tasks[Int(task.raw)].openNeeds = open
-            // So that it can be skipped as those are that waited.
-            if let lost {
-                tasks[Int(task.raw)].openNeeds += 1
-                unmet.append((task, lost.deferral, lost.blame))
-            }
+            // One need more, so that it can be skipped as those are that waited.
+            needs.setOpenNeeds(of: task, to: lost == nil ? open : open + 1)
+            if let lost { unmet.append((task, lost.deferral, lost.blame)) }
         }
         for task in numbers { create(task) }
-        skipped += unmet
-        let isSuspended = tasks[Int(template.raw)].isSuspended
+        for (task, deferral, blame) in unmet { needs.skip(task, deferral, blame) }
+        let isSuspended = tasks[template].suspension != nil
         vanish(template)
-        if !isSkipping { skipAll() }
-        let held = heldExpansion?.template == template ? heldExpansion : nil
-        heldExpansion = held == nil ? heldExpansion : nil
+        skipAll()
+        let ending = expansions.release(template)
         for task in numbers {
             if isSuspended { _ = suspend(task) }
-            if let ending = held?.ending { end(task, ending) }
+            if let ending { end(task, ending) }
         }
         return true
     }
@@ -116,54 +86,49 @@ extension Scheduler {
             task.policy += policies
             let number = TaskIndex(raw: UInt32(plan.tasks.count))
             plan.tasks.append(task)
-            tasks.append(TaskState(openNeeds: 0, since: now.instant))
-            createdLate[number] = now.instant
-            for need in task.needs { dependants.add(number, to: Int(need.raw)) }
-            for group in task.neededGroups { groupDependants.add(number, to: Int(group.raw)) }
-            guard let group = task.group else { continue }
-            groupMembers.add(number, to: Int(group.raw))
-            groups[Int(group.raw)].open += 1
+            tasks.append(at: now.instant)
+            expansions.created(number, at: now.instant)
+            needs.append(number, needs: task.needs)
+            for group in task.neededGroups { groups.add(dependant: number, to: group) }
+            if let group = task.group { groups.add(member: number, to: group) }
         }
     }
 
-    /// How much of what the task needs has not ended, and who is to blame if something ended in another way than it had to.
+    /// Returns how many needs of the task have not ended, and which is to blame if one ended badly.
     private func openNeeds(of task: TaskIndex) -> (open: UInt32, lost: (deferral: Deferral?, blame: Blame)?) {
         var open: UInt32 = 0
         var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[Int(task.raw)].needs {
-            switch tasks[Int(need.raw)].outcome {
+            switch tasks[need].outcome {
             case .succeeded: break
             case nil where isVerified(need, for: task): break
             case nil: open += 1
-            case _? where unsuccessful.isTolerated(need): break
-            case let outcome?: lost = lost ?? (unsuccessful.deferral(of: need), Blame(.task(need), outcome))
+            case _? where expansions.isTolerated(need): break
+            case let outcome?: lost = lost ?? (expansions.deferral(of: need), Blame(.task(need), outcome))
             }
         }
         for group in plan.tasks[Int(task.raw)].neededGroups {
-            let state = groups[Int(group.raw)]
-            switch state.isGood {
+            switch groups.isGood(group) {
             case true?: break
-            case false?: lost = lost ?? (state.deferral, Blame(.group(group)))
+            case false?: lost = lost ?? (groups.deferral(of: group), Blame(.group(group)))
             // Of a group without members there is nothing to wait for.
-            case nil: open += groupMembers.of(Int(group.raw)).isEmpty ? 0 : 1
+            case nil: open += groups.members(of: group).isEmpty ? 0 : 1
             }
         }
         return (open, lost)
     }
 
-    /// A member of one group waits only for another member's file, which is there.
+    /// Whether both are members of one group and the need's file is verified: a member waits for no more than that.
     private func isVerified(_ need: TaskIndex, for task: TaskIndex) -> Bool {
-        tasks[Int(need.raw)].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
+        tasks[need].phase == .staged && plan.tasks[Int(need.raw)].group == plan.tasks[Int(task.raw)].group
     }
 
-    /// Without an end of its own: those that waited for it wait for the tasks in its place.
+    /// Ends the template without telling: tasks that waited for it wait for the tasks in its place.
     private mutating func vanish(_ template: TaskIndex) {
         let index = Int(template.raw)
-        tasks[index].phase = .finished
-        tasks[index].outcome = .succeeded
+        tasks.enter(.finished(.succeeded), index, at: now.instant)
         tasks[index].waits = []
-        finishedCount += 1
         if let group = plan.tasks[index].group { closeMember(group) }
-        if stopping == nil { release(dependants.of(index), true, nil, blame: nil) }
+        if runEnding.stop == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
     }
 }

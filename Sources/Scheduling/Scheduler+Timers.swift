@@ -5,20 +5,17 @@ import TransferModel
 extension Scheduler {
     /// The run's own deadlines.
     mutating func setDeadlines() {
-        if let timeout = plan.timeout { timers.add(Timer(due: beganAt + timeout, kind: .timeout)) }
+        if let timeout = plan.timeout { timers.add(Timer(due: clock.beganAt + timeout, kind: .timeout)) }
         switch plan.finishBy {
         case nil: break
-        case .afterStart(let span): timers.add(Timer(due: beganAt + span, kind: .finishBy))
+        case .afterStart(let span): timers.add(Timer(due: clock.beganAt + span, kind: .finishBy))
         case .at(let date): timers.add(DateTimer(due: date, kind: .finishBy, index: 0))
         }
     }
 
-    /// A date that was set back or forth makes windows open or close out of their turn.
-    mutating func noteClocks(_ now: Now) {
-        let drift = (now.wall - lastTurn.wall) - (now.instant - lastTurn.instant)
-        self.now = now
-        lastTurn = now
-        if abs(drift.nanoseconds) > 1_000_000_000, plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
+    /// Takes in the time. A date that was set back or forth makes windows open or close out of their turn.
+    mutating func beginTurn(_ now: Now) {
+        if clock.beginTurn(now), plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
     }
 
     mutating func fireTimers() {
@@ -42,17 +39,14 @@ extension Scheduler {
             leavePhase(index)
             makeReady(task)
         case .resource:
-            let place = tasks[index].phase == .awaitingConditions ? "; it waited for a network that it may use" : ""
+            var place = ""
+            if case .awaitingConditions = tasks[index].phase { place = "; it waited for a network that it may use" }
             let error = TransferError(.timedOut, "the task's `timeoutForResource` is over\(place)")
             end(task, .finish(.failed, error, nil))
         case .begin: begin(task)
-        case .unpark: unpark(index)
-        case .originGate:
-            origins[index].gateTimer = nil
-            noteAll(lanesOf: OriginID(raw: timer.index))
-        case .laneGate:
-            lanes[index].gateTimer = nil
-            note(changed: index)
+        case .unpark: slots.endPark(OriginID(raw: timer.index))
+        case .originGate: slots.hostGateOpened(OriginID(raw: timer.index))
+        case .laneGate: slots.laneGateOpened(index)
         case .timeout: stopAll(TransferError(.timedOut, "the run's `limits.timeout` is over"))
         case .finishBy: deferAll(.finishBy, evenRunning: false)
         }
@@ -64,18 +58,16 @@ extension Scheduler {
         switch timer.kind {
         case .retry: return tasks[index].phase != .backingOff || tasks[index].attempt != timer.attempt
         case .resource:
-            return tasks[index].phase == .finished || tasks[index].phase == .staged || !tasks[index].resourceClockRuns
-                || tasks[index].resourceTime != timer.due.nanoseconds
+            return tasks[index].isFinished || tasks[index].phase == .staged
+                || !tasks[index].resourceClock.ends(at: timer.due)
         case .begin: return tasks[index].phase != .held
-        case .unpark: if case .until(timer.due) = origins[index].quiet { return false } else { return true }
-        case .originGate: return origins[index].gateTimer != timer.due
-        case .laneGate: return lanes[index].gateTimer != timer.due
-        case .timeout: if case .cancelling? = stopping { return true } else { return false }
-        case .finishBy: return stopping != nil
+        case .unpark, .originGate, .laneGate: return slots.isVoid(timer)
+        case .timeout: if case .cancelling? = runEnding.stop { return true } else { return false }
+        case .finishBy: return runEnding.stop != nil
         }
     }
 
-    /// Void timers must not wake the loop.
+    /// Removes void timers, which must not wake the loop.
     mutating func removeVoidTimers() {
         // Taken out while it is cleaned: the question whether a timer is void reads the rest of the scheduler.
         var queues = TimerQueues()

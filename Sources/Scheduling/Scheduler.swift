@@ -1,151 +1,96 @@
 package import TransferModel
 
-/// Who may start, when, and why not yet: one pure state machine. Time is an argument, what to do is returned.
+/// Decides which tasks may start, when, and what the others wait for: a pure state machine that takes the time as an
+/// argument and returns what to do.
 ///
-/// A turn: tell it what happened (`take`, `command`), then `turn` for what to do. A task's life here:
+/// Tell it what happened (`take`, `command`), then call `turn` for what to do. A task's phases:
 /// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
 /// (backing off → queued …) → finished.
 package struct Scheduler {
+    /// The job. Templates add tasks to it.
     package internal(set) var plan: SchedulingPlan
-    package internal(set) var finishedCount = 0
-    /// As told by the last call.
-    var now: Now
-    var lastTurn: Now
-    let beganAt: Instant
-    var tasks: [TaskState]
-    var lanes: [TaskLane] = []
-    var sessions: [SessionSlots]
-    /// Sessions with a task to start and a place for it.
-    var readySessions = CandidateHeap()
-    /// By an origin's number.
-    var origins: [OriginState] = []
-    /// `limits.hosts`, by an origin's number.
-    var originLimits: [OriginLimits?] = []
-    var groups: [GroupState]
-    /// Of the tasks with several `urls` that have not finished.
+    var clock: RunClock
+    var tasks: TaskTable
+    var slots: SlotTable
+    var groups: PublicationGroups
+    /// How far the tasks with several `urls` have come that have not finished.
     var mirrors: [TaskIndex: MirrorRound]
-    /// A host began or ended to want quiet since those who wait for one of several were last asked where to go.
-    var quietHasChanged = false
-    /// Lanes whose slots are to be given out anew.
-    var changedLanes: [Int] = []
     var timers = TimerQueues()
-    var dependants: Dependants
-    var groupDependants: Dependants
-    var groupMembers: Dependants
+    var needs: DependencyGraph
     var bandwidth: BandwidthShare?
-    var bytesMoved: Int64 = 0
-    var running = 0
+    var bytes: ByteBudget
     var actions: [SchedulerAction] = []
     var random: RandomBits
-    /// Set by a signal, a deadline or the first failure: nothing new starts.
-    var stopping: Stop?
-    /// What a running task was told to end with; its executor may still say otherwise.
-    var endings: [TaskIndex: Ending] = [:]
-    var heldExpansion: HeldExpansion?
-    /// Tasks to be skipped because one they need did not succeed, or put off because it was.
-    var skipped: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
-    var isSkipping = false
-    var probesToCharge: [(OriginID, TransferError)] = []
-    /// Of running attempts that could use more slots than their own, by task.
-    var loans: [Loan] = []
-    /// Queued in this turn; told what they wait for if it does not start them.
-    var newlyQueued: [TaskIndex] = []
-    /// Their host was parked in this turn, or is open again: those who wait there are told anew.
-    var turnedLanes: [Int] = []
-    /// While tasks may be added that need those which ended.
-    var unsuccessful = UnsuccessfulTasks()
-    var conditions: ConditionsBook
-    /// What is to be put off to the next run in this turn.
+    var runEnding = RunEnding()
+    var expansions = Expansions()
+    var loans = SlotLoans()
+    var conditions: CurrentConditions
+    /// Tasks that are to be put off to the next run in this turn.
     var postponed: [Postponement] = []
-    /// Tasks that wait for others, or for somebody who is not there: when all do, the run is over.
-    var idleCount = 0
-    var suspendedByFileCount = 0
-    /// Of tasks that were not there when the run began: its process ended before it had told of them.
-    var createdLate: [TaskIndex: Instant] = [:]
-    /// Of tasks that need what somebody else carries: how much of that has not ended.
-    var outsideNeeds: [TaskIndex: Int]
-    /// Of attempts that sent all of a body and wait for its answer.
-    var sentBodies: Set<TaskIndex> = []
-    /// Running tasks whose verified bodies wait until those of the tasks before them are on standard output.
-    var awaitingOutput: Set<TaskIndex> = []
-    /// Tasks beyond it are blocked, as if they needed one more.
-    var outputWindow: OutputWindow?
-    /// What happens cannot be written down, so that nothing new may happen: what runs goes on.
-    package var beginsNothing = false
-    /// Of those that must not be repeated, the ones that began and have sent nothing yet.
+    var output: OutputTurns
+    /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     package var unsent: Set<TaskIndex> = []
-    /// How many answers did not fit into what is left of `maximumBytes`.
-    var answersTooLong = 0
-    /// `nil`: nobody wants to go on with the run in place of us.
-    var way: WayMaking?
 
-    /// With a `history` the run goes on where its events end: in whatever process, on whatever clock. `hasCrashed`: the
-    /// process that carried it before died by its own fault. `done`: tasks whose attempt under way had put its file in
-    /// place, where that stands.
+    /// With a `history` the run goes on where its events end, also in another process and on another clock.
+    /// `hasCrashed`: the process that carried it before crashed. `done`: tasks whose unfinished attempt had put its
+    /// file in place, where that still stands.
     package init(
         _ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false,
         done: Set<TaskIndex> = []
     ) {
         self.plan = plan
-        self.now = now
-        lastTurn = now
-        beganAt = history.map { now.instant + (.zero - $0.elapsed(at: now.wall)) } ?? now.instant
-        let members = Dependants(plan.tasks, count: plan.groupCount) { $0.group.map { [Int($0.raw)] } ?? [] }
-        tasks = plan.tasks.map {
+        clock = RunClock(now, elapsed: history?.elapsed(at: now.wall) ?? .zero)
+        let groups = PublicationGroups(plan)
+        self.groups = groups
+        tasks = TaskTable(count: plan.tasks.count, at: now.instant)
+        needs = DependencyGraph(plan) {
             // Of a group without members there is nothing to publish, and nothing to wait for.
-            let groups = $0.neededGroups.reduce(0) { $0 + (members.of(Int($1.raw)).isEmpty ? 0 : 1) }
-            return TaskState(openNeeds: UInt32($0.needs.count + groups), since: now.instant)
+            $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
         }
-        dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
-        groupDependants = Dependants(plan.tasks, count: plan.groupCount) { $0.neededGroups.map { Int($0.raw) } }
-        groupMembers = members
-        sessions = plan.sessions.map { SessionSlots(limit: $0.maximumConcurrentTasks ?? .max) }
-        groups = Array(repeating: GroupState(), count: plan.groupCount)
+        slots = SlotTable(plan)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
-        conditions = ConditionsBook(plan.conditions)
-        outsideNeeds = plan.outsideNeeds
-        for (task, count) in plan.outsideNeeds { tasks[Int(task.raw)].openNeeds += UInt32(count) }
-        if !plan.outputTasks.isEmpty {
-            let window = OutputWindow(plan.outputTasks, width: plan.maximumConcurrentTasks)
-            for task in window.heldBack { tasks[Int(task.raw)].openNeeds += 1 }
-            outputWindow = window
-        }
-        if plan.bandwidth != nil || plan.sessions.contains(where: { $0.bandwidth != nil })
-            || plan.policies.contains(where: { $0.bandwidth != nil })
-        {
-            bandwidth = BandwidthShare(run: plan.bandwidth, sessions: plan.sessions.map(\.bandwidth), now: now.instant)
-        }
+        conditions = CurrentConditions(plan.conditions)
+        bytes = ByteBudget(plan.maximumBytes)
+        output = OutputTurns(plan)
+        for task in output.heldBack { needs.addNeed(to: task) }
+        bandwidth = BandwidthShare(plan, now: now.instant)
         setDeadlines()
         readWindows()
-        formGroups()
         if let history {
-            goOn(history, hasCrashed: hasCrashed, done)
+            restore(history, hasCrashed: hasCrashed, done)
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
         }
-        // Then nothing may move at all.
-        if let most = plan.maximumBytes, bytesMoved >= most { deferAll(.maximumBytes, evenRunning: true) }
+        if bytes.isSpent { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     mutating func create(_ task: TaskIndex) {
-        let index = Int(task.raw)
-        if plan.policies[policyNumber(of: task)].isSuspended {
-            tasks[index].isSuspended = true
-            tasks[index].isSuspendedByFile = true
-        }
-        if tasks[index].openNeeds > 0 { block(task) } else { makeReady(task) }
+        if plan.policies[policyNumber(of: task)].isSuspended { tasks[task].suspension = .byFile }
+        if needs.hasOpenNeeds(task) { block(task) } else { makeReady(task) }
     }
 
     mutating func block(_ task: TaskIndex, isTold: Bool = true) {
-        tasks[Int(task.raw)].phase = .blocked
-        idleCount += 1
+        tasks.enter(.blocked, Int(task.raw), at: now.instant)
         if isTold { actions.append(.waiting(task, .dependency)) }
     }
 
+    /// Whether nothing may start because events cannot be recorded: what runs goes on.
+    package var beginsNothing: Bool {
+        get { runEnding.isPaused }
+        set { runEnding.isPaused = newValue }
+    }
+
+    /// How many tasks have finished, however they did.
+    package var finishedCount: Int { tasks.finishedCount }
+    /// The time as the last call told it.
+    var now: Now { clock.now }
+
+    /// Whether all tasks have finished.
     package var isFinished: Bool { finishedCount == tasks.count }
-    /// Nothing waits that has yet to begin. Not said while somebody's attempt counts for no limit.
-    package var nearsEnd: Bool { finishedCount + running == tasks.count }
+    /// Whether all tasks have finished or run. `false`, too, while an attempt that has transferred all of its body has
+    /// yet to end.
+    package var nearsEnd: Bool { finishedCount + slots.runningCount == tasks.count }
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
     package func nextDeadline(now: Now) -> Instant? {
@@ -160,8 +105,9 @@ package struct Scheduler {
     /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
     /// count as one.
     package func hosts(of session: SessionIndex) -> [(origin: OriginID, peak: Int, tasks: Int)] {
-        sessions[Int(session.raw)].lanes.compactMap { lane in
-            lanes[lane].origin.map { ($0, lanes[lane].peak, lanes[lane].tasks) }
+        slots.sessions[Int(session.raw)].lanes.compactMap { number in
+            let lane = slots.lanes[number]
+            return lane.origin.map { ($0, lane.peak, lane.tasks) }
         }
     }
 
@@ -174,33 +120,30 @@ package struct Scheduler {
 
     /// Limits over all sessions, told before the origin is first used.
     package mutating func limit(_ origin: OriginID, to limits: OriginLimits) {
-        while originLimits.count <= Int(origin.raw) { originLimits.append(nil) }
-        originLimits[Int(origin.raw)] = limits
-        guard Int(origin.raw) < origins.count else { return }
-        origins[Int(origin.raw)].apply(limits)
-        noteAll(lanesOf: origin)
+        slots.limit(origin, to: limits)
     }
 
+    /// Takes in what an executor reports. What follows is returned by the next `turn`.
     package mutating func take(_ report: ExecutorReport, now: Now) {
-        self.now = now
+        clock.set(now)
         switch report {
         case .moved(let task, let bytes): moved(task, bytes)
         case .needsGrant(let task, let origin, let isAlone):
-            sentBodies.remove(task)
+            bytes.requestEnded(task)
             askForSlot(task, origin, isAlone: isAlone)
-        case .sentBody(let task): sentBodies.insert(task)
+        case .sentBody(let task): bytes.sentBody(task)
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter)
         case .unused(let task, let origin):
             giveBackUnused(task)
-            endProbe(task, origin)
+            slots.endProbe(origin, of: task)
         case .transferred(let task):
             wholeAnswer(task)
             stopCounting(task)
         case .awaitsOutput(let task): awaitsOutput(task)
-        case .protocolIs(let origin, let version): learn(origin, version)
+        case .protocolIs(let origin, let version): slots.learn(origin, version)
         case .answered(let task, let answer): answered(task, answer)
         case .heard(let task): heard(task)
         case .ended(let task, let verdict): attemptEnded(task, verdict)
@@ -208,10 +151,10 @@ package struct Scheduler {
         }
     }
 
-    /// Gives back the tasks on which it had an effect.
+    /// Takes in a command. Returns the tasks on which it had an effect.
     @discardableResult
     package mutating func command(_ command: RunCommand, now: Now) -> [TaskIndex] {
-        self.now = now
+        clock.set(now)
         switch command {
         case .stop:
             stopAll(.stoppedBySignal)
@@ -221,10 +164,10 @@ package struct Scheduler {
         case .conditions(let news):
             take(news)
             return []
-        // Nothing of the run changes by who carries it.
+        // The process that carries the run changes, and nothing of the run.
         case .leave: return []
         case .makeWay(let awaited):
-            makeWay(awaiting: awaited)
+            runEnding.beginHandover(awaiting: awaited)
             return []
         case .cancel(let chosen, let keepPartial):
             let error = TransferError(.cancelled, "the task was cancelled by a command")
@@ -232,9 +175,9 @@ package struct Scheduler {
         }
     }
 
-    /// What to do now. Starts as many tasks as the limits let.
+    /// Returns what to do now. Starts as many tasks as the limits allow.
     package mutating func turn(now: Now) -> [SchedulerAction] {
-        noteClocks(now)
+        beginTurn(now)
         fireTimers()
         clearTheWay()
         giveOutSlots()
@@ -247,14 +190,4 @@ package struct Scheduler {
         defer { actions = [] }
         return actions
     }
-}
-
-/// How a run ends before its tasks do.
-enum Stop: Hashable, Sendable {
-    /// The first failure: nothing new starts; what runs may finish.
-    case failing
-    /// A deadline: the same, and what is left over is for the next run.
-    case deferring(Deferral)
-    /// At once, and all of it.
-    case cancelling(TransferError)
 }

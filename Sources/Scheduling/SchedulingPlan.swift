@@ -1,13 +1,16 @@
 package import TransferModel
 
-/// What the scheduler must know of a job: numbers, no names, no URLs.
+/// Describes a job to the scheduler: numbers, no names, no URLs.
 package struct SchedulingPlan: Sendable {
-    /// One task. `origin` is `nil` for what needs no connection (`file:`, `data:`).
+    /// One task.
     package struct Task: Sendable {
+        /// The session whose limits it shares.
         package var session: SessionIndex
+        /// Scheme, host and port that it asks first; `nil` for what needs no connection (`file:`, `data:`).
         package var origin: OriginID?
         /// Index into `policies`.
         package var policy: Int
+        /// Tasks that must have ended well before it may begin.
         package var needs: [TaskIndex]
         /// The group it is published with.
         package var group: GroupIndex?
@@ -27,15 +30,19 @@ package struct SchedulingPlan: Sendable {
         }
     }
 
-    /// What many tasks have in common.
+    /// The settings that many tasks have in common.
     package struct TaskPolicy: Sendable {
+        /// From 0 to 1: of the tasks that could start, those with the highest priority do.
         package var priority = 0.5
+        /// How often and when failed attempts are repeated.
         package var retry = RetryPolicy()
+        /// For so long the network alone may hold a task back, over all its attempts.
         package var timeoutForResource = TimeSpan.seconds(7 * 86_400)
         /// Tolerated whatever happened, or when the answer had one of these statuses.
         package var allowFailure = AllowFailure.no
         /// For each of these tasks.
         package var bandwidth: RateRule?
+        /// A task does not begin before.
         package var earliestBegin: Moment?
         /// The job file says `suspended: true`.
         package var isSuspended = false
@@ -43,23 +50,30 @@ package struct SchedulingPlan: Sendable {
         package var terms = NetworkTerms()
         /// Without one of those it waits instead of failing at once.
         package var waitsForConnectivity = false
-        /// Only when it costs nobody: an unmetered network, and power that is plentiful.
+        /// Runs only on an unmetered network and while power is plentiful.
         package var isDiscretionary = false
         package init() {}
     }
 
+    /// The limits of one session, over its tasks.
     package struct Session: Sendable {
+        /// Connections to one host at a time.
         package var maximumConnectionsPerHost: Int
+        /// Running tasks at a time; `nil` sets no limit beside the run's.
         package var maximumConcurrentTasks: Int?
+        /// Requests at a time on one shared HTTP/2 connection.
         package var streamsPerConnection: Int
+        /// Whether a run that ends early cancels the session's running tasks instead of letting them finish.
         package var cancelsOnInvalidation: Bool
         /// To one host, over all tasks.
         package var requestsPerSecond: RequestRate?
+        /// Over all its tasks together.
         package var bandwidth: RateRule?
+        /// When its tasks may run; `nil` at any time.
         package var window: WindowRule?
-        /// What the network does to a task uses up none of its tries: it is tried again until `timeoutForResource`.
+        /// Failures of the network use up none of a task's tries: it is tried again until `timeoutForResource`.
         package var isPatient = false
-        /// A task whose server asks who it is, where nobody knows, waits to be resumed. Elsewhere it fails.
+        /// A task whose server asks for a credential that is not known waits to be resumed. Elsewhere it fails.
         package var waitsForCredentials = false
         package init(
             maximumConnectionsPerHost: Int, maximumConcurrentTasks: Int?, streamsPerConnection: Int,
@@ -72,42 +86,51 @@ package struct SchedulingPlan: Sendable {
         }
     }
 
+    /// In the order of the job file: a task's place is its `TaskIndex`.
     package var tasks: [Task] = []
     /// The origins of all `urls` of the tasks that have more than one, as written. Apart from the tasks, because few
     /// have any and a million tasks must stay small.
     package var mirrors: [TaskIndex: [OriginID?]] = [:]
-    /// How many tasks that somebody else carries a task waits for; `outsideEnded` tells of them. Few have any.
+    /// How many tasks of other runs a task waits for; `outsideEnded` tells of their ends. Few tasks wait for any.
     package var outsideNeeds: [TaskIndex: Int] = [:]
-    /// Tasks that write to standard output, in the order in which they do. Nobody else may be carrying such a task.
+    /// Tasks that write to standard output, in the order in which they do. No other run carries such a task.
     package var outputTasks: [TaskIndex] = []
+    /// What tasks refer to by `policy`.
     package var policies: [TaskPolicy] = []
+    /// By `SessionIndex`.
     package var sessions: [Session] = []
     /// How many groups the tasks name.
     package var groupCount = 0
-    /// What is suspended is waited for, whoever suspended it: it is never deferred for that.
+    /// Suspended tasks are waited for, also those that the job file suspended: they are never deferred for that.
     package var waitsForResume = false
+    /// Running tasks at a time, over all sessions.
     package var maximumConcurrentTasks = 64
-    /// Over all sessions.
+    /// Over all sessions together.
     package var bandwidth: RateRule?
+    /// After so long the run is cancelled.
     package var timeout: TimeSpan?
+    /// From then on no task begins: the rest is for the next run.
     package var finishBy: Moment?
+    /// When so many bytes of bodies have moved, the run stops.
     package var maximumBytes: Int64?
+    /// Whether the first failure that is not tolerated ends the run.
     package var failFast = false
-    /// Networks and power at the beginning; `nil` when nobody looked: then nothing waits for them.
+    /// Networks and power at the beginning; `nil` where they are not looked up: then no task waits for them.
     package var conditions: Conditions?
     /// Origins on this machine: no network is needed to reach them, unless the operator dictates what there is.
     package var localOrigins: Set<OriginID> = []
-    /// `--no-wait`: what a network, power, a window or a date holds back is put off to the next run.
+    /// `--no-wait`: tasks that a network, power, a window or a date holds back are put off to the next run.
     package var putsOffWhatWaits = false
-    /// Somebody listens to what keeps a task from a free place. Told only then: a hundred thousand tasks wait for one.
+    /// Whether waits for limits are to be told. Only where there is a listener: a hundred thousand tasks may wait for
+    /// one.
     package var tellsLimitWaits = false
-    /// Tasks whose requests must not be sent twice: an attempt that was under way when the process ended may have been heard,
-    /// and none is interrupted for what it could wait for.
+    /// Tasks whose requests must not be sent twice: an attempt that was under way when the process ended may have been
+    /// heard, and none is interrupted for what it could wait for.
     package var unrepeatable: Set<TaskIndex> = []
-    /// Tasks that transfer nothing: when what they need is there, others take their place (`expanded`).
+    /// Tasks that transfer nothing: when their needs are met, others take their place (`expanded`).
     package var templates: Set<TaskIndex> = []
-    /// After so many more ends without an answer, a host that hangs up at those that were never tried is given up: where it
-    /// never answered, and where it did before.
+    /// After so many more ends without an answer, a host that hangs up at those that were never tried is given up:
+    /// where it never answered, and where it did before.
     package var ownTries = (unanswered: 24, answered: 100)
     /// Of the random part of back-off; the same seed gives the same run.
     package var seed: UInt64 = 1
@@ -121,12 +144,15 @@ extension SchedulingPlan {
         return origins[mirror]
     }
 
+    /// How many places among its `urls` the task may be fetched from.
     package func mirrorCount(of task: TaskIndex) -> Int { mirrors.isEmpty ? 1 : mirrors[task]?.count ?? 1 }
 }
 
 /// `limits.hosts` for one origin, over all sessions.
 package struct OriginLimits: Hashable, Sendable {
+    /// Connections of all sessions at a time; `nil` sets no limit.
     package var maximumConnections: Int?
+    /// Of all sessions together; `nil` sets no limit.
     package var requestsPerSecond: RequestRate?
     package init(maximumConnections: Int? = nil, requestsPerSecond: RequestRate? = nil) {
         self.maximumConnections = maximumConnections
@@ -136,7 +162,9 @@ package struct OriginLimits: Hashable, Sendable {
 
 /// A session's `window`: a pure function of the date, so that the scheduler knows no time zones.
 package struct WindowRule: Sendable {
+    /// Whether tasks may run at a date, and until when that holds.
     package struct State: Hashable, Sendable {
+        /// Whether tasks may run.
         package var isOpen: Bool
         /// `nil`: it stays so.
         package var changesAt: WallTime?
@@ -147,17 +175,18 @@ package struct WindowRule: Sendable {
     }
     private let rule: @Sendable (WallTime) -> State
     package init(_ rule: @escaping @Sendable (WallTime) -> State) { self.rule = rule }
+    /// Returns whether the window is open at the date, and until when that holds.
     package func state(at date: WallTime) -> State { rule(date) }
 }
 
-/// What a turn of the scheduler asks of the shell, in order.
+/// An action that a turn of the scheduler asks of the shell. They are carried out in order.
 package enum SchedulerAction: Sendable {
     case perform(ExecutorCommand)
     /// Worth an event: the task begins to wait for this.
     case waiting(TaskIndex, WaitReason)
     /// A suspended task was resumed.
     case resumed(TaskIndex)
-    /// What the template needs is there: `expanded` or `notExpanded` is to tell what became of it.
+    /// The template's needs are met: `expanded` or `notExpanded` is to be called when its tasks are worked out.
     case expand(TaskIndex)
     /// The end of an attempt that is not its task's last.
     case attemptEnded(TaskIndex, AttemptEnd)
@@ -167,13 +196,14 @@ package enum SchedulerAction: Sendable {
 
 /// The end of an attempt that another will follow.
 package struct AttemptEnd: Sendable {
+    /// How the attempt ended: `failed` or `cancelled`.
     package var outcome: TaskOutcome
-    /// Says more than the executor's when it tells how the task goes on.
+    /// The executor's error; its message may add how the task goes on.
     package var error: TransferError?
     /// The wait before the next attempt; `nil` when something other than time must pass, or nothing: the next of `urls`
     /// is tried at once.
     package var backoff: TimeSpan?
-    /// Time within the attempt in which it waited for a slot or a rate: told in the task's waits.
+    /// Time within the attempt in which it waited for a slot or a rate. It is part of the task's waits.
     package var held: TimeSpan
 
     package init(outcome: TaskOutcome, error: TransferError?, backoff: TimeSpan?, held: TimeSpan) {
@@ -186,11 +216,17 @@ package struct AttemptEnd: Sendable {
 
 /// The end of a task, as the scheduler sees it.
 package struct Conclusion: Sendable {
+    /// How the task ended.
     package var outcome: TaskOutcome
+    /// Why it did not succeed; `nil` where it did or was put off.
     package var error: TransferError?
+    /// Its failure is tolerated by `allowFailure`.
     package var tolerated: Bool
+    /// For how long the task waited, by reason.
     package var waits: [TaskRecord.Wait]
+    /// How many of its attempts began.
     package var attempts: Int
+    /// From when the task existed to its end.
     package var duration: TimeSpan
     /// Of the last attempt, as in `AttemptEnd`.
     package var held: TimeSpan

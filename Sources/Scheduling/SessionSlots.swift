@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A session's lanes, and how many of its tasks run.
+/// The lanes of a session, the order of those with a task to start, and how many of its tasks run.
 struct SessionSlots: Sendable {
     private(set) var lanes: [Int] = []
     var ready = CandidateHeap()
@@ -8,16 +8,27 @@ struct SessionSlots: Sendable {
     private(set) var running = 0
     /// Outside its `window`.
     var isClosed = false
-    private let limit: Int
+    private let facts: SchedulingPlan.Session
     private var numbers: [OriginID?: Int] = [:]
-    /// Most tasks of a job go where the one before went.
+    /// The lane found last: most tasks of a job go where the one before went.
     private var last: (origin: OriginID?, lane: Int)?
 
-    init(limit: Int) { self.limit = limit }
+    init(_ facts: SchedulingPlan.Session) { self.facts = facts }
 
+    private var limit: Int { facts.maximumConcurrentTasks ?? .max }
     var isFull: Bool { running >= limit }
     /// How many more of its tasks may run.
     var room: Int { max(0, limit - running) }
+
+    var maximumConnectionsPerHost: Int { facts.maximumConnectionsPerHost }
+    var requestsPerSecond: RequestRate? { facts.requestsPerSecond }
+
+    /// How many requests may be under way to one host. On a shared HTTP/2 connection they are streams, and connections
+    /// are something else.
+    func capacity(over version: HTTPProtocol?) -> (slots: Int, isShared: Bool) {
+        guard version == .http2 else { return (facts.maximumConnectionsPerHost, false) }
+        return (max(facts.streamsPerConnection, facts.maximumConnectionsPerHost), true)
+    }
 
     mutating func laneNumber(of origin: OriginID?) -> Int? {
         if let last, last.origin == origin { return last.lane }
@@ -43,7 +54,7 @@ struct SessionSlots: Sendable {
     }
 }
 
-/// How long something has been so, in all: a task's share is the difference of two readings.
+/// Measures for how long a condition has held in all: a task's share is the difference of two readings.
 struct StateClock: Sendable {
     private var total = TimeSpan.zero
     private var since: Instant?

@@ -1,9 +1,17 @@
 import TransferModel
 
+/// A running attempt's wait for a slot.
+struct SlotRequest: Sendable {
+    let task: TaskIndex
+    /// The slot is to be a connection of its own.
+    let isAlone: Bool
+    let since: Instant
+}
+
 /// The tasks of one session that wait for one origin, and the slots they share.
 struct TaskLane: Sendable {
     let session: SessionIndex
-    /// Its place among its session's lanes.
+    /// Its index among its session's lanes.
     let place: Int
     let origin: OriginID?
     /// Slots in use, by running tasks and by attempts that came here on a redirect.
@@ -12,8 +20,9 @@ struct TaskLane: Sendable {
     private(set) var alone = 0
     /// The most connections at one time.
     private(set) var peak = 0
+    /// Tasks that came here.
     var tasks = 0
-    /// Streams of a shared connection, or connections.
+    /// How many slots there are: streams of a shared connection, or connections.
     var capacity: Int
     let maximumConnections: Int
     /// Its slots are streams of one connection.
@@ -23,10 +32,10 @@ struct TaskLane: Sendable {
     /// A timer is set for this moment, at which the rate lets the next one through.
     var gateTimer: Instant?
     /// Running attempts that wait for a slot here; they go before tasks that have not begun.
-    var grantsAwaited = TaskQueue()
-    /// It stands among the scheduler's changed lanes.
+    var requests = Queue<SlotRequest>()
+    /// Whether it is among the table's changed lanes.
     var hasChanged = false
-    /// Those in its queue were told that its host is parked.
+    /// Whether it was reported that the tasks in its queue wait for a parked host.
     var isToldParked = false
     private(set) var ledger = WaitLedger()
     private var waiting = WaitingTasks()
@@ -39,14 +48,20 @@ struct TaskLane: Sendable {
         capacity = maximumConnections
     }
 
-    /// What keeps anything from beginning here now.
+    /// Why nothing may begin here now; `nil` where a slot is free.
     var closure: WaitLedger.Closure? { ledger.closure }
 
-    /// Connections that its slots in use come to.
+    /// Whether the next slot is for an attempt that wants a connection of its own. Nothing goes before it: it would
+    /// never get one.
+    var wantsAlone: Bool { requests.first?.isAlone ?? false }
+
+    var isParked: Bool { closure == .hostParked }
+
+    /// How many connections its slots in use need.
     var connections: Int { isShared ? min(inUse - alone, 1) + alone : inUse }
 
-    /// Whether one more slot has no room.
-    func isFull(forAlone wantsAlone: Bool) -> Bool {
+    /// Whether there is no room for one more slot.
+    var isFull: Bool {
         guard isShared else { return inUse >= capacity }
         if wantsAlone || inUse == alone { return connections >= maximumConnections }
         return inUse - alone >= capacity
@@ -56,18 +71,18 @@ struct TaskLane: Sendable {
 
     func reading(at now: Instant) -> WaitLedger.Reading { ledger.reading(at: now) }
 
-    /// Those of its queue that are wanted; one that has moved on may still be in it.
+    /// The tasks in its queue that the closure accepts, in order. The queue may still hold tasks that have moved on.
     func queued(where isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { waiting.filter(isWanted) }
 
-    /// Whether the task became the one that goes next.
+    /// Adds the task to the queue. Returns whether it starts next.
     mutating func enqueue(_ task: TaskIndex, priority: Double) -> Bool { waiting.add(task, priority) }
 
-    /// The task that goes next, with its priority.
+    /// The task that starts next, with its priority.
     var head: (priority: Double, task: TaskIndex)? { waiting.head }
 
     mutating func removeHead() { waiting.removeHead() }
 
-    /// No fewer than wait in its queue.
+    /// Tasks in its queue, those that have moved on counted.
     var queuedCount: Int { waiting.total }
 
     mutating func take(isAlone: Bool) {
@@ -86,7 +101,7 @@ struct TaskLane: Sendable {
     }
 }
 
-/// What kept a lane closed, and for how long: a task's share is the difference of two readings.
+/// Accounts for how long a lane was closed, and why: a task's share is the difference of two readings.
 struct WaitLedger: Sendable {
     /// When several hold, the first counts.
     enum Closure: Int, Sendable {

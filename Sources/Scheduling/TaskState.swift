@@ -2,92 +2,121 @@ import TransferModel
 
 /// A task as the scheduler sees it at one moment.
 struct TaskState: Sendable {
-    enum Phase: UInt8, Sendable {
+    /// Why a task is held back until it is resumed.
+    enum Suspension: UInt8, Sendable {
+        case byCommand
+        /// By `suspended: true` in the job file: only the next run's user can resume it.
+        case byFile
+        /// Its server asked for a credential that is not known.
+        case forCredential
+    }
+
+    enum Phase: Hashable, Sendable {
         /// Needs are open.
         case blocked
         /// Its time has not come.
         case held
-        /// Somebody must resume it.
-        case suspended
+        /// It must be resumed.
+        case suspended(Suspension)
         /// Only limits hold it back.
         case queued
         case running
         case backingOff
-        /// No network that it may use is there, or too little power.
-        case awaitingConditions
+        /// No network that it may use is there, or too little power: as the reason says.
+        case awaitingConditions(WaitReason)
         /// Verified; waits for the others of its group.
         case staged
         /// A template: what takes its place is being worked out.
         case expanding
-        case finished
+        case finished(TaskOutcome)
     }
+
+    /// The slot of a running attempt.
+    enum Slot: Hashable, Sendable {
+        case none
+        case awaited
+        /// `isAlone`: it is a connection of its own.
+        case held(isAlone: Bool)
+    }
+
+    /// The pause before the next attempt.
+    struct Backoff: Sendable {
+        var end = Instant(nanoseconds: 0)
+        var reason = WaitReason.backoff
+    }
+
+    /// Changed by `TaskTable.enter`.
+    fileprivate(set) var phase = Phase.queued
     /// When the present phase, or the wait for a grant within an attempt, began.
     var since: Instant
     var attemptBeganAt: Instant
-    /// When `timeoutForResource` is over; while that clock stands, what is left of it.
-    var resourceTime: Int64 = 0
+    var resourceClock = ResourceClock()
     /// What the clocks of its lane and its session showed when its wait for a slot began.
     var laneClock = WaitLedger.Reading()
     var sessionFullClock = TimeSpan.zero
     var waits: [TaskRecord.Wait] = []
-    /// Time within the running attempt in which it waited.
-    var held = TimeSpan.zero
+    /// For how long the running attempt waited for slots.
+    var waitInAttempt = TimeSpan.zero
     /// The number of its last attempt.
     var attempt: UInt32 = 0
-    /// Attempts that count against `retry.attempts`: one that was interrupted by us does not.
+    /// Attempts that count against `retry.attempts`: one that the scheduler interrupted does not.
     var tries: UInt32 = 0
-    var openNeeds: UInt32
     /// Where it is queued, holds a slot, waits for one, or held its last.
     var lane: Int32 = -1
     /// Probes of its host that had failed when it was queued.
     var failedProbes: UInt32 = 0
     /// Probes that failed while it waited: they count as tries until its host answers.
     var chargedProbes: UInt32 = 0
-    var phase = Phase.queued
-    /// Once it has finished: how, for tasks that are added later and need it.
-    var outcome: TaskOutcome?
-    /// The end of its last back-off.
-    var retryAt = Instant(nanoseconds: 0)
-    /// What the present back-off waits for.
-    var backoffReason = WaitReason.backoff
-    /// What it waits for when it awaits other conditions.
-    var shortOf = WaitReason.network
+    /// Its last back-off, which may not be over.
+    var backoff = Backoff()
     /// No route that it may take led to the host of its last attempt.
     var hasNoRoute = false
     /// The number of the conditions under which its last attempt began.
     var conditionsMet: UInt32 = 0
-    var holdsSlot = false
-    var awaitsGrant = false
-    /// The slot it holds or waits for is to be a connection of its own.
-    var isAlone = false
+    var slot = Slot.none
     /// Its request was granted and not answered yet.
     var awaitsAnswer = false
-    /// And its host said something all the same.
+    /// The host sent an interim response or an FTP refusal for the current request.
     var wasHeard = false
     /// It counts against the limits on running tasks.
     var isCounted = false
-    /// Its `timeoutForResource` has begun.
-    var hasBegun = false
-    var resourceClockRuns = false
-    /// Failures of the network's since somebody answered last, where those use up no tries.
+    /// Failures of the network since the last answer, where those use up no tries.
     var networkFailures: UInt32 = 0
-    /// It is to be held back: by the job file, or by a command.
-    var isSuspended = false
-    /// It is, because nobody knew a credential.
-    var lacksCredential = false
-    /// Nobody but the next run's user can resume it: the job file suspended it.
-    var isSuspendedByFile = false
+    /// Set while it is to be held back, whatever its phase; `nil` lets it begin.
+    var suspension: Suspension?
 
-    init(openNeeds: UInt32, since: Instant) {
-        self.openNeeds = openNeeds
+    init(since: Instant) {
         self.since = since
         attemptBeganAt = since
     }
 
-    /// Told once: with the end of the attempt it belongs to.
-    mutating func takeHeld() -> TimeSpan {
-        defer { held = .zero }
-        return held
+    /// How it finished; `nil` before.
+    var outcome: TaskOutcome? { if case .finished(let outcome) = phase { outcome } else { nil } }
+    var isFinished: Bool { outcome != nil }
+
+    /// What the present phase waits for; `nil` where nothing waits, or only for limits: the lanes' clocks account for
+    /// those.
+    var waitReason: WaitReason? {
+        switch phase {
+        case .blocked, .staged, .expanding: .dependency
+        case .held: .earliestBegin
+        case .suspended(let suspension): suspension == .forCredential ? .credential : .suspended
+        case .backingOff: backoff.reason
+        case .awaitingConditions(let shortage): shortage
+        case .queued, .running, .finished: nil
+        }
+    }
+
+    /// Whether it waits for other tasks or for a user: no time and no network brings it forward.
+    fileprivate var isIdle: Bool { phase == .blocked || phase == .staged || isSuspendedByFile }
+    fileprivate var isSuspendedByFile: Bool { phase == .suspended(.byFile) }
+
+    var holdsSlot: Bool { if case .held = slot { true } else { false } }
+
+    /// Returns for how long the attempt waited for slots, once: with the attempt's end.
+    mutating func takeWaitInAttempt() -> TimeSpan {
+        defer { waitInAttempt = .zero }
+        return waitInAttempt
     }
 
     mutating func addWait(_ reason: WaitReason, _ duration: TimeSpan) {
@@ -100,54 +129,58 @@ struct TaskState: Sendable {
     }
 }
 
-/// How a task goes on that is not left to its own end.
-enum Ending: Sendable {
-    case finish(TaskOutcome, TransferError?, Deferral?)
-    /// Its window closed, it was suspended, or it began to cost somebody: it begins again when it may.
-    case interrupt
-}
+/// Holds the tasks of a run by number and counts those that have finished or are idle.
+///
+/// `enter` is the only way from one phase to another: it accounts for the wait of the phase that ends and keeps the
+/// counts.
+struct TaskTable: Sendable {
+    private var states: [TaskState]
+    private(set) var finishedCount = 0
+    /// Tasks that wait for others or for a user: a run in which no other task is left is over.
+    private(set) var idleCount = 0
+    /// Of the idle tasks, those that the job file suspended.
+    private(set) var suspendedByFileCount = 0
 
-/// Who waits for whom, as one array with a range per task or group.
-struct Dependants: Sendable {
-    private var starts: [UInt32] = []
-    private var items: [TaskIndex] = []
-    /// Those that were added later.
-    private var added: [Int: [TaskIndex]] = [:]
+    init(count: Int, at now: Instant) { states = Array(repeating: TaskState(since: now), count: count) }
 
-    /// `needs` gives what each task waits for.
-    init(_ tasks: [SchedulingPlan.Task], count: Int, needs: (SchedulingPlan.Task) -> [Int]) {
-        var isEmpty = true
-        for task in tasks where !needs(task).isEmpty {
-            isEmpty = false
-            break
-        }
-        guard !isEmpty else { return }
-        starts = Array(repeating: 0, count: count + 1)
-        for task in tasks { for need in needs(task) { starts[need + 1] += 1 } }
-        for index in 1..<starts.count { starts[index] += starts[index - 1] }
-        items = Array(repeating: TaskIndex(raw: 0), count: Int(starts.last ?? 0))
-        var next = starts
-        for (index, task) in tasks.enumerated() {
-            for need in needs(task) {
-                items[Int(next[need])] = TaskIndex(raw: UInt32(index))
-                next[need] += 1
-            }
-        }
+    var count: Int { states.count }
+    var indices: Range<Int> { states.indices }
+    var areAnyRunning: Bool { states.contains { $0.phase == .running } }
+
+    subscript(index: Int) -> TaskState {
+        _read { yield states[index] }
+        _modify { yield &states[index] }
     }
 
-    func of(_ number: Int) -> ArraySlice<TaskIndex> {
-        let first = number + 1 < starts.count ? items[Int(starts[number])..<Int(starts[number + 1])] : []
-        guard !added.isEmpty, let more = added[number] else { return first }
-        return first + more
+    subscript(task: TaskIndex) -> TaskState {
+        _read { yield states[Int(task.raw)] }
+        _modify { yield &states[Int(task.raw)] }
     }
 
-    mutating func add(_ task: TaskIndex, to number: Int) { added[number, default: []].append(task) }
+    mutating func append(at now: Instant) { states.append(TaskState(since: now)) }
+
+    /// Moves a task to another phase, or begins the same one anew. The time that it waited for a slot is not accounted
+    /// here.
+    mutating func enter(_ phase: TaskState.Phase, _ index: Int, at now: Instant) {
+        if let reason = states[index].waitReason { states[index].addWait(reason, now - states[index].since) }
+        count(states[index], -1)
+        states[index].phase = phase
+        states[index].since = now
+        count(states[index], 1)
+    }
+
+    private mutating func count(_ state: TaskState, _ change: Int) {
+        if state.isFinished { finishedCount += change }
+        if state.isIdle { idleCount += change }
+        if state.isSuspendedByFile { suspendedByFileCount += change }
+    }
 }
 
 /// SplitMix64: the same seed gives the same run.
 package struct RandomBits: RandomNumberGenerator, Sendable {
     private var state: UInt64
     package init(seed: UInt64) { state = seed }
+    /// Returns the next 64 random bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

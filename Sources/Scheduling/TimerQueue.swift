@@ -47,8 +47,8 @@ struct DateTimer: HeapElement, Sendable {
 
 /// Everything that falls due, at an instant or on a date.
 ///
-/// A timer is void once its task, lane or origin has moved on. The scheduler knows which are; here they are only counted, so that
-/// a million finished tasks leave no million timers behind.
+/// A timer is void once its task, lane or origin has moved on. The scheduler knows which are; here they are only
+/// counted, so that a million finished tasks leave no million timers behind.
 struct TimerQueues: Sendable {
     private var timers = Heap<Timer>()
     private var dates = Heap<DateTimer>()

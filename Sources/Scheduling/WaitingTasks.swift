@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Tasks in the order of their priorities, and within one in that of their coming.
+/// Orders the tasks of a lane by priority, and those of one priority as they came.
 ///
 /// Nearly all tasks of a job have one priority: those stand in a queue. The others stand in a heap, so that neither
 /// a thousand tasks nor a thousand priorities make anything slow.
@@ -14,23 +14,23 @@ struct WaitingTasks: Sendable {
             priority != other.priority ? priority > other.priority : number < other.number
         }
     }
-    private var usual = TaskQueue()
-    /// Of the first that came while none was waiting.
+    private var usual = Queue<TaskIndex>()
+    /// The priority of the tasks in `usual`: that of the first task which came while none was waiting.
     private var usualPriority = 0.5
     private var others = Heap<Prioritised>()
     private var count: UInt32 = 0
 
-    /// The task that goes next, with its priority.
+    /// The task that starts next, with its priority.
     var head: (priority: Double, task: TaskIndex)? {
         guard let task = usual.first else { return others.first.map { ($0.priority, $0.task) } }
         guard let other = others.first, other.priority > usualPriority else { return (usualPriority, task) }
         return (other.priority, other.task)
     }
 
-    /// Those that have moved on and not come to the front among them.
+    /// How many tasks it holds, those that have moved on and not come to the front counted.
     var total: Int { usual.count + others.count }
 
-    /// Whether the task became the one that goes next.
+    /// Adds the task. Returns whether it starts next.
     mutating func add(_ task: TaskIndex, _ priority: Double) -> Bool {
         let before = head
         if priority == usualPriority {
@@ -59,16 +59,15 @@ struct WaitingTasks: Sendable {
     }
 }
 
-/// First in, first out, without moving what is left.
-struct TaskQueue: Sendable {
-    private var items: [TaskIndex]
+/// A first-in, first-out queue that does not move the rest when the first element is removed.
+struct Queue<Element> {
+    private var items: [Element] = []
     private var start = 0
 
-    init(_ items: [TaskIndex] = []) { self.items = items }
     var count: Int { items.count - start }
     var isEmpty: Bool { start == items.count }
-    var first: TaskIndex? { isEmpty ? nil : items[start] }
-    mutating func append(_ task: TaskIndex) { items.append(task) }
+    var first: Element? { isEmpty ? nil : items[start] }
+    mutating func append(_ element: Element) { items.append(element) }
     mutating func removeFirst() {
         start += 1
         if start == items.count {
@@ -79,9 +78,11 @@ struct TaskQueue: Sendable {
             start = 0
         }
     }
-    func filter(_ isWanted: (TaskIndex) -> Bool) -> [TaskIndex] { items[start...].filter(isWanted) }
-    mutating func remove(_ task: TaskIndex) {
-        guard let place = items[start...].firstIndex(of: task) else { return }
+    func filter(_ isWanted: (Element) -> Bool) -> [Element] { items[start...].filter(isWanted) }
+    mutating func removeFirst(where isMeant: (Element) -> Bool) {
+        guard let place = items[start...].firstIndex(where: isMeant) else { return }
         items.remove(at: place)
     }
 }
+
+extension Queue: Sendable where Element: Sendable {}

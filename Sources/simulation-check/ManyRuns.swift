@@ -12,6 +12,8 @@ final class ManyRuns: Sendable {
         /// Ends of processes with which another went on.
         var cuts = 0
         var simulated = TimeSpan.zero
+        /// The sum of all runs' `TraceHash`es: two builds with equal digests decided the same for these seeds.
+        var digest: UInt64 = 0
         /// By seed.
         var problems: [(seed: UInt64, what: [String])] = []
     }
@@ -42,7 +44,7 @@ final class ManyRuns: Sendable {
             print(
                 "\(count) random jobs in random worlds, the first with seed \(first): \(tally.problems.count) broke a "
                     + "rule; \(tally.attempts) attempts in \(tally.turns) turns, \(tally.cuts) ends of processes, \(Int(tally.simulated.seconds)) s "
-                    + "simulated in \(Int(seconds * 1000)) ms")
+                    + "simulated in \(Int(seconds * 1000)) ms, digest \(String(tally.digest, radix: 16))")
             return tally.problems.isEmpty
         }
     }
@@ -59,6 +61,7 @@ final class ManyRuns: Sendable {
             tally.turns += own.turns
             tally.cuts += own.cuts
             tally.simulated += own.simulated
+            tally.digest &+= own.digest
             tally.problems += own.problems
         }
     }
@@ -68,9 +71,11 @@ final class ManyRuns: Sendable {
         tally.attempts += result.attempts
         tally.turns += result.turns
         tally.simulated += result.duration
+        tally.digest &+= result.trace.value
         if !problems.isEmpty { tally.problems.append((seed, problems)) }
         let interrupted = InterruptedRun.check(seed: seed)
         tally.cuts += interrupted.cuts
+        tally.digest &+= interrupted.result.trace.value
         let found = interrupted.problems.map { "when its process ends: \($0)" }
         if !found.isEmpty { tally.problems.append((seed, found)) }
     }

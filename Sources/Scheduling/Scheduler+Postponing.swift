@@ -1,10 +1,11 @@
 import TransferModel
 
-// `--no-wait`: what a window or a date would hold back is for the next run. Networks and power do so where they would
-// make a task wait.
+// `--no-wait`: tasks that a window or a date would hold back are put off to the next run. Those that wait for networks
+// and power are put off where they would begin to wait.
 
 extension Scheduler {
-    /// Noted first and done in the turn: whoever makes a task ready is in the middle of something.
+    /// A task that is to be put off. Noted first and done in the turn: `makeReady` may be called in the middle of
+    /// another change.
     struct Postponement: Sendable {
         let task: TaskIndex
         let deferral: Deferral

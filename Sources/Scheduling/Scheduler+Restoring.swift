@@ -1,64 +1,60 @@
 import TransferModel
 
-// A run whose process ended goes on in another one. What its events told is put back: who has finished, which attempt is
-// the next, and every clock. What was under way is lost, and begins again.
+// Restores a run whose process ended from its events: which tasks have finished, the numbers of attempts, and every
+// clock. Attempts that were under way are lost, and begin again.
 
 extension Scheduler {
-    /// So many crashes in a row, in each of which the task was under way, and it is taken for their cause.
+    /// After so many crashes in a row, in each of which the task was under way, it is taken for their cause.
     static let mostCrashes = 3
 
-    /// What the events told all but the end of.
+    /// An end that the events imply and do not tell.
     private enum Owed {
         case success(status: Int?)
         case failure(TransferError, status: Int?)
     }
 
-    mutating func goOn(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
+    mutating func restore(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
         precondition(history.tasks.count == tasks.count, "a history of another job")
-        bytesMoved = history.bytesMoved
-        for index in tasks.indices { restore(index, history.tasks[index], history) }
-        for group in groups.indices { restoreGroup(group, history) }
+        bytes.restore(history.bytesMoved)
+        for index in tasks.indices { restoreTask(index, history.tasks[index], history) }
+        for group in groups.all { restoreGroup(group, history) }
         var owed: [(task: Int, end: Owed)] = []
-        for index in tasks.indices where tasks[index].phase != .finished {
+        for index in tasks.indices where !tasks[index].isFinished {
             let isDone = done.contains(TaskIndex(raw: UInt32(index)))
             let end = owedEnd(of: index, history.tasks[index], isDone: isDone, hasCrashed: hasCrashed)
             endLost(index, history.tasks[index], end, hasCrashed: hasCrashed)
             if let end { owed.append((index, end)) }
         }
         let ending = Set(owed.map(\.task))
-        for index in tasks.indices where tasks[index].phase != .finished && !ending.contains(index) {
+        for index in tasks.indices where !tasks[index].isFinished && !ending.contains(index) {
             revive(TaskIndex(raw: UInt32(index)), history)
         }
         // First what went well: a failure may end the rest.
         for (task, end) in owed { if case .success = end { settle(task, end) } }
         for (task, end) in owed { settle(task, end) }
         endBrokenGroups()
-        if !isSkipping { skipAll() }
+        skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
-        if plan.failFast, hasFailed, stopping == nil { failFast() }
+        if plan.failFast, hasFailed, runEnding.stop == nil { failFast() }
         leaveOutWhatWasTold(history)
     }
 
-    private mutating func restore(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
+    private mutating func restoreTask(_ index: Int, _ past: TaskPast, _ history: RunHistory) {
         tasks[index].attempt = UInt32(past.attempts)
         if past.isExpanded {
-            (tasks[index].phase, tasks[index].outcome) = (.finished, .succeeded)
-            finishedCount += 1
-            return
+            return tasks.enter(.finished(.succeeded), index, at: now.instant)
         }
         if let ending = past.ending {
-            tasks[index].phase = .finished
-            tasks[index].outcome = ending.outcome
+            tasks.enter(.finished(ending.outcome), index, at: now.instant)
             if ending.outcome != .succeeded {
-                unsuccessful.note(
+                expansions.failed(
                     TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
             }
-            finishedCount += 1
             if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
             return
         }
-        // Nothing holds it while it is not clear what does.
-        tasks[index].phase = .held
+        // Until `revive` decides what the task waits for.
+        tasks.enter(.held, index, at: now.instant)
         // A round over several `urls` counts as a whole, whatever it failed by.
         if isMirrored(TaskIndex(raw: UInt32(index))) {
             let policy = plan.policies[plan.tasks[index].policy]
@@ -70,55 +66,51 @@ extension Scheduler {
             tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
         }
         tasks[index].waits = past.waits
-        let time = now.instant - beganAt
+        let time = now.instant - clock.beganAt
         if past.createdAfter != .zero {
-            createdLate[TaskIndex(raw: UInt32(index))] = beganAt + (past.createdAfter ?? time)
+            expansions.created(TaskIndex(raw: UInt32(index)), at: clock.beganAt + (past.createdAfter ?? time))
         }
         if let open = past.open {
-            tasks[index].attemptBeganAt = beganAt + open.beganAfter
+            tasks[index].attemptBeganAt = clock.beganAt + open.beganAfter
         } else if past.createdAfter != nil {
-            // What it waited for went on holding it while nobody carried the run.
+            // Its wait went on while no process carried the run.
             tasks[index].addWait(past.waitReason, time - past.explained)
         }
         if past.hasBegun {
-            tasks[index].hasBegun = true
             let timeout = plan.policies[plan.tasks[index].policy].timeoutForResource
-            tasks[index].resourceTime = (timeout - past.resourceTime(at: time)).nanoseconds
+            tasks[index].resourceClock.begin(left: timeout - past.resourceTime(at: time))
         }
         guard let retryAt = past.retryAt else { return }
-        tasks[index].retryAt = beganAt + retryAt
-        tasks[index].backoffReason = past.waiting == .retryAfter ? .retryAfter : .backoff
+        tasks[index].backoff = TaskState.Backoff(
+            end: clock.beganAt + retryAt, reason: past.waiting == .retryAfter ? .retryAfter : .backoff)
         parkHost(of: index, past)
     }
 
-    /// The others keep away from it as well.
+    /// Parks the host that asked for quiet, for the other tasks as well.
     private mutating func parkHost(of index: Int, _ past: TaskPast) {
-        let rest = tasks[index].retryAt - now.instant
+        let rest = tasks[index].backoff.end - now.instant
         guard past.hostAskedForQuiet, rest > .zero, let origin = plan.tasks[index].origin,
             !isMirrored(TaskIndex(raw: UInt32(index)))
         else { return }
-        know(origin)
-        park(origin, for: rest)
+        slots.park(origin, for: rest, at: now.instant, &timers)
     }
 
     // MARK: Groups
 
-    /// Nothing tells that a group was put in place but the ends of its members, or their files.
-    private mutating func restoreGroup(_ number: Int, _ history: RunHistory) {
-        let known = groupMembers.of(number).map { history.tasks[Int($0.raw)] }
+    /// Restores a group. Only the ends of its members, or their files, tell that it was published.
+    private mutating func restoreGroup(_ group: GroupIndex, _ history: RunHistory) {
+        let known = groups.members(of: group).map { history.tasks[Int($0.raw)] }
         guard !known.isEmpty else { return }
         let members = known.filter { !$0.isExpanded }
         let missing = members.first { $0.ending.map { !$0.isGood } ?? false }
-        groups[number].open = members.reduce(0) { $0 + ($1.ending == nil ? 1 : 0) }
-        groups[number].isPublished = members.contains { $0.ending?.outcome == .succeeded || $0.file != nil }
-        if missing == nil, groups[number].open == 0 { groups[number].isPublished = true }
-        let group = GroupIndex(raw: UInt16(number))
-        if groups[number].isPublished {
+        groups.restore(
+            group, open: members.count { $0.ending == nil },
+            hasPublished: members.contains { $0.ending?.outcome == .succeeded || $0.file != nil },
+            missing: missing.map { $0.ending?.deferral })
+        if groups.isPublished(group) {
             actions.append(.groupFinished(group, published: true, nil))
-        } else if let missing {
-            groups[number].isBroken = true
-            groups[number].deferral = missing.ending?.deferral
-            // What was verified and failed all the same failed with its group.
+        } else if missing != nil {
+            // A member that was verified and failed all the same failed with its group.
             let telling = members.first {
                 $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || Self.isOfGroup($0.ending?.error))
             }
@@ -128,9 +120,8 @@ extension Scheduler {
     }
 
     private mutating func endBrokenGroups() {
-        for number in groups.indices where groups[number].isBroken && groups[number].open > 0 {
-            let group = GroupIndex(raw: UInt16(number))
-            for member in groupMembers.of(number) { end(member, missing(in: group)) }
+        for group in groups.all where groups.isBrokenAndOpen(group) {
+            for member in groups.members(of: group) { end(member, missing(in: group)) }
         }
     }
 
@@ -138,7 +129,7 @@ extension Scheduler {
 
     private func owedEnd(of index: Int, _ past: TaskPast, isDone: Bool, hasCrashed: Bool) -> Owed? {
         if let group = plan.tasks[index].group {
-            if groups[Int(group.raw)].isPublished { return .success(status: past.status) }
+            if groups.isPublished(group) { return .success(status: past.status) }
         } else if isDone || past.lastEnd == .succeeded {
             return .success(status: past.status)
         }
@@ -161,7 +152,7 @@ extension Scheduler {
         return error.name == .noPermittedRoute || error.name.mayBeTheNetworks
     }
 
-    /// Every attempt that began ends, and this one counts against no policy.
+    /// Ends the attempt that was under way, which counts as no try.
     private mutating func endLost(_ index: Int, _ past: TaskPast, _ owed: Owed?, hasCrashed: Bool) {
         guard past.open != nil else { return }
         if case .success? = owed { return }
@@ -175,14 +166,11 @@ extension Scheduler {
     private mutating func settle(_ index: Int, _ owed: Owed) {
         let task = TaskIndex(raw: UInt32(index))
         // Another's end may have been its own.
-        guard tasks[index].phase != .finished else { return }
+        guard !tasks[index].isFinished else { return }
         switch owed {
         case .failure(let error, let status): finish(task, .failed, error, status)
         case .success(let status):
-            if plan.tasks[index].group != nil {
-                tasks[index].phase = .staged
-                idleCount += 1
-            }
+            if plan.tasks[index].group != nil { tasks.enter(.staged, index, at: now.instant) }
             finish(task, .succeeded, nil, status)
         }
     }
@@ -193,10 +181,9 @@ extension Scheduler {
         let index = Int(task.raw)
         let isByFile = plan.policies[plan.tasks[index].policy].isSuspended
         let past = history.tasks[index]
-        tasks[index].isSuspendedByFile = isByFile && !past.wasResumed
-        tasks[index].isSuspended = past.isSuspended || tasks[index].isSuspendedByFile
+        tasks[index].suspension = isByFile && !past.wasResumed ? .byFile : past.isSuspended ? .byCommand : nil
         // It ends with its group, also if it needed the member that is missing.
-        if let group = plan.tasks[index].group, groups[Int(group.raw)].isBroken {
+        if let group = plan.tasks[index].group, groups.isBroken(group) {
             return block(task, isTold: false)
         }
         switch standing(of: task, history) {
@@ -204,7 +191,7 @@ extension Scheduler {
         case .blocked: block(task)
         case .lost(let deferral, let blame):
             block(task, isTold: false)
-            skipped.append((task, deferral, blame))
+            needs.skip(task, deferral, blame)
         }
     }
 
@@ -219,20 +206,20 @@ extension Scheduler {
         let index = Int(task.raw)
         var lost: (deferral: Deferral?, blame: Blame)?
         for need in plan.tasks[index].needs {
-            if history.tasks[Int(need.raw)].isExpanded { tasks[index].openNeeds -= 1 }
+            if history.tasks[Int(need.raw)].isExpanded { needs.meetNeed(of: task) }
             guard let ending = history.tasks[Int(need.raw)].ending else { continue }
-            tasks[index].openNeeds -= 1
+            needs.meetNeed(of: task)
             if !ending.isGood { lost = lost ?? (ending.deferral, Blame(.task(need), ending.outcome)) }
         }
         if let lost { return .lost(lost.deferral, lost.blame) }
         for group in plan.tasks[index].neededGroups {
-            if groups[Int(group.raw)].isBroken { return .lost(groups[Int(group.raw)].deferral, Blame(.group(group))) }
-            if groups[Int(group.raw)].isPublished { tasks[index].openNeeds -= 1 }
+            if groups.isBroken(group) { return .lost(groups.deferral(of: group), Blame(.group(group))) }
+            if groups.isPublished(group) { needs.meetNeed(of: task) }
         }
-        return tasks[index].openNeeds == 0 ? .free : .blocked
+        return needs.hasOpenNeeds(task) ? .blocked : .free
     }
 
-    /// What was told of a wait that goes on is not told again.
+    /// Removes the actions that tell of a wait which goes on: its events did so.
     private mutating func leaveOutWhatWasTold(_ history: RunHistory) {
         actions.removeAll { action in
             guard case .waiting(let task, let reason) = action else { return false }

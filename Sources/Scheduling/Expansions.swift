@@ -1,0 +1,51 @@
+import TransferModel
+
+/// Remembers what templates need: which one's tasks are being written down, when tasks were added, and what became of
+/// tasks that did not succeed, for those that are added later and need them.
+struct Expansions: Sendable {
+    private struct Held: Sendable {
+        let template: TaskIndex
+        /// How the tasks in the template's place are to end.
+        var ending: Ending?
+    }
+
+    private var held: Held?
+    private var tolerated: Set<TaskIndex> = []
+    private var deferrals: [TaskIndex: Deferral] = [:]
+    /// Of tasks that did not exist when the run began.
+    private var creations: [TaskIndex: Instant] = [:]
+
+    // MARK: The template whose tasks are being written down
+
+    /// From here on the tasks in the template's place belong to the run: an end of the template becomes theirs.
+    mutating func hold(_ template: TaskIndex) { held = Held(template: template) }
+
+    func isHeld(_ task: TaskIndex) -> Bool { held?.template == task }
+
+    /// Notes how the tasks in the place of the held template are to end. The first ending counts.
+    mutating func endHeld(_ ending: Ending) { if held?.ending == nil { held?.ending = ending } }
+
+    /// The template's tasks were added. Returns how they are to end at once, if they are.
+    mutating func release(_ template: TaskIndex) -> Ending? {
+        guard isHeld(template) else { return nil }
+        defer { held = nil }
+        return held?.ending
+    }
+
+    // MARK: Tasks that were added
+
+    mutating func created(_ task: TaskIndex, at time: Instant) { creations[task] = time }
+
+    /// When the task was added; `nil` if it existed when the run began.
+    func creation(of task: TaskIndex) -> Instant? { creations.isEmpty ? nil : creations[task] }
+
+    // MARK: Tasks that did not succeed
+
+    mutating func failed(_ task: TaskIndex, isTolerated: Bool, _ deferral: Deferral?) {
+        if isTolerated { tolerated.insert(task) }
+        deferrals[task] = deferral
+    }
+
+    func isTolerated(_ task: TaskIndex) -> Bool { tolerated.contains(task) }
+    func deferral(of task: TaskIndex) -> Deferral? { deferrals[task] }
+}

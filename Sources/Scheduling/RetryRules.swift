@@ -1,0 +1,66 @@
+import TransferModel
+
+// Whether a failed attempt may be repeated, and after which pause: pure rules over a policy and a verdict.
+
+extension RetryPolicy {
+    /// Whether the same request may do better later.
+    func canHeal(_ error: TransferError, _ verdict: Verdict) -> Bool {
+        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
+        if error.name == .unexpectedResponse { return verdict.status.map { statuses.contains($0) } ?? false }
+        return error.name.canHeal
+    }
+
+    /// Whether the request may be sent again. A POST is only when nothing was sent, it was answered 429 or 503, or the
+    /// job says so.
+    func mayRepeat(_ verdict: Verdict) -> Bool {
+        if nonIdempotent { return true }
+        return !verdict.tookEffect && (verdict.isIdempotent || !verdict.sentSomething || verdict.saysBusy)
+    }
+
+    /// The pause after so many failures in a row, at least one, before a random part of it is taken.
+    func longestPause(after failures: UInt32) -> TimeSpan {
+        let maximum = Double(maximumBackoff.nanoseconds)
+        var pause = Double(initialBackoff.nanoseconds)
+        var left = multiplier == 1 ? 0 : failures - 1
+        while left > 0, pause > 0, pause < maximum || multiplier < 1 {
+            pause *= multiplier
+            left -= 1
+        }
+        return TimeSpan(nanoseconds: Int64(min(pause, maximum)))
+    }
+
+    /// Returns the pause of a task after so many failures.
+    func pause(after failures: UInt32, _ random: inout RandomBits) -> TimeSpan {
+        let longest = longestPause(after: failures)
+        return jitter == .none ? longest : random.part(of: longest)
+    }
+
+    /// Returns for how long a host is parked after so many failures: as in `pause`, but never so short that it is none.
+    func park(after failures: UInt32, _ random: inout RandomBits) -> TimeSpan {
+        let longest = longestPause(after: failures)
+        let half = TimeSpan(nanoseconds: longest.nanoseconds / 2)
+        return jitter == .none ? longest : half + random.part(of: half)
+    }
+}
+
+extension RandomBits {
+    /// Returns anything from zero to `most`.
+    mutating func part(of most: TimeSpan) -> TimeSpan {
+        TimeSpan(nanoseconds: Int64(Double.random(in: 0...1, using: &self) * Double(most.nanoseconds)))
+    }
+}
+
+extension Verdict {
+    /// The server has more to do than it can.
+    var saysBusy: Bool { status == 429 || status == 503 }
+}
+
+extension TransferError {
+    /// Returns the same error, saying that the server asks for a longer wait than the job allows.
+    func adding(retryAfter: TimeSpan) -> TransferError {
+        var error = self
+        let seconds = retryAfter.nanoseconds / 1_000_000_000
+        error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"
+        return error
+    }
+}

@@ -220,7 +220,7 @@ import TransferModel
         let requests = server.requests("/a")
         #expect(requests.map(\.clientAddress) == [world.address(of: wifi), world.address(of: wifi)])
         // An attempt may come between the network and its route, which this test adds after it.
-        let offset = try #require(try run.values("$.tasks[0].attempts[*].resumedFrom").compactMap { Int($0 ?? "") }.last)
+        let offset = try #require(run.values("$.tasks[0].attempts[*].resumedFrom").compactMap { Int($0 ?? "") }.last)
         #expect(offset > 0 && requests.last?.header("Range") == "bytes=\(offset)-")
         #expect(server.requests("/other").map(\.clientAddress) == [world.address(of: cellular)])
         #expect(try run.task("other", "attempts[*].number") == "1")

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """A small web server for trying the examples: serves a folder on 127.0.0.1 and takes uploads without keeping them.
 
-usage: examples/server.py FOLDER    (prints the port it chose, then serves until it is ended)
+usage: examples/server.py FOLDER           (prints the port it chose, then serves until it is ended)
+       examples/server.py FOLDER SOCKET    (serves at a Unix socket, which it makes and removes)
 """
 import functools
 import http.server
 import json
+import os
+import socketserver
 import sys
 
 
@@ -78,6 +81,16 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 handler = functools.partial(Handler, directory=sys.argv[1])
+if len(sys.argv) > 2:
+    try:
+        with socketserver.ThreadingUnixStreamServer(sys.argv[2], handler) as server:
+            print(sys.argv[2], flush=True)
+            server.daemon_threads = True
+            server.serve_forever()
+    finally:
+        if os.path.exists(sys.argv[2]):
+            os.remove(sys.argv[2])
+    sys.exit()
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -10,6 +10,8 @@ package struct JobAccess: Sendable {
         case remove
         /// A variable of the environment, and a secret.
         case environment, secret
+        /// A Unix socket, at which a service of this machine listens.
+        case socket
         /// A server or proxy that is asked.
         case host
     }

@@ -146,9 +146,11 @@ struct PageTasks {
         requests.flags.add(flags.enumerated().reduce(0) { $0 | ($1.element ? 1 << $1.offset : 0) })
     }
 
-    /// The two ends of a connection; −1 where there was none. A port may come back with another connection.
+    /// The two ends of a connection; −1 where there was none. A port may come back with another connection; one to a
+    /// Unix socket has no ports.
     private mutating func socket(of request: ReportedTransaction, host: Int) -> Int {
-        guard let port = request.localPort, request.fetchType != "localCache" else { return -1 }
+        guard let port = request.localPort ?? (request.connectEnd == nil ? nil : 0), request.fetchType != "localCache"
+        else { return -1 }
         let remote = "\(request.remoteAddress ?? ""):\(request.remotePort ?? 0)"
         let ends = [host, port, texts.number(of: remote), request.tlsVersion ?? 0]
         let number = sockets[ends, default: sockets.count]

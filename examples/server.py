@@ -4,10 +4,12 @@
 usage: examples/server.py FOLDER           (prints the port it chose, then serves until it is ended)
        examples/server.py FOLDER SOCKET    (serves at a Unix socket, which it makes and removes)
 """
+import atexit
 import functools
 import http.server
 import json
 import os
+import signal
 import socketserver
 import sys
 
@@ -82,15 +84,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 handler = functools.partial(Handler, directory=sys.argv[1])
 if len(sys.argv) > 2:
-    try:
-        with socketserver.ThreadingUnixStreamServer(sys.argv[2], handler) as server:
-            print(sys.argv[2], flush=True)
-            server.daemon_threads = True
-            server.serve_forever()
-    finally:
-        if os.path.exists(sys.argv[2]):
-            os.remove(sys.argv[2])
-    sys.exit()
+    with socketserver.ThreadingUnixStreamServer(sys.argv[2], handler) as server:
+        atexit.register(os.remove, sys.argv[2])
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        print(sys.argv[2], flush=True)
+        server.daemon_threads = True
+        server.serve_forever()
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
     print(server.server_port, flush=True)
     server.serve_forever()

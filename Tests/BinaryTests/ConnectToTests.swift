@@ -195,7 +195,7 @@ import TransferModel
             }
         }
         let stage = try Stage()
-        for (server, source, text) in [(old, "network", "old"), (old, "revalidated", "old"), (new, "network", "new")] {
+        for (server, source, text) in [(old, "network", "old"), (old, "unchanged", "old"), (new, "network", "new")] {
             let run = try stage.run(
                 """
                 sessions: { default: { connectTo: { mirror.test: "127.0.0.1:\(server.port)" } } }

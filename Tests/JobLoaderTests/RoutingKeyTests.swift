@@ -128,7 +128,7 @@ import TransferModel
         let result = load(text)
         let job = try #require(result.job)
         #expect(job.sessions.map(\.http.version) == [.http1, .http2])
-        #expect(result.summary == ["2:29 no-effect"])
+        #expect(result.summary == ["2:37 warning no-effect"])
     }
 
     /// A background session has them too, and the environment's proxy is not read for a socket alone.

@@ -80,6 +80,28 @@ import TransferModel
         #expect(server.requests()[0].header("Host") == "mirror.test:\(server.port)")
     }
 
+    /// An IPv6 literal, for a URL whose own host is one too.
+    @Test func addressesMayBeIPv6() throws {
+        let server = try ScriptedServer(at: "::1")
+        defer { server.stop() }
+        server.on("/a", .respond(200, body: "six"))
+        let run = try Stage().run(
+            """
+            sessions:
+              default:
+                connectTo: { mirror.test: "[::1]:\(server.port)", "[2001:DB8::1]:80": "[0:0::1]:\(server.port)" }
+            tasks:
+              - { id: a, url: "http://mirror.test/a" }
+              - { id: b, url: "http://[2001:db8:0::1]/a" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        for id in ["a", "b"] {
+            #expect(try run.task(id, "body.text") == "six")
+            #expect(try run.task(id, "attempts[0].transactions[0].remoteAddress") == "::1")
+        }
+        #expect(Set(server.requests().map { $0.header("Host") }) == ["mirror.test", "[2001:db8::1]"])
+    }
+
     /// A redirect is looked up anew, and one to a host without an entry goes to that host.
     @Test func redirectsAreRoutedAnew() throws {
         let first = try loopback("")

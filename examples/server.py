@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """A small web server for trying the examples: serves a folder on 127.0.0.1 and takes uploads without keeping them.
 
-usage: examples/server.py FOLDER    (prints the port it chose, then serves until it is ended)
+usage: examples/server.py FOLDER           (prints the port it chose, then serves until it is ended)
+       examples/server.py FOLDER SOCKET    (serves at a Unix socket, which it makes and removes)
 """
+import atexit
 import functools
 import http.server
 import json
+import os
+import signal
+import socketserver
 import sys
 
 
@@ -78,6 +83,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 handler = functools.partial(Handler, directory=sys.argv[1])
+if len(sys.argv) > 2:
+    with socketserver.ThreadingUnixStreamServer(sys.argv[2], handler) as server:
+        atexit.register(os.remove, sys.argv[2])
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        print(sys.argv[2], flush=True)
+        server.daemon_threads = True
+        server.serve_forever()
 with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -34,6 +34,9 @@ struct AccessText {
             kind: .environment, one: "read 1 variable of the environment", many: "read % variables of the environment",
             member: "environment"),
         Heading(kind: .secret, one: "use 1 secret", many: "use % secrets", member: "secrets"),
+        Heading(
+            kind: .socket, one: "ask the service at 1 Unix socket", many: "ask the services at % Unix sockets",
+            member: "sockets"),
         Heading(kind: .host, one: "ask 1 host", many: "ask % hosts", member: "hosts"),
     ]
 

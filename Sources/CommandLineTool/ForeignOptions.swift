@@ -10,6 +10,9 @@ enum ForeignOptions {
         "--retry": retry, "--retries": retry, "--tries": retry, "-t": retry,
         "-o": destination, "-O": destination, "--output-document": destination,
         "-H": headers, "--header": headers,
+        "--connect-to": connectTo, "--resolve": connectTo,
+        "-4": family, "--ipv4": family, "--inet4-only": family, "-6": family, "--ipv6": family, "--inet6-only": family,
+        "--unix-socket": unixSocket,
     ]
 
     private static let concurrency = "use `--max-concurrent N`"
@@ -19,6 +22,10 @@ enum ForeignOptions {
     private static let retry = "a session or a task says that: `retry: { attempts: 5 }`"
     private static let destination = "a task says that: `to: PATH`"
     private static let headers = "a session or a task says that: `headers: { Name: value }`"
+
+    private static let connectTo = "a session says that: `connectTo: { \"example.org:443\": \"127.0.0.1:8443\" }`"
+    private static let family = "a session says that: `addressFamily: ipv4`, or `ipv6`"
+    private static let unixSocket = "a session says that: `unixSocket: PATH`"
 
     static func hint(for word: String) -> String? { hints[word] }
 }

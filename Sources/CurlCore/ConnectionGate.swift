@@ -14,6 +14,7 @@ package protocol ConnectionGate: AnyObject {
 extension TransferSlot {
     /// Opens a socket for the address, if the pool's gate allows it; -1 for none.
     func makeSocket(_ family: Int32, _ kind: Int32, _ number: Int32, to address: NetworkAddress?) -> Int32 {
+        guard pool?.path.takes(family) != false else { return -1 }
         var over: UInt32?
         var device: UInt32?
         if let gate = pool?.gate, let address {

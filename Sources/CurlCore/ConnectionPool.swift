@@ -1,8 +1,8 @@
 internal import CLibcurl
 import TransferModel
 
-/// Connections (and TLS sessions) that may be reused for one another: one pool for each session, client certificate and
-/// proxy. These do not change. Used only on the loop's thread.
+/// Connections (and TLS sessions) that may be reused for one another: one pool for each session, client certificate,
+/// proxy and address to connect to. These do not change. Used only on the loop's thread.
 @safe package final class ConnectionPool {
     /// How the pool's connections are secured.
     package let tls: TLSSettings
@@ -12,6 +12,8 @@ import TransferModel
     let refusesToShow: Bool
     /// The proxy of the pool's connections; `nil` for direct ones.
     package let proxy: ProxySettings?
+    /// Where the pool's connections lead.
+    package let path: ConnectionPath
     /// Whether the pool may be released while handles live on that used it.
     let isPassing: Bool
     /// Asked before each connection; `nil` allows all.
@@ -27,7 +29,8 @@ import TransferModel
 
     package init(
         tls: TLSSettings, identity: TLSIdentity? = nil, refusesToShow: Bool = false, proxy: ProxySettings? = nil,
-        isPassing: Bool = false, gate: (any ConnectionGate)? = nil, limits: HostLimits? = nil
+        path: ConnectionPath = ConnectionPath(), isPassing: Bool = false, gate: (any ConnectionGate)? = nil,
+        limits: HostLimits? = nil
     ) {
         self.tls = tls
         self.gate = gate
@@ -35,6 +38,7 @@ import TransferModel
         self.identity = identity
         self.refusesToShow = refusesToShow
         self.proxy = proxy
+        self.path = path
         self.isPassing = isPassing
         limits?.add(self)
     }
@@ -46,6 +50,8 @@ import TransferModel
         guard let made = unsafe curl_share_init() else { throw TransferError(.unknown, "libcurl: no memory") }
         unsafe tr_share_set_lock(made, CURL_LOCK_DATA_CONNECT)
         unsafe tr_share_set_lock(made, CURL_LOCK_DATA_SSL_SESSION)
+        // What was looked up for one family of addresses is no answer to a session that takes any.
+        if path.family != .any { unsafe tr_share_set_lock(made, CURL_LOCK_DATA_DNS) }
         unsafe share = made
     }
 
@@ -59,8 +65,8 @@ import TransferModel
     /// Returns another pool with the same properties, for connections apart from these.
     package func twin() -> ConnectionPool {
         ConnectionPool(
-            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, isPassing: isPassing, gate: gate,
-            limits: limits)
+            tls: tls, identity: identity, refusesToShow: refusesToShow, proxy: proxy, path: path, isPassing: isPassing,
+            gate: gate, limits: limits)
     }
 
     /// Cuts the connections that the gate no longer allows, idle ones too; with `all`, every connection that leaves the

@@ -245,6 +245,7 @@ package import TransferModel
                     isPutOff: failed && slot.isPutOff,
                     isLonger: slot.state.fileEnd.isLonger,
                     refusal: failed && !slot.state.sockets.hasOpened ? slot.state.sockets.refusal : nil,
+                    hasOtherFamily: failed && slot.foundOtherFamilyOnly,
                     metrics: metrics))
         }
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
@@ -301,10 +302,13 @@ package import TransferModel
         metrics.headerBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
         metrics.uploadedBytes = easy.offset(CURLINFO_SIZE_UPLOAD_T)
         metrics.downloadedBytes = easy.offset(CURLINFO_SIZE_DOWNLOAD_T)
-        metrics.localAddress = easy.string(CURLINFO_LOCAL_IP)
-        metrics.localPort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_LOCAL_PORT))
-        metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
-        metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
+        // Of a Unix socket libcurl gives the path, cut at 46 bytes, and the URL's port.
+        if slot.pool?.path.unixSocket == nil {
+            metrics.localAddress = easy.string(CURLINFO_LOCAL_IP)
+            metrics.localPort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_LOCAL_PORT))
+            metrics.remoteAddress = easy.string(CURLINFO_PRIMARY_IP)
+            metrics.remotePort = UInt16(truncatingIfNeeded: easy.long(CURLINFO_PRIMARY_PORT))
+        }
         metrics.tlsVersion = slot.state.tls.version
         metrics.tlsCipher = slot.state.tls.cipher
         metrics.tlsFingerprint = slot.state.tls.peerCertificate?.fingerprint

@@ -194,6 +194,8 @@ package struct CurlCompletion {
     package let isLonger: Bool
     /// Why the pool's gate allowed no connection to any address of the host.
     package let refusal: Shortage?
+    /// Whether no socket was opened for a family of addresses that the pool is limited to.
+    package let hasOtherFamily: Bool
     /// The transfer's measurements.
     package let metrics: CurlMetrics
 
@@ -202,6 +204,7 @@ package struct CurlCompletion {
         verifyResult: Int = 0, certificateAlert: CertificateAlert? = nil, wasAskedForCertificate: Bool = false,
         proxyHead: ResponseHead? = nil, proxyFailure: ProxyFailure? = nil, sawCloseNotify: Bool = false,
         isRefused: Bool = false, isPutOff: Bool = false, isLonger: Bool = false, refusal: Shortage? = nil,
+        hasOtherFamily: Bool = false,
         metrics: CurlMetrics
     ) {
         self.receiver = receiver
@@ -218,6 +221,7 @@ package struct CurlCompletion {
         self.isPutOff = isPutOff
         self.isLonger = isLonger
         self.refusal = refusal
+        self.hasOtherFamily = hasOtherFamily
         self.metrics = metrics
     }
 }

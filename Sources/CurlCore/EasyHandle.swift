@@ -7,6 +7,7 @@ internal import CLibcurl
     private let errorBuffer: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var proxyHeaderList: UnsafeMutablePointer<curl_slist>?
+    private var connectToList: UnsafeMutablePointer<curl_slist>?
     /// The first option that libcurl rejected, checked once before the start.
     private(set) var firstFailure: (option: UInt32, code: CURLcode)?
 
@@ -22,6 +23,7 @@ internal import CLibcurl
         unsafe curl_easy_cleanup(raw)
         unsafe curl_slist_free_all(headerList)
         unsafe curl_slist_free_all(proxyHeaderList)
+        unsafe curl_slist_free_all(connectToList)
         unsafe errorBuffer.deallocate()
     }
 
@@ -79,6 +81,14 @@ internal import CLibcurl
     func set(proxyHeaders: [String]) {
         unsafe proxyHeaderList = list(proxyHeaders, CURLOPT_PROXYHEADER)
         unsafe note(CURLOPT_PROXYHEADER, tr_easy_set_list(raw, CURLOPT_PROXYHEADER, proxyHeaderList))
+    }
+
+    /// Sets the address that is connected to in place of a host's, in libcurl's form `HOST:PORT:ADDRESS:PORT`.
+    func set(connectTo entry: String) {
+        let former = unsafe connectToList
+        unsafe connectToList = list([entry], CURLOPT_CONNECT_TO)
+        unsafe note(CURLOPT_CONNECT_TO, tr_easy_set_list(raw, CURLOPT_CONNECT_TO, connectToList))
+        unsafe curl_slist_free_all(former)
     }
 
     private func list(_ lines: [String], _ option: CURLoption) -> UnsafeMutablePointer<curl_slist>? {

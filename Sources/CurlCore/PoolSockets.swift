@@ -50,6 +50,14 @@ import TransferModel
         for socket in commanding { shutdown(socket, Int32(SHUT_RD)) }
     }
 
+    /// Marks the connection that was opened for the transfer alone as used. Returns its socket; `nil` where it is in
+    /// use already.
+    func useOwn(of slot: TransferSlot) -> (socket: Int32, wasUsed: Bool)? {
+        guard let socket = opened(for: slot).first else { return nil }
+        fresh[socket] = nil
+        return (socket, false)
+    }
+
     /// Marks a connection as used. Returns its socket, and whether it carried a request before.
     func use(_ connection: Connection) -> (socket: Int32, wasUsed: Bool)? {
         if let socket = used[connection] { return (socket, true) }

@@ -11,9 +11,10 @@ extension TransferSlot {
         setBody(request)
     }
 
-    /// The version to ask for. Inside a proxy's TLS this libcurl leaves HTTP/2 frames unread that arrived with others.
+    /// The version to ask for. Inside a proxy's TLS this libcurl leaves HTTP/2 frames unread that arrived with others,
+    /// and where each transfer has a connection of its own there is nothing to share.
     static func version(of request: CurlRequest) -> CurlRequest.Version {
-        request.isProxySecure ? .http1 : request.version
+        request.isProxySecure || request.pool.path.isForOneTransfer ? .http1 : request.version
     }
 
     private func setBasics(_ request: CurlRequest) {
@@ -23,6 +24,7 @@ extension TransferSlot {
         easy.set(CURLOPT_PROTOCOLS_STR, request.ftp == nil ? "http,https" : "ftp")
         easy.set(CURLOPT_NOSIGNAL, true)
         if let proxy = request.pool.proxy { setProxy(proxy, request) } else { easy.set(CURLOPT_PROXY, "") }
+        set(request.pool.path)
         easy.set(CURLOPT_QUICK_EXIT, true)
         easy.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, request.connectTimeout.nanoseconds / 1_000_000)))
         easy.set(bufferSize: request.receiveBuffer)
@@ -45,9 +47,10 @@ extension TransferSlot {
             easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             easy.set(CURLOPT_PIPEWAIT, true)
         }
-        if request.needsFreshConnection { easy.set(CURLOPT_FRESH_CONNECT, true) }
+        let isFresh = request.needsFreshConnection || request.pool.path.isForOneTransfer
+        if isFresh { easy.set(CURLOPT_FRESH_CONNECT, true) }
         // No other request waits for a fresh connection either: kept open it would only count against the host's limit.
-        if request.needsFreshConnection || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
+        if isFresh || !request.keepsConnection { easy.set(CURLOPT_FORBID_REUSE, true) }
         setHeaders(request)
         if let login = request.login { set(login) }
     }

@@ -114,11 +114,13 @@ import TransferModel
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
         if stopsRepetition() { return false }
         let ssl = unsafe secureStream()
-        if state.tunnel.isNeeded, ftp == nil, unsafe ssl.map({ unsafe SSL_is_init_finished($0) }) != 1 {
+        let hasHandshake = unsafe ssl.map { unsafe SSL_is_init_finished($0) } == 1
+        if state.tunnel.isNeeded, state.request?.isSecure == true, !hasHandshake {
             state.repetition.foundUnreadyConnection()
             return false
         }
-        guard let sockets = pool?.sockets, let (socket, wasUsed) = sockets.use(connection) else { return true }
+        guard let pool, let (socket, wasUsed) = use(connection, of: pool) else { return true }
+        let sockets = pool.sockets
         if socket != state.sockets.used { leaveSocket() }
         (state.sockets.used, state.sockets.interface) = (socket, sockets.interface(of: socket))
         if !wasUsed { loop.admitWaiting() }
@@ -134,6 +136,10 @@ import TransferModel
         guard isDecoded || PoolSockets.isReadable(socket) else { return true }
         state.repetition.foundStaleConnection()
         return false
+    }
+
+    private func use(_ connection: PoolSockets.Connection, of pool: ConnectionPool) -> (socket: Int32, wasUsed: Bool)? {
+        pool.path.isForOneTransfer ? pool.sockets.useOwn(of: self) : pool.sockets.use(connection)
     }
 
     private var mayUseHTTP2: Bool { state.request.map(Self.version) == .http2OverTLS }

@@ -24,7 +24,9 @@ struct TransferState: ~Copyable {
 
     init(_ request: CurlRequest, now: Instant) {
         self.request = request
-        tunnel = TunnelState(isNeeded: request.pool.proxy?.speaksHTTP == true && !request.url.hasPrefix("http:"))
+        // Plain http goes to a proxy as a whole URL, which says nothing of an address to connect to instead.
+        let asksProxyInWhole = request.url.hasPrefix("http:") && request.pool.path.host == nil
+        tunnel = TunnelState(isNeeded: request.pool.proxy?.speaksHTTP == true && !asksProxyInWhole)
         repetition = Repetition(isAllowed: !request.needsFreshConnection)
         login = LoginWatch(answersChallenges: request.login != nil || request.proxyLogin != nil)
         sending = SendProgress(hasBody: request.bodyLength ?? 0 != 0, beganAt: now)

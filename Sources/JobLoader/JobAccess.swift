@@ -11,6 +11,8 @@ package struct JobAccess: Sendable {
         case remove
         /// A variable of the environment or a secret that the job uses.
         case environment, secret
+        /// A Unix socket, at which a service of this machine listens.
+        case socket
         /// A server or proxy that the job sends requests to.
         case host
     }

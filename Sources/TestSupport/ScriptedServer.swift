@@ -2,7 +2,8 @@ internal import CLibSSL
 internal import Glibc
 package import TransferModel
 
-/// An HTTP/1.1 server on 127.0.0.1 that answers exactly as a test says and records exactly what arrived.
+/// An HTTP/1.1 server on 127.0.0.1, or at a Unix socket, that answers exactly as a test says and records exactly what
+/// arrived.
 ///
 /// A thread for each connection; `stop()` ends and joins them all and must be called, best in a `defer`.
 ///
@@ -32,14 +33,17 @@ package final class ScriptedServer: Sendable {
     private let acceptor: TestThread
     private let stopped = Monitor(false)
 
+    /// `host` is an IPv4 address, or `::1`; a server at a Unix socket has neither host nor port.
     package init(
-        tls: TLSOptions? = nil, at host: String = "127.0.0.1", handler: Handler? = nil
+        tls: TLSOptions? = nil, at host: String = "127.0.0.1", port: UInt16 = 0, unixSocket path: String? = nil,
+        handler: Handler? = nil
     ) throws {
-        self.host = host
+        self.host = host == "::1" ? "[::1]" : host
         authority = tls?.authority
         let core = Core(tls: try tls.map { try TLSContext($0) }, handler: handler)
         self.core = core
-        (listener, port) = try Socket.listen(at: host)
+        (listener, self.port) =
+            if let path { (try Socket.listen(atPath: path), 0) } else { try Socket.listen(at: host, port: port) }
         let listener = self.listener
         acceptor = try TestThread { core.acceptAll(listener) }
     }

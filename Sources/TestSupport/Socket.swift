@@ -4,8 +4,8 @@ internal import TransferModel
 
 /// The few socket calls that the server and the raw client share.
 enum Socket {
-    static func make() throws -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    static func make(_ family: Int32 = AF_INET) throws -> Int32 {
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemFailure("socket") }
         return descriptor
     }
@@ -20,11 +20,34 @@ enum Socket {
         return address
     }
 
-    /// A listening socket and the port it got.
-    static func listen(at host: String = "127.0.0.1") throws -> (descriptor: Int32, port: UInt16) {
-        let descriptor = try make()
-        var address = address(host, 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    /// A listening socket and the port it got; `::1` is the only IPv6 address, and port 0 any free one.
+    static func listen(at host: String = "127.0.0.1", port: UInt16 = 0) throws -> (descriptor: Int32, port: UInt16) {
+        if host == "::1" {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_addr = in6addr_loopback
+            address.sin6_port = port.bigEndian
+            let descriptor = try listen(&address, AF_INET6)
+            return (descriptor, UInt16(bigEndian: address.sin6_port))
+        }
+        var address = address(host, port)
+        let descriptor = try listen(&address, AF_INET)
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    /// A listening Unix socket.
+    static func listen(atPath path: String) throws -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        precondition(path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), "too long: \(path)")
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        return try listen(&address, AF_UNIX)
+    }
+
+    /// Listens, and leaves in `address` what the socket is bound to.
+    private static func listen<Address>(_ address: inout Address, _ family: Int32) throws -> Int32 {
+        let descriptor = try make(family)
+        var length = socklen_t(MemoryLayout<Address>.size)
         let bound = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 1024) == 0
@@ -36,7 +59,7 @@ enum Socket {
             close(descriptor)
             throw failure
         }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
+        return descriptor
     }
 
     /// The other end of a connection.
@@ -47,17 +70,26 @@ enum Socket {
 
     /// The next connection and its client; `nil` when the listener was shut down.
     static func accept(_ listener: Int32) -> (descriptor: Int32, peer: Peer)? {
-        var address = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        var address = sockaddr_storage()
         while true {
+            var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
             let descriptor = withUnsafeMutablePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { tr_test_accept(listener, $0, &length) }
             }
             if descriptor < 0, errno == EINTR || errno == ECONNABORTED { continue }
             guard descriptor >= 0 else { return nil }
-            setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
-            let text = String(cString: inet_ntoa(address.sin_addr))
-            return (descriptor, Peer(address: text, port: UInt16(bigEndian: address.sin_port)))
+            return (descriptor, peer(descriptor, address))
+        }
+    }
+
+    private static func peer(_ descriptor: Int32, _ address: sockaddr_storage) -> Peer {
+        guard Int32(address.ss_family) != AF_UNIX else { return Peer(address: "", port: 0) }
+        setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
+        return withUnsafeBytes(of: address) { bytes in
+            let port = UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+            if Int32(address.ss_family) == AF_INET6 { return Peer(address: "::1", port: port) }
+            let host = bytes.loadUnaligned(fromByteOffset: 4, as: in_addr.self)
+            return Peer(address: String(cString: inet_ntoa(host)), port: port)
         }
     }
 

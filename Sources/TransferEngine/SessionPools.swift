@@ -11,6 +11,8 @@ final class SessionPools {
     private let tls: TLSSettings
     private let proxies: ProxyChoice
     private let networks: NetworkState
+    /// Where connections lead to hosts that `connectTo` does not name.
+    private var path = ConnectionPath()
     /// Of a task that says nothing else itself.
     private let usualTerms: NetworkTerms
     /// Directly, without a certificate.
@@ -21,7 +23,7 @@ final class SessionPools {
     /// Requests to one origin may be apart in several pools.
     let limits: HostLimits
     private var others: [Key: ConnectionPool] = [:]
-    /// Of plain http through a proxy, the ones last used.
+    /// Of plain http through a proxy and of hosts that `connectTo` names, the ones last used.
     private var passing: [(key: Key, pool: ConnectionPool)] = []
     /// By place in `clientCertificates`, read when first shown.
     private var identities: [Int: Result<TLSIdentity, TransferError>] = [:]
@@ -37,8 +39,10 @@ final class SessionPools {
         /// For what speaks HTTP/1.1 where others speak HTTP/2: libcurl does not keep the two apart.
         var isApart = false
         /// An HTTP proxy is asked for any host's plain http on one connection, and libcurl would count all of them as one
-        /// host's.
+        /// host's. So it would count all hosts for which `connectTo` has the same address.
         var origin: Origin?
+        /// Whether `connectTo` has another address for `origin`.
+        var isDetour = false
     }
 
     private static let mostPassing = 64
@@ -50,14 +54,23 @@ final class SessionPools {
         self.networks = networks
         usualTerms = configuration.taskDefaults.networkTerms
         tls = TLSSettings(configuration.tls)
-        proxies = ProxyChoice(configuration.proxy, environment: environment)
+        // No proxy can be asked to connect to a Unix socket of this machine.
+        let isOnNetwork = configuration.routing.unixSocket == nil
+        proxies = ProxyChoice(isOnNetwork ? configuration.proxy : .none, environment: environment)
+        path.family = configuration.routing.addressFamily
+        path.unixSocket = configuration.routing.unixSocket
         limits = HostLimits(mostPerHost: configuration.maximumConnectionsPerHost)
-        plain = ConnectionPool(tls: tls, gate: networks.gate(usualTerms), limits: limits)
+        plain = ConnectionPool(tls: tls, path: path, gate: networks.gate(usualTerms), limits: limits)
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
-        isPlain = proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
+        isPlain =
+            proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty
+            && configuration.routing.detours.isEmpty
     }
 
     var proxyServers: [ProxyServer] { proxies.servers }
+
+    /// Where the session's connections lead in place of the hosts of URLs.
+    var routing: ConnectionRouting { configuration.routing }
 
     /// The proxy that a request to `url` goes through, where it is one that may ask who is there.
     func askingProxy(for url: ResourceURL) -> Origin? {
@@ -82,6 +95,7 @@ final class SessionPools {
         if url.isSecure { try weigh(challenges(own), url, &key) }
         key.proxy = proxies.proxy(for: url)
         if let proxy = key.proxy, !proxy.kind.isSOCKS, url.schemeIs("http") { key.origin = url.origin }
+        if routing.target(of: url) != nil { (key.origin, key.isDetour) = (url.origin, true) }
         return try pool(key)
     }
 
@@ -94,9 +108,15 @@ final class SessionPools {
         return configuration.tls.clientCertificates.contains { $0.host.matches(host: host, port: port) }
     }
 
-    /// Who is shown where a request to `url` goes, for a cache that must tell one from another: the file's name and what
-    /// the system says of it, for a certificate may be exchanged under its name.
+    /// Who is shown where a request to `url` goes, and to whom, for a cache that must tell one from another: a
+    /// certificate file's name and what the system says of it, for a certificate may be exchanged under its name; and
+    /// the address that is connected to in place of the URL's.
     func shownIdentity(for url: ResourceURL, _ own: [ChallengeRule]) -> String? {
+        let parts = [shownCertificate(for: url, own), routing.place(of: url)].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    private func shownCertificate(for url: ResourceURL, _ own: [ChallengeRule]) -> String? {
         guard !(isPlain && own.isEmpty), url.isSecure, !configuration.tls.clientCertificates.isEmpty else { return nil }
         var key = Key()
         // A rule that keeps the request from being sent shows nobody.
@@ -158,7 +178,16 @@ final class SessionPools {
         if let place = key.identity { identity = try self.identity(place) }
         return ConnectionPool(
             tls: tls, identity: identity, refusesToShow: key.refusesToShow, proxy: key.proxy.map { settings(of: $0) },
-            isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms), limits: limits)
+            path: path(key), isPassing: key.origin != nil, gate: networks.gate(key.terms ?? usualTerms), limits: limits)
+    }
+
+    private func path(_ key: Key) -> ConnectionPath {
+        guard key.isDetour, let origin = key.origin,
+            let (host, port) = routing.target(host: origin.host, port: origin.port)
+        else { return path }
+        var detour = path
+        (detour.host, detour.port) = (host, port)
+        return detour
     }
 
     private func identity(_ place: Int) throws(TransferError) -> TLSIdentity {

@@ -35,6 +35,8 @@ package struct SessionConfiguration: Sendable {
     package var tls = TLSConfiguration()
     /// Which proxies requests go through.
     package var proxy = ProxyConfiguration.environment
+    /// Where connections lead in place of the hosts of URLs, and over which family of addresses.
+    package var routing = ConnectionRouting()
     /// Which version of HTTP is used, and how.
     package var http = HTTPConfiguration()
     /// Commands that answer for schemes of the job's own, in the order of the job file.
@@ -68,8 +70,11 @@ package struct SessionConfiguration: Sendable {
     /// Decides whether a request to `url` counts against its origin's limits: it needs a connection or a command.
     package func takesSlot(_ url: ResourceURL) -> Bool { url.needsConnection || !commands(for: url).isEmpty }
 
-    /// Whether the job says nothing about proxies, so that the environment decides.
-    package var asksEnvironmentForProxy: Bool { if case .environment = proxy { true } else { false } }
+    /// Whether the job says nothing about proxies, so that the environment decides. A Unix socket is reached without.
+    package var asksEnvironmentForProxy: Bool {
+        guard routing.unixSocket == nil, case .environment = proxy else { return false }
+        return true
+    }
 }
 
 /// The keys that a session sets for its tasks and a task may override.

@@ -15,6 +15,11 @@ extension TransferError {
             "See what the server stored; the upload may have been changed on its way."
         case .secureConnectionFailed where message.contains("speaks no TLS on this port"):
             "This port may speak plain HTTP: try `http://`, or check the port."
+        case .cannotConnectToHost where message.hasPrefix(Self.socketWords):
+            "See whether the service runs, and whether you may write to its socket."
+        case .cannotConnectToHost where message.hasSuffix(Self.familyWords),
+            .cannotFindHost where message.hasSuffix(Self.familyWords):
+            "Leave `addressFamily` out, or name a host that has such an address."
         case .badServerResponse where message.contains("HTTP/0.9"):
             "This port may speak TLS, or no HTTP at all: try `https://`, or check the port."
         case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
@@ -31,6 +36,11 @@ extension TransferError {
         default: name.whatHelps
         }
     }
+
+    /// Beginning of the message about a Unix socket that nothing answers at.
+    package static let socketWords = "cannot connect to the Unix socket "
+    /// End of the message about a host without an address of the session's `addressFamily`.
+    package static let familyWords = ", and the session's `addressFamily` allows no other"
 
     /// The status in the message of an answer that was not as expected.
     private var answeredStatus: Int? {

@@ -29,7 +29,8 @@ import TextFormats
     }
 
     static let variants = [
-        Variant("mirror-list"), Variant("polite-mirror"), Variant("quickstart"), Variant("release-artefacts"),
+        Variant("before-the-move", runs: 1), Variant("local-service", runs: 1), Variant("mirror-list"),
+        Variant("polite-mirror"), Variant("quickstart"), Variant("release-artefacts"),
         Variant("suite-matrix"), Variant("two-mirrors"),
         Variant("wifi-only", environment: ["TRANSFER_RUN_NETWORK": "wifi"]),
         Variant(
@@ -136,7 +137,7 @@ private struct ToldRun {
 
     init(_ run: Stage.Run, _ place: ExamplePlace, _ near: ScriptedServer) {
         let names = [
-            (place.stage.folder.path, "FOLDER"), ("127.0.0.1:\(place.server.port)", "SITE"),
+            (place.stage.folder.path, "FOLDER"), (place.socket, "SOCKET"), ("127.0.0.1:\(place.server.port)", "SITE"),
             ("127.0.0.1:\(near.port)", "NEAR"),
         ]
         var lines: [String] = []

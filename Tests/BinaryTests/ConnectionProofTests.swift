@@ -26,9 +26,9 @@ import TextFormats
     }
 
     /// Believes whoever is Aladdin, connection by connection.
-    private func server(_ refused: String = "/wrong") throws -> ScriptedServer {
+    private func server(_ refused: String = "/wrong", unixSocket: String? = nil) throws -> ScriptedServer {
         let known = Known()
-        return try ScriptedServer { request in
+        return try ScriptedServer(unixSocket: unixSocket) { request in
             let asks = Script.respond(401, headers: [("WWW-Authenticate", "NTLM")], body: "who?")
             guard request.path != refused else {
                 guard request.header("Authorization")?.hasPrefix("NTLM TlRMTVNTUAAB") == true else { return asks }
@@ -49,6 +49,24 @@ import TextFormats
     }
 
     private static let aladdin = "{ user: Aladdin, password: open-sesame }"
+
+    /// There each request opens a connection, which all its messages share.
+    @Test func atAUnixSocketToo() throws {
+        let stage = try Stage()
+        let server = try server(unixSocket: stage.folder.path("service.sock"))
+        defer { server.stop() }
+        let run = try stage.run(
+            """
+            sessions:
+              default: { configuration: ephemeral, unixSocket: service.sock, credentials: [\(Self.aladdin)] }
+            tasks:
+              - { id: a, url: "http://service.test/a" }
+              - { id: b, needs: [a], url: "http://service.test/b", body: { data: text } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("a", "body.text") == "in: ")
+        #expect(try run.task("b", "body.text") == "in: text")
+    }
 
     @Test func threeMessagesOnOneConnection() throws {
         let server = try server()

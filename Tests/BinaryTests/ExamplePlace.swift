@@ -5,11 +5,18 @@ import Testing
 final class ExamplePlace {
     let stage: Stage
     let server: ScriptedServer
+    /// What `local-service.yaml` asks.
+    let service: ScriptedServer
+    let socket: String
+    private let sockets: TemporaryTree
     private static let examples = "\(Binary.packageRoot)/examples"
 
     init(_ given: Stage? = nil) throws {
         stage = try given ?? Stage()
         server = try ScriptedServer()
+        sockets = try TemporaryTree()
+        socket = sockets.path("service.sock")
+        service = try ScriptedServer(unixSocket: socket)
         server.on("/search", .respond(200, headers: [("Content-Type", "application/json")], body: "[]"))
         server.on("/subscriptions", .respond(201))
         server.on("/builds", .respond(201, headers: [("Content-Type", "application/json")], body: "{}"))
@@ -23,13 +30,17 @@ final class ExamplePlace {
             var resource = ServedResource(bytes)
             if file.hasSuffix(".json") { resource.contentType = "application/json" }
             server.serve("/\(file)", resource)
+            service.serve("/\(file)", resource)
         }
         for file in try Self.list("") where !file.hasPrefix("site/") {
             try stage.folder.write(file, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
         }
     }
 
-    deinit { server.stop() }
+    deinit {
+        server.stop()
+        service.stop()
+    }
 
     /// Regular files below a folder of the examples.
     private static func list(_ folder: String) throws -> [String] {
@@ -60,8 +71,11 @@ final class ExamplePlace {
         changed change: (String) -> String = { $0 }, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Stage.Run {
         let job = try change(stage.text(example))
-        let mirror = job.contains("${near}") ? ["near=\(near)"] : []
-        let options = (["site=\(server.origin)"] + mirror).flatMap { ["--set", $0] }
+        let address = "127.0.0.1:\(server.port)"
+        let values = [
+            "site=\(server.origin)", "near=\(near)", "socket=\(socket)", "old=\(address)", "new=\(address)",
+        ]
+        let options = values.filter { job.contains("${\($0.prefix { $0 != "=" })}") }.flatMap { ["--set", $0] }
         let program = try stage.start(job, options, environment: environment)
         return try stage.finish(program, sourceLocation: sourceLocation)
     }

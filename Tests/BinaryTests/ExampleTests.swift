@@ -8,17 +8,17 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml api-harvest.yaml mirror-list.yaml nightly-mirror.yaml own-scheme.yaml pipe.yaml "
-                + "polite-mirror.yaml "
+                == "api-checks.yaml api-harvest.yaml before-the-move.yaml local-service.yaml mirror-list.yaml "
+                + "nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
                 + "publish-build.yaml quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "api-harvest", "mirror-list", "nightly-mirror", "own-scheme", "pipe", "polite-mirror",
-        "publish-build", "quickstart", "release-artefacts", "signed-in", "suite-matrix", "token-upload", "two-mirrors",
-        "wifi-only",
+        "api-checks", "api-harvest", "before-the-move", "local-service", "mirror-list", "nightly-mirror", "own-scheme",
+        "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "signed-in", "suite-matrix",
+        "token-upload", "two-mirrors", "wifi-only",
     ])
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
@@ -199,6 +199,34 @@ import TextFormats
         try place.expectSame("downloads/offline-notes.txt", as: "notes.txt")
         let sent = place.server.requests("/builds/album.txt").first?.body
         #expect(try sent == place.stage.folder.bytes("site/notes.txt"))
+    }
+
+    @Test func localService() throws {
+        let place = try ExamplePlace()
+        let run = try place.run("local-service.yaml")
+        #expect(run.status == 0, "\(run.errorText)")
+        try place.expectSame("downloads/service-notes.txt", as: "notes.txt")
+        #expect(place.service.requests().map { $0.header("Host") } == ["service", "service"])
+        #expect(place.server.totalConnections == 0)
+    }
+
+    @Test func beforeTheMove() throws {
+        let place = try ExamplePlace()
+        let other = try ScriptedServer()
+        defer { other.stop() }
+        other.on("/status.json", .respond(200, body: "{\"healthy\": false}"))
+        other.on("/notes.txt", .respond(200, body: "other"))
+        let run = try place.stage.run(
+            place.stage.text("before-the-move.yaml"), "--set", "old=127.0.0.1:\(place.server.port)", "--set",
+            "new=127.0.0.1:\(other.port)")
+        #expect(run.status == 1)
+        #expect(try run.task("old-status", "outcome") == "succeeded")
+        #expect(try run.task("new-status", "error.name") == "unexpectedResponse")
+        try place.expectSame("move/old.txt", as: "notes.txt")
+        #expect(try place.stage.text("move/new.txt") == "other")
+        for server in [place.server, other] {
+            #expect(server.requests().allSatisfy { $0.header("Host") == "www.example.org" })
+        }
     }
 
     @Test func politeMirror() throws {

@@ -216,8 +216,7 @@ function drawLabel(context, row, y) {
         else
             text = isWide
                 ? connections[c].name +
-                  "  port " +
-                  connections[c].port +
+                  (connections[c].port ? "  port " + connections[c].port : "") +
                   (row.row.lanes > 1 ? "  " + row.row.lanes + " streams" : "")
                 : connections[c].name;
     }

@@ -147,9 +147,10 @@ struct PageTasks {
     }
 
     /// Returns the number of a request's connection, identified by both its ends; −1 without a connection. A port may
-    /// come back with another connection.
+    /// come back with another connection; one to a Unix socket has no ports.
     private mutating func socket(of request: ReportedTransaction, host: Int) -> Int {
-        guard let port = request.localPort, request.fetchType != "localCache" else { return -1 }
+        guard let port = request.localPort ?? (request.connectEnd == nil ? nil : 0), request.fetchType != "localCache"
+        else { return -1 }
         let remote = "\(request.remoteAddress ?? ""):\(request.remotePort ?? 0)"
         let ends = [host, port, texts.number(of: remote), request.tlsVersion ?? 0]
         let number = sockets[ends, default: sockets.count]

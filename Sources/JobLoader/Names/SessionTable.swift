@@ -138,9 +138,12 @@ struct SessionReader {
         return draft
     }
 
-    /// Returns the configuration with a background session's defaults, which sessions that extend it do not inherit.
+    /// Returns the configuration with the defaults of a background session and of one at a Unix socket, which sessions
+    /// that extend it do not inherit.
     private static func finished(_ draft: SessionDraft) -> SessionConfiguration {
         var configuration = draft.configuration
+        // Each request there has a connection of its own: nothing to share by HTTP/2.
+        if configuration.routing.unixSocket != nil { configuration.http.version = .http1 }
         guard configuration.kind == .background else { return configuration }
         if !draft.writesDurability { configuration.durability = .flush }
         configuration.taskDefaults.waitsForConnectivity = true
@@ -170,6 +173,7 @@ struct SessionReader {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error("missing-key", "`policy: only` needs `ca` or `pin`: else nothing is trusted", at: span)
         }
+        checkRouting(configuration, entry)
         configuration.kind == .background ? checkBackground(draft, entry) : checkForeground(draft, entry)
     }
 

@@ -79,7 +79,9 @@ extension Reader {
 
     /// Reads a path and makes it absolute; a relative one begins at the job's folder.
     func path(_ node: NodeID) -> String? {
-        guard let text = text(node, .path, place: .path), let path = absolute(text, node) else { return nil }
+        guard let text = text(node, .path, place: .path), checked(SecretText(text), node, .path),
+            let path = absolutePath(text, node)
+        else { return nil }
         noteFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
         return path
     }
@@ -91,12 +93,13 @@ extension Reader {
     }
 
     private func absolute(_ text: SecretText, _ node: NodeID) -> SecretText? {
-        if let plain = text.plain { return absolute(plain, node).map { SecretText($0) } }
+        if let plain = text.plain { return absolutePath(plain, node).map { SecretText($0) } }
         if case .literal(let start)? = text.pieces.first, start.hasPrefix("/") { return text }
         return SecretText(pieces: [.literal(baseDirectory == "/" ? "/" : baseDirectory + "/")] + text.pieces)
     }
 
-    private func absolute(_ text: String, _ node: NodeID) -> String? {
+    /// An absolute path made of one that is relative to the job's folder, without noting what it is for.
+    func absolutePath(_ text: String, _ node: NodeID) -> String? {
         guard !text.isEmpty else {
             error("invalid-value", "`\(key)` must be a path, not empty", node)
             return nil

@@ -139,7 +139,7 @@ extension Sections {
         cookies and resume data on disk; `ephemeral` leaves nothing behind but finished files; `background` hands the \
         work to a process that outlives the command.
         """,
-        keys: sessionIdentity + sessionLimits + sessionStores + sessionNetwork + sessionTiming
+        keys: sessionIdentity + sessionLimits + sessionStores + sessionRouting + sessionNetwork + sessionTiming
             + policies.map { $0.lifted(\SessionDraft.configuration.taskDefaults) },
         rules: sessionRules)
 
@@ -160,6 +160,10 @@ extension Sections {
                         "trust",
                         .when(.isOne("policy", of: ["only"]), .needsOne(of: ["ca", "pin"])))))),
         .when(.lacks("extends"), .inside("cookies", .when(.isTrue("save"), .needs(["file"])))),
+        .when(.has("unixSocket"), .hollow("connectTo")),
+        .when(.has("unixSocket"), .differs("addressFamily", from: ["ipv4", "ipv6"])),
+        .when(.has("unixSocket"), .matches("proxy", pattern: "^none$")),
+        .always(.named(["connectTo"], pattern: hostAndPortPattern)),
         .always(.matches("proxy", pattern: "^none$|\(proxyPattern)")), .always(.filled(["onFinish"])),
     ]
 

@@ -104,6 +104,7 @@ extension TaskLoader {
                 reader.error("invalid-url", "the user and password in the URL are no text", node)
             }
         }
+        checkRouting(to: url, draft, node)
         if url.isHTTP { return }
         if isBackground(draft.session) {
             return reader.error(
@@ -121,6 +122,25 @@ extension TaskLoader {
             hint: others.first.map { "the session `\($0.name)` has a command for it" }
                 ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" },
             at: reader.tree.span(node))
+    }
+
+    /// A URL that no connection of its session can lead to.
+    private func checkRouting(to url: ResourceURL, _ draft: TaskDraft, _ node: NodeID) {
+        let session = sessions.configurations[Int(draft.session.raw)]
+        let routing = session.routing
+        guard routing.unixSocket != nil || routing.addressFamily != .any else { return }
+        if routing.unixSocket != nil {
+            guard url.schemeIs("ftp") else { return }
+            reader.error(
+                "conflicting-keys", "ftp does not go over a `unixSocket`, which all requests of the session use",
+                hint: "a session without it", node)
+        } else if url.needsConnection, routing.target(of: url) == nil, !routing.mayConnect(to: url.host) {
+            reader.error(
+                "conflicting-keys",
+                "the session `\(session.name)` connects to \(routing.addressFamily.rawValue) addresses alone, and "
+                    + "`\(url.host)` is none",
+                hint: "name a host that has one, or leave `addressFamily` out", node)
+        }
     }
 
     func destination(_ draft: TaskDraft) -> String? {

@@ -27,10 +27,10 @@ extension Engine {
         endWhatWasCut { _, _ in TransferError(.networkConnectionLost, "the machine slept in the middle of it") }
     }
 
-    /// The host that a request goes to first: its own, or a proxy; `nil` for what needs no connection.
+    /// The host that a request goes to first: its own, the one that `connectTo` names in its place, or a proxy; `nil`
+    /// for what needs no network.
     package func firstHop(of url: ResourceURL, _ session: SessionIndex) -> String? {
-        guard url.needsConnection else { return nil }
-        return sessions[Int(session.raw)].pools.proxy(for: url)?.host ?? url.host
+        sessions[Int(session.raw)].pools.firstHop(of: url)
     }
 
     private func cutConnections(all: Bool) {
@@ -77,6 +77,7 @@ extension Engine {
             if case .notAllowed(let objection) = refusal { error.reason = objection }
             return error
         }
+        if let error = attempt.session.pools.routingError(of: completion, to: attempt.life.request.url) { return error }
         guard completion.isUnroutable else { return nil }
         return TransferError(
             .noPermittedRoute, "no network here leads to \(host)", curl: completion.number,

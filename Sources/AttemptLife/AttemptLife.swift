@@ -138,6 +138,12 @@ package final class AttemptLife {
         resumption.addRange(to: &request)
     }
 
+    /// Asks for the file past all caches on the way, and reports why. Call before the first request.
+    package func passCaches(because why: String) {
+        builder.passCaches(from: &request)
+        resumption.noteStartedOver(why)
+    }
+
     /// Gives the partial file up: the next request asks for all of the file.
     package func startOver(_ why: String) {
         resumption.drop(why, from: &request)

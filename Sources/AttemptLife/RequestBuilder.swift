@@ -20,6 +20,8 @@ package struct RequestBuilder: Sendable {
     package private(set) var hasTakenEffect = false
     /// The validator of the existing file, sent with each GET to the condition's URL.
     package var condition: RequestCondition?
+    /// Whether caches on the way are to ask the server: a copy of theirs may be the wrong file that came before.
+    private(set) var passesCaches = false
     /// The resumable upload; nothing for most tasks.
     var upload = Upload.none
     /// The header fields that the signature added to the last request that was signed.
@@ -116,6 +118,7 @@ package struct RequestBuilder: Sendable {
         next.headers = question?.headers(kept) ?? kept
         if !keepsBody { next.sendsBody = false }
         next.isConditional = false
+        addCachePassing(to: &next)
         return Hop(request: next, stripped: stripped, droppedWithBody: dropped, keepsBody: keepsBody)
     }
 
@@ -138,6 +141,21 @@ package struct RequestBuilder: Sendable {
 
     private static func describesBody(_ header: HeaderField) -> Bool {
         header.name.lowercased().hasPrefix("content-")
+    }
+
+    // MARK: Caches on the way
+
+    /// Asks past all caches from `request` on.
+    mutating func passCaches(from request: inout OutgoingRequest) {
+        passesCaches = true
+        addCachePassing(to: &request)
+    }
+
+    /// Adds `Cache-Control: no-cache` (RFC 9111, section 5.2.1.4), unless the job writes that header itself.
+    private func addCachePassing(to request: inout OutgoingRequest) {
+        guard passesCaches, request.url.isHTTP, !request.headers.contains(where: { $0.isNamed("cache-control") }) else { return }
+        request.headers.append(HeaderField(name: "Cache-Control", value: SecretText("no-cache")))
+        request.hasSessionHeaders = true
     }
 
     // MARK: Conditions

@@ -272,6 +272,9 @@ package final class Engine {
             loop: loop, now: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
+            if carryover.hadWrongFile {
+                attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
+            }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
         }
@@ -594,7 +597,8 @@ package final class Engine {
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
-        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
+        let isOfACache = mayBeOfACache(attempt, error)
+        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error) || isOfACache
         finish(attempt, verdict)
     }
 

@@ -134,7 +134,8 @@ package struct Verdict: Sendable {
     /// Whether the server asked for authentication and no credential was known.
     package var lacksCredential = false
     /// Whether the body did not come from the server in full now: a part was there from an earlier attempt, it came
-    /// from the cache, or a cut body would look the same. If it was wrong, the next attempt asks for all of it.
+    /// from the cache, or a cut body would look the same; or a cache on the way may have sent a wrong one. The next attempt
+    /// asks for all of it.
     package var mayBeIncomplete = false
 
     /// Whether `limits.maximumBytes` leaves too little of this run for a body that is all or nothing: the task is put

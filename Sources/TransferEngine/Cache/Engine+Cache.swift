@@ -59,6 +59,18 @@ extension Engine {
         return attempt.isDownload && attempt.life.offset > 0
     }
 
+    /// Whether a cache on the way may have sent the file that misses the job's checksum, and the server can be asked past it:
+    /// once for each task.
+    func mayBeOfACache(_ attempt: Attempt, _ error: TransferError) -> Bool {
+        guard error.name == .checksumMismatch, attempt.isDownload, attempt.rules.hasChecksum,
+            attempt.life.request.url.isHTTP,
+            attempt.specification.options.values.mirrors.count < 2,
+            carryovers[attempt.task]?.hadWrongFile != true
+        else { return false }
+        carryovers[attempt.task, default: Carryover()].hadWrongFile = true
+        return true
+    }
+
     private func cacheRequest(
         _ request: OutgoingRequest, _ attempt: Attempt, _ policy: CachePolicy, _ cache: SessionCache
     ) -> CacheRequest {

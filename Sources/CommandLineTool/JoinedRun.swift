@@ -131,8 +131,9 @@ struct JoinedRun {
         outputs.correct(joined)
         outputs.heard(end.hooks.map { $0.result(in: background.job) })
         try outputs.write()
+        let last = try outputs.runOnFinish(of: foreground.job, joined.outcome, Int32(code), carrier.console)
         try Follower(background).deliver()
-        return Int32(code)
+        return last
     }
 }
 

@@ -1,3 +1,4 @@
+import BackgroundService
 import CurlCore
 import Exports
 import Reporting
@@ -172,7 +173,40 @@ struct RunOutputs {
     /// Notes the sessions that an earlier command had begun.
     func cameBack(to sessions: Set<SessionIndex>) { report.reassociated = sessions }
 
-    func heard(_ hooks: [HookResult]) { report.hooks = hooks }
+    func heard(_ hooks: [HookResult]) { report.hooks += hooks }
+
+    /// Runs the job's `onFinish`, if it has one, once everything is written, and notes what came of it in the report and its
+    /// other formats. Returns the exit status after it: a failed command turns 0 into 1.
+    func runOnFinish(
+        of job: Job, _ outcome: RunOutcome, _ status: Int32, _ console: Console
+    ) throws(OutputProblem) -> Int32 {
+        guard let words = job.onFinish else { return status }
+        var (outcome, status) = (outcome, status)
+        let facts = FinishCommand.Facts(
+            report: reportPath ?? "", outcome: outcome, identifier: "",
+            delivery: "\(String(UInt64.random(in: 1...UInt64.max), radix: 36)).\(Clocks.wall().nanoseconds)")
+        let end = FinishCommand(words, in: job).run(facts) { bytes in
+            (try? unsafe DescriptorSink.standardError.write(Array(bytes))) != nil
+        }
+        guard let end else { return status }
+        if let warning = end.warning { console.errors(warning) }
+        heard([end.result(in: job)])
+        if end.exitStatus != 0, status == 0 {
+            (outcome, status) = (.failed, ExitStatus.failed.code)
+            correct((outcome, Int(status)))
+        }
+        try writeFiles()
+        return status
+    }
+
+    /// Writes the report and its other formats that are files, anew.
+    private func writeFiles() throws(OutputProblem) {
+        if let reportPath { try report.write(to: reportPath, isDurable: isDurable) }
+        let others = ReportExports(
+            requests: exports.filter { $0.path != "-" }, surroundings: surroundings, isDurable: isDurable
+        ).write(report, at: reportPath)
+        if let problem = others.first { throw problem }
+    }
 
     /// Notes the run's end after its last event: hooks that ran at the end may have failed.
     func correct(_ end: (outcome: RunOutcome, exitStatus: Int)) { report.correction = end }

@@ -161,7 +161,7 @@ struct RunningJob {
         }
         // The report is written while the store closes.
         defer { settle(done) }
-        return finish(done.status, outputs)
+        return finish(done.status, outputs, job)
     }
 
     /// The connection to the background part of a job, as the part of this process needs it.
@@ -240,14 +240,20 @@ struct RunningJob {
         (error as? TransferError)?.message ?? "\(error)"
     }
 
-    private func finish(_ status: ExitStatus, _ outputs: RunOutputs) -> Int32 {
+    private func finish(_ status: ExitStatus, _ outputs: RunOutputs, _ job: Job) -> Int32 {
+        var code = status.code
         do throws(OutputProblem) {
             try outputs.write()
         } catch {
             console.errors("error: \(error)\n")
             // A signal or a failed task does not outrank a report that could not be written.
+            code = ExitStatus.runnerFailed.code
+        }
+        do throws(OutputProblem) {
+            return try outputs.runOnFinish(of: job, status.outcome, code, console)
+        } catch {
+            console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
-        return status.code
     }
 }

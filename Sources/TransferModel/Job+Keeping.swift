@@ -1,7 +1,7 @@
 /// Some tasks of a job, as a job of their own.
 package struct JobPart: Sendable {
     /// The job with these tasks alone.
-    package let job: Job
+    package var job: Job
     /// The tasks' numbers in the whole job, by their numbers in the part.
     package let numbers: [TaskIndex]
     /// Ids of tasks outside the part that its tasks need, by the needing task's number in the part.

@@ -264,7 +264,7 @@ import TextFormats
         #expect(lines.map { $0.plainText } == ["3", "8"])
     }
 
-    /// What README.md says is not built: members of the job.
+    /// What README.md says is not built.
     @Test func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
@@ -272,12 +272,13 @@ import TextFormats
         try binary.folder.write(
             "job.yaml",
             """
-            onFinish: ["true"]
-            tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]
+            tasks:
+              - { id: a, url: '\(server.url("/a"))', to: a }
+              - { id: "b-${n.index}", forEach: { n: { csv: { task: a } } }, url: "${n.url}" }
             """)
         let result = try binary.run("job.yaml")
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("job.yaml:1:"))
+        #expect(result.errorText.contains("job.yaml:3:"))
         #expect(result.errorText.contains("not built yet"))
         #expect(server.requests().isEmpty)
         #expect(binary.folder.list() == ["job.yaml"])

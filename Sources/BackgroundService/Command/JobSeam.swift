@@ -10,8 +10,11 @@ package struct JobSeam {
 
     package init(_ job: Job) {
         let isBackground = job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background }
-        background = job.part(isBackground)
+        var background = job.part(isBackground)
         foreground = job.part(isBackground.map { !$0 })
+        // The command that carries the other part writes the report of the whole, and runs the job's `onFinish`.
+        if !foreground.numbers.isEmpty { background.job.onFinish = nil }
+        self.background = background
     }
 
     /// Whether the whole job is in background sessions, so that the command only has to follow.

@@ -1,11 +1,11 @@
 import Exports
-package import Reporting
-package import Stores
+import Reporting
+import Stores
 import SystemIO
-package import TransferModel
+import TransferModel
 
-/// The work that follows when all events of a run are in the journal: its report unless a follower writes it, its
-/// sessions' `onFinish`, and the note that it has ended. The next process can repeat each step.
+/// The work that follows when all events of a run are in the journal: its report unless a follower writes it, the
+/// `onFinish` of its sessions and of the job, and the note that it has ended. The next process can repeat each step.
 struct RunEnding {
     let id: RunID
     let accepted: AcceptedRun
@@ -23,7 +23,7 @@ struct RunEnding {
     /// Returns the report, with the run's earlier events, if it is sure to be written here. It takes later events as
     /// they happen, so that the end does not wait for them.
     func beginReport(_ journal: Journal) throws -> JSONReport? {
-        recipe.isDetached || !hooked.isEmpty ? try report(journal) : nil
+        recipe.isDetached || !commands.isEmpty ? try report(journal) : nil
     }
 
     /// Returns a report with all events that are in the journal.
@@ -37,13 +37,13 @@ struct RunEnding {
     /// Ends the run. A follower writes the run's report; without one it is written here. `begun` is the report from
     /// `beginReport`, if it has every event.
     func perform(_ journal: Journal, _ begun: JSONReport?, isReported: Bool) throws {
-        let sessions = hooked
-        let writesReport = recipe.isDetached || !sessions.isEmpty || !isReported
+        let commands = commands
+        let writesReport = recipe.isDetached || !commands.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
         var end = try told(journal)
         if writesReport, try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
-        if !sessions.isEmpty {
-            end.hooks = try perform(sessions, end, journal)
+        if !commands.isEmpty {
+            end.hooks = try run(commands, end, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
             if end.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
@@ -51,7 +51,7 @@ struct RunEnding {
             }
             if try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         }
-        let isDelivered = recipe.isDetached || (!sessions.isEmpty && !isReported)
+        let isDelivered = recipe.isDetached || (!commands.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
         // A command may have added tasks to the run at the last moment.
         guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
@@ -87,86 +87,37 @@ struct RunEnding {
 
     // MARK: onFinish
 
-    /// The sessions with tasks that have an `onFinish` command.
-    private var hooked: [SessionIndex] {
-        let used = Set(job.tasks.map(\.session))
-        return used.filter { job.sessions[Int($0.raw)].onFinish != nil }.sorted()
+    /// The commands to be run, each with its session's identifier: those of the sessions with tasks, and the job's own
+    /// where this process carries all of the job.
+    private var commands: [(command: FinishCommand, identifier: String)] {
+        let used = Set(job.tasks.map(\.session)).sorted().map { job.sessions[Int($0.raw)] }
+        let own = job.onFinish.map { [(FinishCommand($0, in: job), "")] } ?? []
+        return used.compactMap { session in
+            session.onFinish.map { (FinishCommand($0, of: session.name, in: job), session.identifier ?? "") }
+        } + own
     }
 
-    private static let timeout = TimeSpan.seconds(600)
-
-    private func perform(_ sessions: [SessionIndex], _ end: RunEnd, _ journal: Journal) throws -> [HookEnd] {
+    private func run(
+        _ commands: [(command: FinishCommand, identifier: String)], _ end: RunEnd, _ journal: Journal
+    ) throws -> [HookEnd] {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
-        return try sessions.map { index in
-            let session = job.sessions[Int(index.raw)]
+        return try commands.map { command, identifier in
             // A run to which tasks were added ends once more, and then `onFinish` runs again.
-            let name = "\(session.name) \(end.at.nanoseconds)"
+            let name = "\(command.session) \(end.at.nanoseconds)"
             if let note = known.first(where: { $0.name == name }),
-                let hook = HookEnd(session: session.name, String(decoding: note.bytes, as: UTF8.self))
+                let hook = HookEnd(session: command.session, String(decoding: note.bytes, as: UTF8.self))
             {
                 return hook
             }
-            let hook = try run(session, end)
+            let facts = FinishCommand.Facts(
+                report: accepted.report ?? "", outcome: end.outcome, identifier: identifier,
+                delivery: "\(recipe.delivery).\(end.at.nanoseconds).\(identifier)")
+            guard let hook = command.run(facts, cancellation: cancellation) else { throw Left() }
+            if let trouble = hook.trouble { tools.log("run \(id.raw): \(hook.name) \(trouble)") }
             // A process that is killed before this line starts the command again.
             let note = JournalInput(kind: InputKind.hook, name: name, bytes: Array(hook.text.utf8))
             try journal.keep(note, of: id)
             return hook
         }
-    }
-
-    private func run(_ session: SessionConfiguration, _ end: RunEnd) throws -> HookEnd {
-        var command = Command((session.onFinish ?? []).map(\.revealed))
-        let told = [
-            "REPORT": accepted.report ?? "", "OUTCOME": end.outcome.rawValue, "IDENTIFIER": session.identifier ?? "",
-            "DELIVERY_ID": "\(recipe.delivery).\(end.at.nanoseconds).\(session.identifier ?? "")",
-        ]
-        let prefix = "TRANSFER_RUN_HOOK_"
-        command.environment =
-            Surroundings.variables().filter { !$0.bytes.starts(with: prefix.utf8) }
-            + told.map { RawName("\(prefix)\($0.key)=\($0.value)") }
-        command.folder = job.baseDirectory
-        command.timeout = Self.timeout
-        let began = Clocks.instant()
-        var hook = HookEnd(session: session.name, exitStatus: nil, duration: .zero)
-        do throws(SystemError) {
-            let result = try unsafe command.run(cancellation: cancellation) { _ in true }
-            switch result.ending {
-            case .exited(let status):
-                hook.exitStatus = Int(status)
-                if status != 0 { hook.trouble = "ended with status \(status)" + words(result.errors) }
-            case .cancelled: throw SystemError(call: "onFinish", errno: 4)
-            case .killed(let signal): hook.trouble = "was ended by signal \(signal)" + words(result.errors)
-            case .timedOut: hook.trouble = "took longer than 10 minutes and was ended" + words(result.errors)
-            }
-        } catch {
-            if error.call == "onFinish" { throw Left() }
-            hook.trouble = "cannot be started: \(error)"
-        }
-        if let trouble = hook.trouble { tools.log("run \(id.raw): onFinish of `\(session.name)` \(trouble)") }
-        hook.duration = Clocks.instant() - began
-        return hook
-    }
-
-    /// Returns the last line of the command's errors, without secrets.
-    private func words(_ errors: String) -> String {
-        let lines = Redactor(job.secrets).redacted(errors).split(whereSeparator: \.isNewline)
-        guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
-        let clean = last.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
-        return ": \(ForeignText.shortened(String(clean)))"
-    }
-}
-
-extension HookEnd {
-    /// Returns the result as the report of `job` states it.
-    package func result(in job: Job) -> HookResult {
-        let words = job.sessions.first { $0.name == session }?.onFinish ?? []
-        return HookResult(command: words.map(\.redacted), exitStatus: exitStatus, duration: duration)
-    }
-
-    /// A line for the follower of the run, `nil` if the command succeeded: no event tells what comes after the last
-    /// task's end.
-    package var warning: String? {
-        if let trouble { return "error: `onFinish` of the session `\(session)` \(trouble)\n" }
-        return exitStatus == 0 ? nil : "error: `onFinish` of the session `\(session)` did not end by itself\n"
     }
 }

@@ -66,7 +66,7 @@ extension Sections {
                 a command (no shell, at most 10 minutes, in the job's folder) run once after the report is written, with \
                 `TRANSFER_RUN_HOOK_REPORT`, `…_HOOK_OUTCOME`, `…_HOOK_IDENTIFIER` and `…_HOOK_DELIVERY_ID` set; its \
                 failure is reported and turns 0 into 1
-                """, .later),
+                """),
         ],
         rules: [
             .always(.named(["variables", "secrets"], pattern: Names.pattern)),

@@ -1,0 +1,101 @@
+package import Reporting
+package import Stores
+package import SystemIO
+package import TransferModel
+
+/// An `onFinish` command: of the job, or of a background session. It is run once, when the report is written.
+package struct FinishCommand {
+    /// What the command is told in its environment.
+    package struct Facts: Sendable {
+        /// Path of the report; empty without one.
+        package var report: String
+        /// Outcome of the run.
+        package var outcome: RunOutcome
+        /// Identifier of the background session; empty without one.
+        package var identifier: String
+        /// The same for each delivery of one end: a receiver recognizes by it an end of which it is told twice.
+        package var delivery: String
+        package init(report: String, outcome: RunOutcome, identifier: String, delivery: String) {
+            (self.report, self.outcome, self.identifier, self.delivery) = (report, outcome, identifier, delivery)
+        }
+    }
+
+    /// The longest that a command may run.
+    private static let timeout = TimeSpan.seconds(600)
+    private static let prefix = "TRANSFER_RUN_HOOK_"
+
+    /// Name of the session; empty for the job's own command.
+    let session: String
+    private let words: [String]
+    private let folder: String
+    private let redactor: Redactor
+
+    package init(_ words: [SecretText], of session: String = "", in job: Job) {
+        self.session = session
+        self.words = words.map(\.revealed)
+        folder = job.baseDirectory
+        redactor = Redactor(job.secrets)
+    }
+
+    /// Runs the command to its end. `take` gets what it writes to its standard output. Returns `nil` if it was cancelled.
+    package func run(
+        _ facts: Facts, cancellation: Command.Cancellation? = nil,
+        take: (UnsafeRawBufferPointer) -> Bool = { _ in true }
+    ) -> HookEnd? {
+        var command = Command(words)
+        command.environment = environment(facts)
+        command.folder = folder
+        command.timeout = Self.timeout
+        let began = Clocks.instant()
+        var hook = HookEnd(session: session, exitStatus: nil, duration: .zero)
+        do throws(SystemError) {
+            let result = try unsafe command.run(cancellation: cancellation, take: take)
+            switch result.ending {
+            case .exited(let status):
+                hook.exitStatus = Int(status)
+                if status != 0 { hook.trouble = "ended with status \(status)" + lastLine(result.errors) }
+            case .cancelled: return nil
+            case .killed(let signal): hook.trouble = "was ended by signal \(signal)" + lastLine(result.errors)
+            case .timedOut: hook.trouble = "took longer than 10 minutes and was ended" + lastLine(result.errors)
+            }
+        } catch {
+            hook.trouble = "cannot be started: \(error)"
+        }
+        hook.duration = Clocks.instant() - began
+        return hook
+    }
+
+    private func environment(_ facts: Facts) -> [RawName] {
+        let told = [
+            "REPORT": facts.report, "OUTCOME": facts.outcome.rawValue, "IDENTIFIER": facts.identifier,
+            "DELIVERY_ID": facts.delivery,
+        ]
+        return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
+            + told.map { RawName("\(Self.prefix)\($0.key)=\($0.value)") }
+    }
+
+    /// Returns the last line of the command's errors, without secrets.
+    private func lastLine(_ errors: String) -> String {
+        let lines = redactor.redacted(errors).split(whereSeparator: \.isNewline)
+        guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
+        let clean = last.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
+        return ": \(ForeignText.shortened(String(clean)))"
+    }
+}
+
+extension HookEnd {
+    /// The command, as messages name it.
+    package var name: String { session.isEmpty ? "`onFinish`" : "`onFinish` of the session `\(session)`" }
+
+    /// Returns the result as the report of `job` states it.
+    package func result(in job: Job) -> HookResult {
+        let words = session.isEmpty ? job.onFinish : job.sessions.first { $0.name == session }?.onFinish
+        return HookResult(command: (words ?? []).map(\.redacted), exitStatus: exitStatus, duration: duration)
+    }
+
+    /// A line for people, `nil` if the command succeeded: no event tells what comes after the last task's end.
+    package var warning: String? {
+        if let trouble { return "error: \(name) \(trouble)\n" }
+        return exitStatus == 0 ? nil : "error: \(name) did not end by itself\n"
+    }
+}

@@ -153,7 +153,9 @@ package struct RequestBuilder: Sendable {
 
     /// Adds `Cache-Control: no-cache` (RFC 9111, section 5.2.1.4), unless the job writes that header itself.
     private func addCachePassing(to request: inout OutgoingRequest) {
-        guard passesCaches, request.url.isHTTP, !request.headers.contains(where: { $0.isNamed("cache-control") }) else { return }
+        guard passesCaches, request.url.isHTTP, !request.headers.contains(where: { $0.isNamed("cache-control") }) else {
+            return
+        }
         request.headers.append(HeaderField(name: "Cache-Control", value: SecretText("no-cache")))
         request.hasSessionHeaders = true
     }

@@ -63,7 +63,8 @@ struct CarryOver {
         guard limit.forbids(removed, of: total) else { return }
         throw TransferError(
             .groupNotPublished,
-            "\(removed) of the \(total) files in \(staging.place.folder) would be removed, `maximumRemovals` is \(limit)")
+            "\(removed) of the \(total) files in \(staging.place.folder) would be removed, `maximumRemovals` is \(limit)"
+        )
     }
 
     private mutating func carry(_ index: Int) throws(TransferError) {

@@ -49,7 +49,9 @@ package enum EventCodec {
         var reader = RecordReader(bytes)
         let number = try reader.byte()
         guard let version = Version(rawValue: number) else {
-            throw reader.problem(.unknown, "events of format \(number) are unknown, only those up to \(Version.allCases.count) are known")
+            throw reader.problem(
+                .unknown, "events of format \(number) are unknown, only those up to \(Version.allCases.count) are known"
+            )
         }
         let event = Event(
             time: WallTime(nanoseconds: try reader.int64()), sequence: try reader.unsigned(),

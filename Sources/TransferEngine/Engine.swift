@@ -546,7 +546,8 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering, .flushing,
+            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering,
+            .flushing,
             .awaitingOutput:
             return false
         }

@@ -35,7 +35,8 @@ struct EngineGroup {
             return EngineGroup(
                 place: GroupPlace(
                     index: GroupIndex(raw: UInt16(number)), folder: folder, extraneous: group.extraneous,
-                    maximumRemovals: group.maximumRemovals, flush: flushes[number], keeping: keeping(members[number], of: job, at: folder, memory)),
+                    maximumRemovals: group.maximumRemovals, flush: flushes[number],
+                    keeping: keeping(members[number], of: job, at: folder, memory)),
                 members: members[number])
         }
     }

@@ -27,7 +27,8 @@ struct ChallengedAttemptTests {
     }
 
     private func shown(_ life: AttemptLife, _ lore: inout SessionState) -> [String] {
-        let headers = life.withSessionHeaders(life.request, from: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
+        let headers =
+            life.withSessionHeaders(life.request, from: &lore, at: WallTime(nanoseconds: 0)) ?? life.request.headers
         return headers.filter { $0.name == "Authorization" }.map(\.value.revealed)
     }
 

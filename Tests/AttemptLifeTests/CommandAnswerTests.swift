@@ -114,7 +114,8 @@ struct CommandAnswerTests {
         var lore = SessionState(SessionConfiguration(name: "s"), at: WallTime(nanoseconds: 0))
         let head = try #require(try read(text).head)
         let decision = life.head(
-            status: head.status, version: .http1, headers: head.headers, sessionState: &lore, at: WallTime(nanoseconds: 0))
+            status: head.status, version: .http1, headers: head.headers, sessionState: &lore,
+            at: WallTime(nanoseconds: 0))
         return (decision, life.ended(TransportEnd(error: error, received: received, sawCloseNotify: false)))
     }
 

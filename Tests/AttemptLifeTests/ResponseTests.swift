@@ -1,7 +1,8 @@
-@testable import AttemptLife
 import HTTPRules
 import Testing
 import TransferModel
+
+@testable import AttemptLife
 
 /// What the headers and the end of one response mean.
 struct ResponseTests {

@@ -1,7 +1,8 @@
-@testable import AttemptLife
 import HTTPRules
 import Testing
 import TransferModel
+
+@testable import AttemptLife
 
 /// Which request asks for the rest of a file, and what becomes of the part that is there.
 struct ResumeNegotiationTests {
@@ -72,7 +73,8 @@ struct ResumeNegotiationTests {
         #expect(negotiation.point != nil && negotiation.startedOver == nil)
     }
 
-    /// Another query may name another file; where a digest proves the whole, or the part is foreign, the rest of it will do.
+    /// Another query may name another file; where a digest proves the whole, or the part is foreign, the rest of it
+    /// will do.
     @Test(arguments: [
         ("https://b.test/file", false, false, 0), ("https://b.test/file", true, false, 0),
         ("https://b.test/file", true, true, 2), ("https://a.test/file?t=1", false, false, 0),

@@ -67,7 +67,9 @@ import TextFormats
             tasks: [{ id: a, url: "\(server.url("/a"))", to: a }]
             """)
         #expect(run.status == 1 && run.errorText.contains("not with ***"), "\(run.errorText)")
-        #expect(try !run.errorText.contains("hunter22secret") && run.value("$.hooks[0].command[2]") == "echo \"not with $0\" >&2; exit 1")
+        #expect(
+            try !run.errorText.contains("hunter22secret")
+                && run.value("$.hooks[0].command[2]") == "echo \"not with $0\" >&2; exit 1")
     }
 
     /// All of the job is in the background: the process that carries it runs the command too, whoever follows.

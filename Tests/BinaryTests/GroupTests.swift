@@ -42,7 +42,8 @@ import TransferModel
         #expect(stage.files.allSatisfy { !$0.contains(".transfer-run-") })
     }
 
-    /// What is there already gets the mode that it shall have in the step in which all does, and the old set keeps its own.
+    /// What is there already gets the mode that it shall have in the step in which all does, and the old set keeps its
+    /// own.
     @Test(arguments: ["to: site", "to: link"]) func aMemberThatIsUnchangedGetsItsMode(_ place: String) throws {
         let server = try ScriptedServer()
         defer { server.stop() }
@@ -171,8 +172,9 @@ import TransferModel
         let run = try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: 50%"))
         #expect(run.status == 1)
         #expect(
-            run.errorText.contains("5 of the 5 files in \(stage.folder.path)/site would be removed, "
-                + "`maximumRemovals` is 50%"), "\(run.errorText)")
+            run.errorText.contains(
+                "5 of the 5 files in \(stage.folder.path)/site would be removed, "
+                    + "`maximumRemovals` is 50%"), "\(run.errorText)")
         #expect(try stage.text("site/old1") == "mine" && !stage.folder.exists("site/a.txt"))
         #expect(try run.values("$.tasks[*].error.name").contains("groupNotPublished"))
         #expect(try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: 5")).status == 0)
@@ -184,7 +186,8 @@ import TransferModel
         defer { server.stop() }
         let stage = try Stage()
         let run = try stage.run(job(server, "to: site, maximumRemovals: 10%"))
-        #expect(run.status == 2 && run.errorText.contains("`maximumRemovals` of `site` limits nothing"), "\(run.errorText)")
+        #expect(
+            run.status == 2 && run.errorText.contains("`maximumRemovals` of `site` limits nothing"), "\(run.errorText)")
         for (value, words) in [("110%", "a share from `0%` to `100%`"), ("-1", "0"), ("some", "a share")] {
             let bad = try stage.run(job(server, "to: site, extraneous: remove, maximumRemovals: \(value)"))
             #expect(bad.status == 2 && bad.errorText.contains(words), "\(value): \(bad.errorText)")

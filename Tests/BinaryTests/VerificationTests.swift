@@ -123,7 +123,9 @@ import TextFormats
     @Test func aWrongFile_isAskedForOnce_pastAllCaches() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
-        server.on("/a") { $0.header("Cache-Control") == "no-cache" ? .respond(200, body: "abc") : .respond(200, body: "old") }
+        server.on("/a") {
+            $0.header("Cache-Control") == "no-cache" ? .respond(200, body: "abc") : .respond(200, body: "old")
+        }
         server.on("/moved", .redirect(302, to: "/a"))
         let stage = try Stage()
         let run = try stage.run(

@@ -47,7 +47,9 @@ struct ChallengeClient {
     // MARK: Events
 
     /// What the first request carries.
-    mutating func begin() -> RequestAuthorization { authorization(settled(responder.prepare(request, &accepted) { "cnonce" })) }
+    mutating func begin() -> RequestAuthorization {
+        authorization(settled(responder.prepare(request, &accepted) { "cnonce" }))
+    }
 
     mutating func begin(_ url: String) -> RequestAuthorization {
         request = ChallengedRequest(url: Self.url(url), method: request.method, proxy: request.proxy)

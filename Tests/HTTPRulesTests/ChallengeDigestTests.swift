@@ -174,7 +174,9 @@ struct ChallengeDigestTests {
             for credentials in [[ChallengeClient.password("u", "p")], []] {
                 let policy = ChallengePolicy(credentials: credentials, proxies: [], sessionRules: [], taskRules: [])
                 let url = ChallengeClient.url("https://example.org/x")
-                var (responder, accepted) = (ChallengeResponder(policy.adding(url), named: [url.origin]), AcceptedCredentials())
+                var (responder, accepted) = (
+                    ChallengeResponder(policy.adding(url), named: [url.origin]), AcceptedCredentials()
+                )
                 let request = ChallengedRequest(url: url, method: "PUT", entity: { row.entity })
                 let step = responder.challenged(request, status: 401, row.headers, &accepted) { "c" }
                 #expect(step.records.map(\.disposition) == ["default"])

@@ -12,7 +12,8 @@ import TransferModel
             })
     }
 
-    private static func captured(_ value: String, isSecret: Bool = false, hosts: [HostPattern]? = nil) -> CapturedValues {
+    private static func captured(_ value: String, isSecret: Bool = false, hosts: [HostPattern]? = nil) -> CapturedValues
+    {
         var captured = CapturedValues()
         captured.keep([CapturedValue(name: "v", text: value, isSecret: isSecret, hosts: hosts)], of: "t")
         return captured

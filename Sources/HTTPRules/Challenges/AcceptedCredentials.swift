@@ -48,7 +48,9 @@ package struct AcceptedCredentials: Sendable {
 
     /// Returns the entries that cover the path, the nearest folder first.
     func entries(for path: String, at origin: Origin, isProxy: Bool) -> [Entry] {
-        guard !entriesByPlace.isEmpty, let list = entriesByPlace[Place(origin: origin, isProxy: isProxy)] else { return [] }
+        guard !entriesByPlace.isEmpty, let list = entriesByPlace[Place(origin: origin, isProxy: isProxy)] else {
+            return []
+        }
         let near = list.compactMap { entry in Self.nearest(entry.folders, path).map { (entry, $0) } }
         return near.sorted { $0.1 > $1.1 }.map(\.0)
     }
@@ -132,7 +134,8 @@ package struct AcceptedCredentials: Sendable {
     /// Removes a credential that the server refused, so that it is neither sent again nor stored.
     mutating func forget(_ space: ProtectionSpace, _ secret: ShownSecret) {
         let place = Place(space)
-        guard let index = entriesByPlace[place]?.firstIndex(where: { $0.space == space && $0.secret.isSame(as: secret) }),
+        guard
+            let index = entriesByPlace[place]?.firstIndex(where: { $0.space == space && $0.secret.isSame(as: secret) }),
             let entry = entriesByPlace[place]?.remove(at: index)
         else { return }
         if entriesByPlace[place]?.isEmpty == true { entriesByPlace[place] = nil }

@@ -118,7 +118,9 @@ package struct ChallengeResponder: Sendable {
 
     // MARK: What an answer says of what was shown
 
-    private mutating func settle(isProxy: Bool, _ offers: [Offer], _ accepted: inout AcceptedCredentials) -> [HelperReport] {
+    private mutating func settle(isProxy: Bool, _ offers: [Offer], _ accepted: inout AcceptedCredentials)
+        -> [HelperReport]
+    {
         guard let shown = isProxy ? toProxy : toOrigin else { return [] }
         if isProxy { toProxy = nil } else { toOrigin = nil }
         let again = offers.first { offer in
@@ -234,7 +236,8 @@ package struct ChallengeResponder: Sendable {
     }
 
     private func proof(
-        _ shown: inout Shown?, _ request: DigestedRequest, _ accepted: inout AcceptedCredentials, _ clientNonce: () -> String
+        _ shown: inout Shown?, _ request: DigestedRequest, _ accepted: inout AcceptedCredentials,
+        _ clientNonce: () -> String
     ) -> RequestAuthorization.Proof? {
         guard let (space, secret) = shown.map({ ($0.space, $0.secret) }),
             let credential = shown.map({ policy.candidates[$0.candidate].credential })

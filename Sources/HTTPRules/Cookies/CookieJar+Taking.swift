@@ -56,7 +56,8 @@ extension CookieJar {
     /// `Secure` one of its name, of a domain above or below, for some of its paths.
     private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
         let host = CookieHost(name: cookie.domain)
-        for (domain, stored) in cookiesByDomain where host.matches(domain) || CookieHost(name: domain).matches(cookie.domain) {
+        for (domain, stored) in cookiesByDomain
+        where host.matches(domain) || CookieHost(name: domain).matches(cookie.domain) {
             for other in stored where other.isSecure && other.name.utf8.elementsEqual(cookie.name.utf8) {
                 if CookiePath.matches(request: cookie.path, cookie: other.path) { return true }
             }

@@ -59,8 +59,8 @@ extension Engine {
         return attempt.isDownload && attempt.life.offset > 0
     }
 
-    /// Whether a cache on the way may have sent the file that misses the job's checksum, and the server can be asked past it:
-    /// once for each task.
+    /// Whether a cache on the way may have sent the file that misses the job's checksum, and the server can be asked
+    /// past it: once for each task.
     func mayBeOfACache(_ attempt: Attempt, _ error: TransferError) -> Bool {
         guard error.name == .checksumMismatch, attempt.isDownload, attempt.rules.hasChecksum,
             attempt.life.request.url.isHTTP,
@@ -128,7 +128,8 @@ extension Engine {
     /// answer. First requests of tasks without headers of their own share one block.
     private func cacheHeaders(_ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache) -> HeaderBlock {
         let isPlain =
-            !request.hasSessionHeaders && !request.isConditional && attempt.transactions.isEmpty && attempt.life.resume == nil
+            !request.hasSessionHeaders && !request.isConditional && attempt.transactions.isEmpty
+            && attempt.life.resume == nil
         if isPlain, let last = cache.lastHeaders, last.rules === attempt.rules { return last.headers }
         let fields = request.isConditional ? request.headers.filter { !$0.isCondition } : request.headers
         let headers = HeaderBlock(fields.map { ($0.name, $0.value.revealed) })

@@ -186,7 +186,8 @@ extension JSONTemplate {
 
     /// Returns a string with captured values filled in. A string that is only `${tasks.ID.NAME}` keeps the value's
     /// type, but a secret becomes text: only text is redacted.
-    private static func filled(_ text: SecretText, from captured: CapturedValues) throws(TransferError) -> JSONTemplate {
+    private static func filled(_ text: SecretText, from captured: CapturedValues) throws(TransferError) -> JSONTemplate
+    {
         if text.awaitsCapture, text.pieces.count == 1, case .capture(let task, let name, _)? = text.pieces.first {
             let value = try captured.value(task, name)
             if !value.isSecret { return JSONTemplate(value.value) }

@@ -146,7 +146,7 @@ package struct RandomEvents: Sendable {
             .hookFinished(
                 HookRecord(
                     task: text(), command: some { $0.text() }, exitStatus: maybe { Int($0.number()) },
-                    duration: .nanoseconds(number()), trouble: maybe { $0.text() }))
+                    duration: span(), trouble: maybe { $0.text() }))
         case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }

@@ -84,9 +84,15 @@ extension JobRun {
                 captures: conclusion.outcome == .succeeded ? result?.captures ?? captures[specification.id] ?? [] : []))
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
-        tasksLeft[Int(specification.session.raw)] -= 1
+        if addHook(of: task, record, url: result?.url, path: file?.path, checksum: file?.checksum) { return }
+        taskIsOver(specification.session)
+    }
+
+    /// Counts a task of the session as over: it has ended, and so has its `onFinish` command.
+    func taskIsOver(_ session: SessionIndex) {
+        tasksLeft[Int(session.raw)] -= 1
         // More tasks may have been added: the process that takes the run over decides.
-        if tasksLeft[Int(specification.session.raw)] == 0, !scheduler.isMakingWay { invalidate(specification.session) }
+        if tasksLeft[Int(session.raw)] == 0, !scheduler.isMakingWay { invalidate(session) }
     }
 
     /// Fills in the names of the tasks and groups that caused the error.

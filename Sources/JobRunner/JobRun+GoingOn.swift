@@ -61,8 +61,15 @@ extension JobRun {
             if ending.outcome == .succeeded {
                 engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
             }
+            // At least once: a command whose end was not recorded is run again.
+            if ending.outcome == .succeeded, !resumption.history.endedHooks.contains(task.id),
+                addHook(of: TaskIndex(raw: UInt32(index)), ending, told)
+            {
+                continue
+            }
             tasksLeft[Int(task.session.raw)] -= 1
         }
+        if resumption.history.hasFailedHook { facts.hasFailure = true }
     }
 
     /// Ends the sessions whose tasks all ended before without a recorded end of the session.

@@ -35,6 +35,8 @@ package struct RunSettings: Sendable {
     /// Called on the loop before requests that must not be sent twice begin; it calls `isKept` once all events up to
     /// that number are durable. `nil`: no other process continues this run.
     package var keep: (@Sendable (_ upTo: UInt64, _ isKept: @escaping @Sendable () -> Void) -> Void)?
+    /// How long an `onFinish` command of a task may take.
+    package var hookTimeout = TimeSpan.seconds(600)
     /// Called on the loop when a task has ended, before that is an event: for tasks in other parts of the job that
     /// depend on it.
     package var heard: (@Sendable (OutsideEnd) -> Void)?
@@ -77,6 +79,7 @@ package final class JobRun {
     var outsideEnds: [String] = []
     private var isLeaving = false
     var templates = TemplateQueue()
+    var hooks = TaskHooks()
     /// Templates that became tasks in an earlier process which did not record that, with the number of their tasks.
     var untoldExpansions: [TaskIndex: Int] = [:]
     /// Tasks whose captured lists were expanded before this process: the lists stay as they were then.
@@ -175,15 +178,17 @@ package final class JobRun {
             for input in inbox.takeAll() { take(input, now) }
             if isLeaving { break }
             perform(scheduler.turn(now: now), now)
+            startHooks()
             answerRequests()
             keepBeginnings()
             log.handOver(at: now.instant, nearsEnd: scheduler.nearsEnd)
-            if scheduler.hasMadeWay {
+            hooks.startsNoMore = scheduler.hasMadeWay
+            if scheduler.hasMadeWay, !hooks.isRunning {
                 isLeaving = true
                 break
             }
             // The process that takes the run over decides whether this is its end.
-            if scheduler.isFinished, !scheduler.isMakingWay { break }
+            if scheduler.isFinished, !scheduler.isMakingWay, hooks.isEmpty { break }
             let reports = engine.turn(
                 wait: wait(from: now),
                 clock: { [log] in
@@ -196,6 +201,7 @@ package final class JobRun {
             for report in reports { take(report, now) }
         }
         templates.end()
+        hooks.end()
         networks.end()
         if isLeaving {
             leave(now)
@@ -242,6 +248,7 @@ package final class JobRun {
         case .command(let command):
             if case .leave = command { isLeaving = true }
             if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
+            if case .stop = command { stopHooks() }
             // The engine first: attempts that this ends are judged under the new conditions.
             if case .conditions(let conditions) = command { engine.take(conditions) }
             scheduler.command(command, now: now)
@@ -254,6 +261,7 @@ package final class JobRun {
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .expanded(let template, let result): take(template, result, now)
         case .expansionKept(let template): takeKept(template, now)
+        case .hookEnded(let task, let record): take(task, record)
         case .woke: engine.woke()
         }
     }

@@ -18,6 +18,8 @@ package enum RunInput: Sendable {
     case expanded(TaskIndex, Result<ExpandedJob, TransferError>)
     /// The tasks of this template are recorded.
     case expansionKept(TaskIndex)
+    /// The `onFinish` command of a task has ended.
+    case hookEnded(TaskIndex, HookRecord)
     /// The machine has slept.
     case woke
 }

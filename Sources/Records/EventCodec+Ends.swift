@@ -58,6 +58,14 @@ extension RecordWriter {
         }
     }
 
+    mutating func put(_ record: HookRecord) {
+        put(record.task)
+        put(record.command) { $0.put($1) }
+        put(record.exitStatus) { $0.put($1) }
+        put(record.duration.nanoseconds)
+        put(record.trouble)
+    }
+
     mutating func put(_ record: RunRecord) {
         put(record.outcome, Coded.runOutcomes)
         put(record.exitStatus)
@@ -165,6 +173,13 @@ extension RecordReader {
                 return SessionRecord.Host(
                     origin: origin, peakConnections: try reader.int(), tasks: try reader.int())
             })
+    }
+
+    mutating func hookRecord() throws(RecordProblem) -> HookRecord {
+        HookRecord(
+            task: try text(), command: try list { (reader) throws(RecordProblem) in try reader.text() },
+            exitStatus: try optional { (reader) throws(RecordProblem) in try reader.int() }, duration: try span(),
+            trouble: try optionalText())
     }
 
     mutating func runRecord() throws(RecordProblem) -> RunRecord {

@@ -72,6 +72,7 @@ private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
     case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
+    case hookFinished
 }
 
 extension RecordWriter {
@@ -100,6 +101,7 @@ extension RecordWriter {
         case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
+        case .hookFinished(let record): begin(.hookFinished) { $0.put(record) }
         case .sessionFinishedEvents: begin(.sessionFinishedEvents)
         case .sessionInvalidated(let record): begin(.sessionInvalidated) { $0.put(record) }
         case .runFinished(let record): begin(.runFinished) { $0.put(record) }
@@ -142,6 +144,7 @@ extension RecordReader {
         case .fileFinished: return .fileFinished(try fileRecord())
         case .attemptFinished: return .attemptFinished(try attemptRecord(hasExpiries: version == .expiries))
         case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
+        case .hookFinished: return .hookFinished(try hookRecord())
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())
         case .runFinished: return .runFinished(try runRecord())

@@ -99,6 +99,12 @@ package final class EventLines: EventConsumer {
             line.member("connectionsOpened", record.connectionsOpened)
             line.member("connectionsReused", record.connectionsReused)
             line.member("hosts", hosts: record.hosts)
+        case .hookFinished(let record):
+            line.member("ofTask", redactor.redacted(name: record.task))
+            line.member("command", texts: record.command)
+            line.member("exitStatus", record.exitStatus)
+            line.member("duration", record.duration)
+            line.member("trouble", record.trouble)
         case .runFinished(let record):
             line.member("outcome", record.outcome.rawValue)
             line.member("exitStatus", record.exitStatus)
@@ -180,6 +186,7 @@ extension Event.Kind {
         case .fileFinished: "fileFinished"
         case .attemptFinished: "attemptFinished"
         case .taskFinished: "taskFinished"
+        case .hookFinished: "hookFinished"
         case .sessionFinishedEvents: "sessionFinishedEvents"
         case .sessionInvalidated: "sessionInvalidated"
         case .runFinished: "runFinished"

@@ -138,8 +138,9 @@ extension JSONReport {
     private func writeHooks(to writer: inout JSONWriter) {
         writer.key("hooks")
         writer.beginArray()
-        for hook in hooks {
+        for hook in taskHooks + hooks {
             writer.beginObject()
+            writer.member("task", hook.task.map { redactor.redacted(name: $0) })
             writer.member("command", texts: hook.command.map { redactor.redacted($0) })
             writer.member("exitStatus", hook.exitStatus)
             writer.member("duration", hook.duration)

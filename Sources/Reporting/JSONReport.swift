@@ -25,7 +25,9 @@ package final class JSONReport: EventConsumer {
 
     /// Sessions of a background run that existed already, and to which this command came back.
     package var reassociated: Set<SessionIndex> = []
-    /// Results of the `onFinish` commands that ended so far.
+    /// Results of the tasks' `onFinish` commands, in the order in which these ended.
+    private(set) var taskHooks: [HookResult] = []
+    /// Results of the `onFinish` commands of sessions and of the job that ended so far.
     package var hooks: [HookResult] = []
     /// Replaces outcome and exit status of `runFinished`: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
@@ -73,6 +75,11 @@ package final class JSONReport: EventConsumer {
         switch event.kind {
         case .sessionInvalidated(let record):
             if let session = event.session, Int(session.raw) < sessions.count { sessions[Int(session.raw)] = record }
+        case .hookFinished(let record):
+            taskHooks.append(
+                HookResult(
+                    task: record.task, command: record.command, exitStatus: record.exitStatus,
+                    duration: record.duration))
         case .runFinished(let record):
             run = record
             finishedAt = event.time

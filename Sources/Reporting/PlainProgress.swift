@@ -96,6 +96,9 @@ package final class PlainProgress: EventConsumer {
 
     private func consume(_ event: Event) {
         if case .runFinished(let record) = event.kind { summarize(record) }
+        if case .hookFinished(let record) = event.kind, let trouble = record.trouble {
+            append("error: `onFinish` of the task `\(record.task)` \(trouble)")
+        }
         guard let task = event.task, Int(task.raw) < job.tasks.count else { return }
         switch event.kind {
         case .attemptStarted(let record):

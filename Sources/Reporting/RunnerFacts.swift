@@ -21,6 +21,8 @@ package struct RunnerFacts: Sendable {
 
 /// Result of an `onFinish` command. The report is written before the command runs and once more after it.
 package struct HookResult: Hashable, Sendable {
+    /// The task whose command it was; `nil` for one of a session or of the job.
+    package var task: String?
     /// The command's words.
     package var command: [String]
     /// Its exit status; `nil` when it could not be started or was killed.
@@ -28,7 +30,8 @@ package struct HookResult: Hashable, Sendable {
     /// Time that the command ran.
     package var duration: TimeSpan
 
-    package init(command: [String], exitStatus: Int?, duration: TimeSpan) {
+    package init(task: String? = nil, command: [String], exitStatus: Int?, duration: TimeSpan) {
+        self.task = task
         self.command = command
         self.exitStatus = exitStatus
         self.duration = duration

@@ -30,7 +30,8 @@ struct TaskFold {
         case .fileFinished(let record): file = record
         case .attemptFinished(let record): attempts.append(record)
         case .sessionStarted, .expanded, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
-            .receivedData, .cacheStored, .taskFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            .receivedData, .cacheStored, .taskFinished, .hookFinished, .sessionFinishedEvents, .sessionInvalidated,
+            .runFinished:
             break
         }
     }

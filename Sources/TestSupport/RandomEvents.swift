@@ -142,6 +142,11 @@ package struct RandomEvents: Sendable {
         case 16: .taskFinished(task())
         case 17: .sessionFinishedEvents
         case 18: .sessionInvalidated(session())
+        case 21:
+            .hookFinished(
+                HookRecord(
+                    task: text(), command: some { $0.text() }, exitStatus: maybe { Int($0.number()) },
+                    duration: span(), trouble: maybe { $0.text() }))
         case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }

@@ -144,7 +144,7 @@ package struct TraceFacts: Sendable {
         failFast = job.failFast
         timeout = job.limits.timeout
         finishBy = job.limits.finishBy
-        hasHook = job.onFinish != nil
+        hasHook = job.onFinish != nil || job.tasks.contains { $0.options.values.onFinish != nil }
     }
 
     /// Index of the task with this id, or `nil`.

@@ -22,6 +22,7 @@ extension Event.Kind {
         case .attemptFinished(let record): .attemptFinished(record.redacted(by: redactor))
         case .taskFinished(let record): .taskFinished(record.redacted(by: redactor))
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
+        case .hookFinished(let record): .hookFinished(record.redacted(by: redactor))
         case .runFinished(let record): .runFinished(record.redacted(by: redactor))
         case .waiting(let reason, let lacks): .waiting(reason, lacks: redactor.redacted(lacks))
         case .sessionStarted, .taskCreated, .expanded, .taskResumed, .resumedAtOffset, .becameDownload,

@@ -44,6 +44,8 @@ package struct Event: Sendable {
         case fileFinished(FileRecord)
         case attemptFinished(AttemptRecord)
         case taskFinished(TaskRecord)
+        /// The `onFinish` command of a task has ended. An event of the task's session: the task itself has ended before.
+        case hookFinished(HookRecord)
         case sessionFinishedEvents
         case sessionInvalidated(SessionRecord)
         case runFinished(RunRecord)

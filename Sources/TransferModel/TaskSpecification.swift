@@ -188,6 +188,8 @@ package final class TaskOptions: Sendable {
         package var contentType: SecretText?
         /// Whether an upload uses the IETF protocol for resumable uploads, where the server knows it.
         package var resumable = false
+        /// A command that is run once the task has succeeded; `nil` for none.
+        package var onFinish: [SecretText]?
         /// Free text that the report repeats; `nil` for none.
         package var description: String?
         /// Values that the report repeats.

@@ -291,7 +291,8 @@ struct PageBody {
         for hook in head.hooks {
             let status = hook.exitStatus.map { "exit status \($0)" } ?? "did not end by itself"
             let words = hook.command.joined(separator: " ")
-            facts.append(("Hook", "\(words): \(status), \(PageText.duration(seconds: hook.duration.seconds))"))
+            let name = hook.task.map { "Hook of \($0)" } ?? "Hook"
+            facts.append((name, "\(words): \(status), \(PageText.duration(seconds: hook.duration.seconds))"))
         }
         return facts
     }

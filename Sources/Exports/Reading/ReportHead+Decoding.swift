@@ -211,6 +211,7 @@ extension ReportHead.Hook {
         self.init()
         try cursor.object { (name, cursor) throws(CursorStop) in
             switch name {
+            case "task": task = try cursor.optional { (cursor) throws(CursorStop) in try cursor.string() }
             case "command": command = try cursor.list { (cursor) throws(CursorStop) in try cursor.string() }
             case "exitStatus":
                 exitStatus = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }

@@ -103,6 +103,8 @@ package struct ReportHead: Sendable {
 
     /// One `onFinish` command that was run after the tasks.
     package struct Hook: Sendable {
+        /// The task whose command it was; `nil` for one of a session or of the job.
+        package var task: String?
         /// The command and its arguments.
         package var command: [String] = []
         /// Exit status of the command; `nil` if it could not be started or did not end by itself.

@@ -28,7 +28,7 @@ enum Catalog {
     /// Rules that hold for a default as for a task's own value.
     private static let valueRules: [SectionDocument.Rule] = [
         .always(.differs("method", from: SchemaWords.wrongMethods)),
-        .always(.filled(["urls"])), .always(.named(["capture"], pattern: Names.pattern)),
+        .always(.filled(["urls", "onFinish"])), .always(.named(["capture"], pattern: Names.pattern)),
         .always(.matches("to", pattern: "^(?!(?:.*/)?\\.{1,2}$)")),
     ]
 

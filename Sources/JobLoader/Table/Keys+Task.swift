@@ -223,6 +223,13 @@ extension Sections {
     ]
 
     private static let taskEcho: [Key<TaskOptions.Values>] = [
+        .command(
+            "onFinish", \.onFinish, default: "none",
+            """
+            a command (a list of words, no shell, at most 10 minutes, in the job's folder) run once the task's file is in \
+            place or its answer whole, not after a failure; at most four at a time. `TRANSFER_RUN_TASK_ID`, `…_URL`, \
+            `…_PATH`, `…_CHECKSUM`, `…_CHANGED` and `…_OUTCOME` are set. Its failure fails the run, not the file
+            """),
         .text("description", \.description, default: "none", "free text, echoed in the report"),
         Key("labels", over: \.labels, .map(.scalar), default: "none", "a map, echoed in the report") {
             $2.labels($1, into: &$0)

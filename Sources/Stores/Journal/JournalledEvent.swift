@@ -12,7 +12,7 @@ extension Event {
     /// Whether the event must survive a power cut: a task that ended must not begin again after one.
     var isOutcome: Bool {
         switch kind {
-        case .taskFinished, .sessionFinishedEvents, .runFinished: true
+        case .taskFinished, .hookFinished, .sessionFinishedEvents, .runFinished: true
         default: false
         }
     }

@@ -19,6 +19,10 @@ package struct RunHistory: Sendable {
     package private(set) var elapsed = TimeSpan.zero
     /// Body bytes in both directions, of attempts that ended.
     package private(set) var bytesMoved: Int64 = 0
+    /// Ids of the tasks whose `onFinish` command has ended.
+    package private(set) var endedHooks: Set<String> = []
+    /// Whether one of these commands failed.
+    package private(set) var hasFailedHook = false
     /// Whether `runFinished` was recorded and all tasks have ended, none having come since.
     package var isFinished: Bool { wasEndTold && tasks.allSatisfy(\.hasEnded) }
     private var wasEndTold = false
@@ -41,6 +45,10 @@ package struct RunHistory: Sendable {
             return tasks[task].apply(event.kind, at: elapsed, date: event.time)
         }
         if case .runFinished = event.kind { wasEndTold = true }
+        if case .hookFinished(let record) = event.kind {
+            endedHooks.insert(record.task)
+            if record.hasFailed { hasFailedHook = true }
+        }
         guard let session = event.session.map({ Int($0.raw) }), sessions.indices.contains(session) else { return }
         sessions[session].apply(event.kind)
     }

@@ -91,6 +91,8 @@ package struct TaskPast: Sendable {
     /// Where the file of a task that succeeded was put; `nil` where that was not recorded, as for a file that stood
     /// there already.
     package private(set) var path: String?
+    /// Checksum of that file, as far as it was recorded.
+    package private(set) var checksum: Checksum?
     /// Rounds over several `urls` that ended without a recorded pause.
     private var untold = UntoldRounds()
     /// The same rounds, without counting failures for want of a network.
@@ -135,7 +137,7 @@ package struct TaskPast: Sendable {
         case .taskFinished(let record): finishes(record)
         case .expanded: expands()
         case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
-            .cacheStored, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            .cacheStored, .hookFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
     }
@@ -239,6 +241,7 @@ package struct TaskPast: Sendable {
             deferral: record.deferral)
         waits = []
         path = record.outcome == .succeeded ? file?.path : nil
+        checksum = record.outcome == .succeeded ? file?.checksum : nil
         (open, file) = (nil, nil)
         bodyFiles = []
     }

@@ -1,5 +1,5 @@
 import SystemIO
-import TransferModel
+package import TransferModel
 
 /// One task's `onFinish` command that is to be run.
 struct TaskHook: Sendable {
@@ -98,9 +98,9 @@ extension TaskHook {
 }
 
 /// What is told of the errors that a command wrote.
-enum HookWords {
+package enum HookWords {
     /// Returns the last line of a command's errors after a colon, without secrets; empty if it wrote none.
-    static func last(of errors: String, _ redactor: Redactor) -> String {
+    package static func last(of errors: String, _ redactor: Redactor) -> String {
         let lines = redactor.redacted(errors).split(whereSeparator: \.isNewline)
         guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
         let clean = last.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }

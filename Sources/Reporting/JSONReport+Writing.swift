@@ -140,10 +140,10 @@ extension JSONReport {
         writer.beginArray()
         for hook in taskHooks + hooks {
             writer.beginObject()
-            writer.member("task", hook.task.map { redactor.redacted(name: $0) })
             writer.member("command", texts: hook.command.map { redactor.redacted($0) })
             writer.member("exitStatus", hook.exitStatus)
             writer.member("duration", hook.duration)
+            if let task = hook.task { writer.member("task", redactor.redacted(name: task)) }
             writer.endObject()
         }
         writer.endArray()

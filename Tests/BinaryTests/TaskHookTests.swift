@@ -44,7 +44,7 @@ import TextFormats
         #expect(try run.task("t", "outcome") == "succeeded")
         #expect(run.errorText.contains("error: `onFinish` of the task `t` \(why)"), "\(run.errorText)")
         #expect(try run.values("$.hooks[*].task") == ["t"])
-        #expect(try run.values("$.hooks[*].exitStatus") == [status ?? "null"])
+        #expect(try run.values("$.hooks[*].exitStatus") == [status])
     }
 
     @Test func nothingIsRunAfterAFailure() throws {
@@ -78,7 +78,7 @@ import TextFormats
         program.send(signal: SIGINT)
         let run = try stage.finish(program)
         #expect(run.status == 130 && stage.folder.exists("asked"))
-        #expect(try run.values("$.hooks[*].exitStatus") == ["null"])
+        #expect(try run.values("$.hooks[*].exitStatus") == [nil])
     }
 
     @Test func aKilledBackgroundProcessRunsItAgain() throws {
@@ -97,6 +97,7 @@ import TextFormats
         let path = "\(scene.folder.path)/x"
         #expect(try scene.stage.text("told").split(separator: "\n").map(String.init) == [path, path])
         #expect(try run.values("$.hooks[*].task") == ["t"])
-        #expect(server.requests().count == 1)
+        // The end of the task may not have been in the journal yet: then the next process asks whether the file is right.
+        #expect((1...2).contains(server.requests().count))
     }
 }

@@ -1,3 +1,4 @@
+import JobRunner
 package import Reporting
 package import Stores
 package import SystemIO
@@ -53,10 +54,14 @@ package struct FinishCommand {
             switch result.ending {
             case .exited(let status):
                 hook.exitStatus = Int(status)
-                if status != 0 { hook.trouble = "ended with status \(status)" + lastLine(result.errors) }
+                if status != 0 {
+                    hook.trouble = "ended with status \(status)" + HookWords.last(of: result.errors, redactor)
+                }
             case .cancelled: return nil
-            case .killed(let signal): hook.trouble = "was ended by signal \(signal)" + lastLine(result.errors)
-            case .timedOut: hook.trouble = "took longer than 10 minutes and was ended" + lastLine(result.errors)
+            case .killed(let signal):
+                hook.trouble = "was ended by signal \(signal)" + HookWords.last(of: result.errors, redactor)
+            case .timedOut:
+                hook.trouble = "took longer than 10 minutes and was ended" + HookWords.last(of: result.errors, redactor)
             }
         } catch {
             hook.trouble = "cannot be started: \(error)"
@@ -72,14 +77,6 @@ package struct FinishCommand {
         ]
         return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + told.map { RawName("\(Self.prefix)\($0.key)=\($0.value)") }
-    }
-
-    /// Returns the last line of the command's errors, without secrets.
-    private func lastLine(_ errors: String) -> String {
-        let lines = redactor.redacted(errors).split(whereSeparator: \.isNewline)
-        guard let last = lines.last(where: { line in line.contains { $0 != " " } }) else { return "" }
-        let clean = last.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) }
-        return ": \(ForeignText.shortened(String(clean)))"
     }
 }
 

@@ -51,6 +51,9 @@ struct RunEnding: Sendable {
 
     /// Stops the run. Returns `false` where an earlier stop stays in force: a cancelled run stays cancelled, and a
     /// milder stop follows another only to end what that left running (`evenRunning`).
+    ///
+    /// Not inlined: the optimizer of Swift 6.3.1 ends with an ownership error where this becomes a part of `attemptEnded`.
+    @inline(never)
     mutating func begin(_ new: Stop, evenRunning: Bool = false) -> Bool {
         switch (stop, new) {
         case (.cancelling, _): return false
@@ -59,6 +62,24 @@ struct RunEnding: Sendable {
         }
         stop = new
         return true
+    }
+
+    /// What becomes of a task that would begin again.
+    enum NextTry: Hashable, Sendable {
+        case allowed
+        /// It is for the next run.
+        case deferred(Deferral)
+        /// There is none: the run ends.
+        case none
+    }
+
+    /// Whether a task may begin again.
+    var nextTry: NextTry {
+        switch stop {
+        case nil: .allowed
+        case .deferring(let reason): .deferred(reason)
+        case .failing, .cancelling: .none
+        }
     }
 
     // MARK: Running tasks

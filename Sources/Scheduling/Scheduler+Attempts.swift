@@ -64,10 +64,10 @@ extension Scheduler {
 
     /// The scheduler ended the attempt: it counts as no try, and another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
-        switch runEnding.stop {
-        case .deferring(let reason): finish(task, .deferred, nil, status, reason)
-        case .failing, .cancelling: finish(task, .cancelled, error, status)
-        case nil:
+        switch runEnding.nextTry {
+        case .deferred(let reason): finish(task, .deferred, nil, status, reason)
+        case .none: finish(task, .cancelled, error, status)
+        case .allowed:
             let error = runEnding.isHandoverClear ? .madeWay : error
             if isFreshRound(task) { tasks[task].tries -= 1 }
             actions.append(
@@ -122,10 +122,10 @@ extension Scheduler {
         if let asked, asked > policy.maximumRetryAfter {
             return finish(task, .failed, error.adding(retryAfter: asked), verdict.status)
         }
-        switch runEnding.stop {
-        case nil: break
-        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
-        case .failing, .cancelling: return finish(task, .failed, error, verdict.status)
+        switch runEnding.nextTry {
+        case .allowed: break
+        case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .none: return finish(task, .failed, error, verdict.status)
         }
         if let asked, asked > backoff {
             backOff(task, error, asked, .retryAfter)

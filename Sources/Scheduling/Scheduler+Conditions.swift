@@ -150,10 +150,10 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch runEnding.stop {
-        case nil: break
-        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
-        case .failing, .cancelling: return finish(task, .failed, error.asRefusal, verdict.status)
+        switch runEnding.nextTry {
+        case .allowed: break
+        case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .none: return finish(task, .failed, error.asRefusal, verdict.status)
         }
         if isFreshRound(task) { tasks[task].tries -= 1 }
         tasks[task].hasNoRoute = loss == .noRoute

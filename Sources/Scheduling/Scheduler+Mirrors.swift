@@ -93,10 +93,10 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch runEnding.stop {
-        case nil: break
-        case .deferring(let reason): return finish(task, .deferred, nil, verdict.status, reason)
-        case .failing, .cancelling: return giveUp(task)
+        switch runEnding.nextTry {
+        case .allowed: break
+        case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
+        case .none: return giveUp(task)
         }
         guard mirrors[task]?.isOver == true else { return startNextAttempt(task, told) }
         backOffAfterRound(task, told, backoff)

@@ -58,6 +58,7 @@ extension JobRun {
                 continue
             }
             facts.count(ending, type: task.type)
+            engine.count(ending, of: task.id)
             if ending.outcome == .succeeded {
                 engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
             }
@@ -69,7 +70,7 @@ extension JobRun {
             }
             tasksLeft[Int(task.session.raw)] -= 1
         }
-        if resumption.history.hasFailedHook { facts.hasFailure = true }
+        if resumption.history.hasFailedHook { noteFailedHook() }
     }
 
     /// Ends the sessions whose tasks all ended before without a recorded end of the session.

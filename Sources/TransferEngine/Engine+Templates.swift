@@ -11,6 +11,7 @@ extension Engine {
     package func add(_ tasks: [TaskSpecification], for template: TaskIndex) {
         let start = job.tasks.count
         job.tasks += tasks
+        captured.ends.use(in: tasks)
         attempts += Array(repeating: nil, count: tasks.count)
         foresight.grow(by: tasks.count)
         checksumFiles.add(tasks)

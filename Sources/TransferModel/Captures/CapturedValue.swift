@@ -38,6 +38,8 @@ package struct CapturedValue: Hashable, Sendable {
 /// The values that a run's tasks captured so far. Only tasks that succeeded are in it.
 package struct CapturedValues: Sendable {
     private var values: [String: [CapturedValue]] = [:]
+    /// What became of the tasks, for those with a `when`.
+    package var ends = RunEnds()
 
     package init() {}
 
@@ -50,14 +52,16 @@ package struct CapturedValues: Sendable {
     /// Returns the value of `${tasks.TASK.NAME}`; throws if it has none.
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
         guard let captured = values[task] else {
+            if let end = ends.value(task, name) { return end }
             throw TransferError(
                 .dependencyFailed,
-                "`${tasks.\(task).\(name)}` has no value: `\(task)` did not run or succeed in this run")
+                "`${\(LateReference.name(task, name))}` has no value: `\(task)` did not run or succeed in this run")
         }
         if let value = captured.first(where: { $0.name == name }) { return value }
         if let place = ListPlace(name), let list = captured.first(where: { $0.name == place.list }) {
             return try place.value(in: list, of: task)
         }
+        if let end = ends.value(task, name) { return end }
         throw TransferError(.dependencyFailed, "`\(task)` captured no `\(name)`")
     }
 

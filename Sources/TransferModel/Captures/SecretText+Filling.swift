@@ -24,7 +24,7 @@ extension SecretText {
             }
             let value = try captured.value(task, name)
             filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
-            try filling.append(value, "${tasks.\(task).\(name)}", escaping)
+            try filling.append(value, "${\(LateReference.name(task, name))}", escaping)
         }
         return try filling.finish()
     }

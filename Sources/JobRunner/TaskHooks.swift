@@ -1,4 +1,5 @@
 import SystemIO
+import TransferEngine
 package import TransferModel
 
 /// One task's `onFinish` command that is to be run.

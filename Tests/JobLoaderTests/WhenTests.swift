@@ -72,7 +72,7 @@ struct WhenTests {
                 """
             ).job)
         var captured = CapturedValues()
-        captured.ends.use(in: job.tasks)
+        captured.ends = RunEnds(of: job.tasks)
         captured.ends.count("a", .failed, tolerated: false, isPassedOver: false, message: "it said\r\n\"no\"")
         let filled = try job.tasks[1].filled(from: captured)
         guard case .json(.object(let members))? = filled.options.values.body else {

@@ -38,6 +38,16 @@ package struct RunEnds: Sendable {
         }
     }
 
+    /// Notes which ends the texts of a run's tasks name. What `--except` left out of the run counts as succeeded.
+    package init(of tasks: [TaskSpecification]) {
+        use(in: tasks)
+        // A task that a template may still become has an end of its own.
+        guard isUsed, !tasks.contains(where: \.isTemplate) else { return }
+        var absent = named
+        for index in tasks.indices { absent.remove(tasks[index].id) }
+        for id in absent { ends[id] = End(outcome: .succeeded, error: nil) }
+    }
+
     /// Counts the end of a task. `message` is the error's, without secrets.
     package mutating func count(
         _ id: String, _ outcome: TaskOutcome, tolerated: Bool, isPassedOver: Bool, message: String?

@@ -97,7 +97,9 @@ package enum CommandLineTool {
             return AttachedRun(options: options, environment: environment, console: console).perform()
         case .report: return try report(typed, environment, console)
         case .explain: return try explain(typed, console)
-        case .plan, .simulate, .rerun, .completions:
+        case .verify: return try verify(typed, environment, console)
+        case .rerun: return try rerun(typed, environment, console)
+        case .plan, .simulate, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

@@ -1,8 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
-        cancel,
-        reset, daemon, schema
+    case run, check, initialize = "init", plan, simulate, rerun, report, explain, verify, status, attach, suspend,
+        resume, cancel, reset, daemon, schema
     case completions, help
 }
 
@@ -32,7 +31,9 @@ package enum CommandTable {
         entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
-        entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
+        entry(
+            .rerun, "REPORT", 1...1,
+            "run the job of a report again for the tasks that did not succeed, or for those that are chosen"),
         entry(
             .report, "convert|diff|merge REPORT…", many,
             "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"
@@ -40,6 +41,10 @@ package enum CommandTable {
         entry(
             .explain, "REPORT [ID]", 1...2,
             "where the time of a run, or of one task, went, what held it back and what to change, in words"),
+        entry(
+            .verify, "REPORT|SUMS", 1...1,
+            "hold the files on the disk against what a report or a file of checksums says of them, on all cores; goes on where it was interrupted"
+        ),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
             "background sessions and runs under way: how far they are and what their tasks wait for"),
@@ -62,7 +67,7 @@ package enum CommandTable {
     static let groups: [(title: String, names: [CommandName])] = [
         ("run a job", [.run, .check, .initialize, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
-        ("after a run", [.explain, .report]),
+        ("after a run", [.rerun, .explain, .report, .verify]),
         ("housekeeping", [.reset, .daemon, .help]),
     ]
 

@@ -8,7 +8,7 @@ package enum FlagName: String, CaseIterable, Sendable {
     case output, maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
-    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
+    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair, watch,
         resumable, failOn = "fail-on"
     case help, version
 }
@@ -95,9 +95,10 @@ package enum FlagTable {
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
-    private static let following: [CommandName] = [.run, .attach]
-    private static let exporting: [CommandName] = [.run, .attach, .report]
-    private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
+    private static let running: [CommandName] = [.run, .rerun]
+    private static let following: [CommandName] = [.run, .rerun, .attach]
+    private static let exporting: [CommandName] = [.run, .rerun, .attach, .report]
+    private static let loading: [CommandName] = [.run, .rerun, .verify, .check, .plan, .simulate]
 
     private static let outputs: [Flag] = [
         flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output", following),
@@ -137,7 +138,7 @@ package enum FlagTable {
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .attach, .reset, .status, .daemon] + controlling),
+            [.run, .rerun, .verify, .attach, .reset, .status, .daemon] + controlling),
     ]
 
     private static let conditions: [Flag] = [
@@ -149,7 +150,7 @@ package enum FlagTable {
         flag(
             .network, .value("CLASS"),
             "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
-            [.run, .status]),
+            [.run, .rerun, .status]),
         flag(
             .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
@@ -161,7 +162,7 @@ package enum FlagTable {
         flag(
             .progress, .choice(["auto", "bar", "plain", "none"]),
             "what to show while it runs: bars where standard error is a terminal, else lines", following),
-        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
+        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .rerun, .check, .attach]),
         flag(
             .verbose, .toggle, "tell each attempt, redirect and wait as well; `status`: networks and power, too",
             following + [.status], short: "v"),
@@ -175,13 +176,16 @@ package enum FlagTable {
             "list everything that the job may run, read, write, remove and ask, each with its place in the file",
             [.check]),
         flag(.online, .toggle, "ask the servers for sizes and changes", [.plan], isBuilt: false),
-        flag(.json, .toggle, "print JSON", [.plan, .status]),
+        flag(.json, .toggle, "print JSON", [.plan, .status, .verify]),
+        flag(
+            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false),
         flag(.model, .value("FILE"), "the network to simulate", [.simulate], isBuilt: false),
         flag(.seed, .value("N"), "the seed of its chances", [.simulate], isBuilt: false),
-        flag(.failed, .toggle, "the tasks that did not succeed", [.rerun], isBuilt: false),
-        flag(.changed, .toggle, "the tasks whose file changed", [.rerun], isBuilt: false),
-        flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
-        flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
+        flag(
+            .failed, .toggle, "the tasks that did not succeed, as without any choice", [.rerun], hasVariable: false),
+        flag(.changed, .toggle, "the tasks whose file changed in that run", [.rerun], hasVariable: false),
+        flag(.all, .toggle, "every task of the report", [.rerun], hasVariable: false),
+        flag(.task, .list("ID"), "this task of the report", [.rerun], hasVariable: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(
             .output, .value("PATH"),
@@ -207,7 +211,7 @@ package enum FlagTable {
     }
 
     private static func flag(
-        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],
+        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = running,
         short: Character? = nil, isBuilt: Bool = true, hasVariable: Bool = true
     ) -> Flag {
         Flag(

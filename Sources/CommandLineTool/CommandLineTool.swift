@@ -87,6 +87,7 @@ package enum CommandLineTool {
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
         case .initialize: return initialize(try InitOptions(typed, environment: environment), console)
+        case .importJob: return try importFiles(typed, console)
         case .reset: return reset(try ResetOptions(typed, environment: environment), environment, console)
         case .suspend, .resume, .cancel:
             return control(try ControlOptions(typed, environment: environment), environment, console)

@@ -1,6 +1,6 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, verify, status, attach, suspend,
+    case run, check, initialize = "init", importJob = "import", plan, simulate, rerun, report, explain, verify, status, attach, suspend,
         resume, cancel, reset, daemon, schema
     case completions, help
 }
@@ -27,7 +27,14 @@ package enum CommandTable {
     package static let all: [CommandEntry] = [
         entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
-        entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
+        entry(
+            .initialize, "URL… | -- curl …", many,
+            "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does"
+        ),
+        entry(
+            .importJob, "FILE…", many,
+            "print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input"
+        ),
         entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
             .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
@@ -65,7 +72,7 @@ package enum CommandTable {
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .initialize, .schema]),
+        ("run a job", [.run, .check, .initialize, .importJob, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
         ("after a run", [.rerun, .explain, .report, .verify]),
         ("housekeeping", [.reset, .daemon, .help]),

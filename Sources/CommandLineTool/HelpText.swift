@@ -78,6 +78,11 @@ package enum HelpText {
         .initialize: [
             ("transfer-run init https://example.org/a https://example.org/b", "one task for each URL"),
             ("transfer-run init -o - https://example.org/a", "to standard output"),
+            ("transfer-run init -- curl -LO https://example.org/a", "what a command does"),
+        ],
+        .importJob: [
+            ("transfer-run import fetch.sh > jobs.yaml", "the curl and wget lines of a script"),
+            ("transfer-run import urls.txt > jobs.yaml", "a list of URLs, or an input file of aria2"),
         ],
         .rerun: [
             ("transfer-run rerun nightly.report.json", "what did not succeed"),

@@ -26,6 +26,8 @@ struct ImportedTask: Sendable {
     var place: ImportPlace
     /// The base of its id.
     var name: String
+    /// What follows the base in the id, with a reference that makes the ids of `forEach` different.
+    var idSuffix = ""
     var url: String
     /// Further places of the same file.
     var mirrors: [String] = []
@@ -69,6 +71,10 @@ struct ImportedJob: Sendable {
     var limits: [YAMLField] = []
     var failFast = false
     private(set) var tasks: [ImportedTask] = []
+    /// Names of secrets by kind and text, so that one secret has one name. It is never written.
+    var hiddenTexts: [String: String] = [:]
+    /// Names of variables that hold a secret.
+    private var forgotten: Set<String> = []
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
@@ -102,8 +108,14 @@ struct ImportedJob: Sendable {
 
     /// Defines a variable, once.
     mutating func define(_ name: String, _ text: String) {
-        guard !variables.contains(where: { $0.key == name }) else { return }
+        guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
         variables.append(YAMLField(name, .text(text)))
+    }
+
+    /// Removes a variable that turned out to hold a secret.
+    mutating func forget(_ name: String) {
+        variables.removeAll { $0.key == name }
+        forgotten.insert(name)
     }
 
     // MARK: The file
@@ -123,7 +135,10 @@ struct ImportedJob: Sendable {
             text += "sessions:\n"
             for (name, fields) in sessions { text += session(name, fields) }
         }
-        return text + taskTexts(sessions)
+        text += taskTexts(sessions)
+        // A variable of the script that holds a secret may be used elsewhere, too.
+        for name in forgotten { text = text.replacing("${\(name)}", with: "${secret.\(name)}") }
+        return text
     }
 
     private func secretNote() -> String {
@@ -185,7 +200,7 @@ struct ImportedJob: Sendable {
         let id = Identifier.unique(Identifier.task(task.name), &taken)
         var text = "  # \(YAMLText.comment("\(task.place)").dropFirst(2))"
         for comment in task.comments { text += YAMLText.comment(comment, indent: "  ") }
-        text += "  - id: \(YAMLText.quoted(id))\n"
+        text += "  - id: \(YAMLText.quoted(id + task.idSuffix))\n"
         return text + YAMLText.block(fields + task.fields, indent: "    ")
     }
 
@@ -194,7 +209,7 @@ struct ImportedJob: Sendable {
         var taken = Set<String>()
         for index in tasks.indices {
             guard let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") else { continue }
-            let key = Self.plainPath(to)
+            let key = plainPath(to)
             if taken.insert(key).inserted { continue }
             var number = 2
             while !taken.insert("\(key).\(number)").inserted { number += 1 }
@@ -211,13 +226,18 @@ struct ImportedJob: Sendable {
         var taken = Set<String>()
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
-            let needs = tasks[index].readFiles.compactMap { writers[Self.plainPath($0)] }
+            let needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
             if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
-            if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[Self.plainPath(to)] = id }
+            if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[plainPath(to)] = id }
         }
     }
 
-    private static func plainPath(_ path: String) -> String {
+    /// The path with the job's own variables filled in, without `.` and `..`.
+    private func plainPath(_ path: String) -> String {
+        var path = path
+        for variable in variables.reversed() {
+            if case .text(let value) = variable.value { path = path.replacing("${\(variable.key)}", with: value) }
+        }
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }
@@ -252,7 +272,7 @@ enum Identifier {
             let isGood = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
             if isGood || scalar == "_" || scalar == "-" || scalar == "." {
                 id.unicodeScalars.append(scalar)
-            } else if id.last != "-" {
+            } else if id.last != "-", !"${}".unicodeScalars.contains(scalar) {
                 id += "-"
             }
         }

@@ -282,7 +282,7 @@ package final class PlainProgress: EventConsumer {
         annotations += 1
         let message = PeopleText.message(record.explanation ?? record.error?.message ?? "The task failed.")
         let annotation = GitHubAnnotation.error(
-            file: job.file, line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
+            file: job.file(of: task), line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
         lines += Array(annotation.utf8)
         endLine()
     }

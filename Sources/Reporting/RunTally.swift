@@ -190,7 +190,7 @@ struct RunTally {
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
-        var gaps = job.file == "-" ? ["the job on standard input"] : []
+        var gaps = job.files.contains("-") ? ["the job on standard input"] : []
         if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
         let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"

@@ -291,7 +291,7 @@ package final class JobRun {
                 log.append(.taskResumed, task: task, session: session(task))
             case .expand(let template): expand(template, now)
             case .attemptEnded(let task, let end):
-                _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)
+                _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, until: end.until, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)
             case .groupFinished(let group, let published, let error):
                 groupRecords[Int(group.raw)].published = published

@@ -62,7 +62,9 @@ extension Scheduler {
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
                     attempts: Int(tasks[index].attempt), duration: now.instant - created,
-                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame)))
+                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame,
+                    triedFor: retries.triedSince(task).map { now.instant - $0 })))
+        retries.forget(task)
         tasks[index].waits = []
         needs.ended(task)
         if !mirrors.isEmpty { mirrors[task] = nil }

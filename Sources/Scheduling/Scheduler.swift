@@ -28,6 +28,8 @@ package struct Scheduler {
     /// Tasks that are to be put off to the next run in this turn.
     var postponed: [Postponement] = []
     var output: OutputTurns
+    /// Since when tasks fail.
+    var retries = RetryClocks()
     /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     package var unsent: Set<TaskIndex> = []
 

@@ -122,7 +122,8 @@ package struct RunChecker: Sendable {
         let mayBeAgain = facts.interruptions > 0 && facts.tasks[task].isGrouped
         if tasks[task].hasSucceeded, !mayBeAgain { report(.attempts, task, "is tried again after it succeeded") }
         if tasks[task].failures >= mostFailures(task) {
-            report(.attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts)")
+            report(
+                .attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts ?? .max)")
         }
         checkNeeds(task)
         checkMoment(task, now)
@@ -139,7 +140,8 @@ package struct RunChecker: Sendable {
         // Tries on until `timeoutForResource`.
         if facts.isPatient { return .max }
         let begunAnew = facts.mirrors > 1 ? self.facts.interruptions * facts.mirrors : 0
-        return facts.retry.attempts * facts.mirrors + begunAnew
+        guard let attempts = facts.retry.attempts else { return .max }
+        return attempts * facts.mirrors + begunAnew
     }
 
     private mutating func checkNeeds(_ task: Int) {
@@ -248,7 +250,9 @@ package struct RunChecker: Sendable {
         if tasks[task].failures >= mostFailures(task) {
             report(.policy, task, "waits for an attempt that it has not left")
         }
-        guard policy.jitter == .none, end.outcome == .failed, facts.tasks[task].mirrors == 1 else { return }
+        // With a time the last pause may be cut short.
+        guard policy.jitter == .none, policy.patience == nil, end.outcome == .failed, facts.tasks[task].mirrors == 1
+        else { return }
         let least = policy.ceiling(afterFailures: tasks[task].failures)
         if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
     }

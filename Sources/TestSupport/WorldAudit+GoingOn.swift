@@ -17,7 +17,7 @@ extension WorldAudit {
             pages[index].tries =
                 pages[index].mirrors == nil
                 ? past.tries
-                : past.rounds(of: policy.retry.attempts, waitsForConnectivity: policy.waitsForConnectivity)
+                : past.rounds(of: policy.retry.attempts ?? .max, waitsForConnectivity: policy.waitsForConnectivity)
             if let ending = past.ending { close(index, past, ending) } else { open(index, past, now) }
         }
         for (group, page) in groups.enumerated()
@@ -52,6 +52,7 @@ extension WorldAudit {
         }
         pages[index].isSuspended = past.isSuspended || policy.isSuspended && !past.wasResumed
         pages[index].backoffUntil = past.retryAt.map { setting.start.instant + $0 }
+        pages[index].failingSince = past.failing.map { setting.start.instant + $0.since }
         pages[index].isPatient = facts.needs.contains {
             facts.group != nil && plan.tasks[Int($0.raw)].group == facts.group
         }

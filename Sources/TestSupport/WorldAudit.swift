@@ -23,6 +23,10 @@ package struct WorldAudit: SimulationObserver {
         /// Failures of other tasks at its host without an answer while it waited: a probe's failure counts for all
         /// waiting tasks.
         var charged = 0
+        /// Time of its first failure since its patience began anew; `nil` before.
+        var failingSince: Instant?
+        /// Time of the first failure that counted in `charged`.
+        var chargedSince: Instant?
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero

@@ -138,6 +138,9 @@ package struct Verdict: Sendable {
     /// asks for all of it.
     package var mayBeIncomplete = false
 
+    /// Whether more of the body is there than before the attempt, and the next one goes on from it.
+    package var wentFurther = false
+
     /// Whether `limits.maximumBytes` leaves too little of this run for a body that is all or nothing: the task is put
     /// off.
     package var isForNextRun = false

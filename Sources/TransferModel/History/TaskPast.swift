@@ -74,6 +74,9 @@ package struct TaskPast: Sendable {
     package private(set) var explained = TimeSpan.zero
     /// The last reason to wait that was recorded since `explained`, or since the attempt ended; `nil` for none.
     package private(set) var waiting: WaitReason?
+    /// Since when the task fails, and when its first failed attempt began; `nil` for a task that does not. What is no
+    /// fault of its host ends it.
+    package private(set) var failing: (since: TimeSpan, begunAfter: TimeSpan)?
     /// End of the last pause between attempts; `nil` for none.
     package private(set) var retryAt: TimeSpan?
     /// Whether the host of the task's own URL asked for that pause.
@@ -157,6 +160,7 @@ package struct TaskPast: Sendable {
         if open != nil, reason == .dependency { return }
         if open == nil { explainWait(until: time) }
         waiting = reason
+        if [.suspended, .window, .power, .network, .credential].contains(reason) { failing = nil }
         switch reason {
         case .suspended:
             isSuspended = true
@@ -196,6 +200,7 @@ package struct TaskPast: Sendable {
         if record.error == .processEnded || record.error == .processCrashed {
             lostSince = lostSince ?? open?.startedAt
         }
+        if record.backoff != nil, let open { failing = failing ?? (time, open.beganAfter) }
         open = nil
         crashes = record.error == .processCrashed ? crashes + 1 : 0
         guard let backoff = record.backoff else {

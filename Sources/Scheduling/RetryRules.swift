@@ -5,7 +5,7 @@ import TransferModel
 extension RetryPolicy {
     /// Whether the same request may do better later.
     func canHeal(_ error: TransferError, _ verdict: Verdict) -> Bool {
-        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
+        if verdict.mayBeIncomplete || verdict.mayBeOfACache, error.name.isOfContent { return true }
         if error.name == .unexpectedResponse { return verdict.status.map { statuses.contains($0) } ?? false }
         return error.name.canHeal
     }

@@ -108,6 +108,9 @@ extension Scheduler {
         at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
         if loss == nil, let origin = round.origin { slots.mirrorFailed(origin, at: now.instant) }
+        var verdict = verdict
+        // Another place may have the right file: only the last is asked past the caches.
+        if !round.isLastLeft { verdict.mayBeOfACache = false }
         var (told, mayHeal) = (error, policy.canHeal(error, verdict))
         if let asked, asked > policy.maximumRetryAfter {
             told = error.adding(retryAfter: asked, beyond: "retry.retryAfter.maximum")

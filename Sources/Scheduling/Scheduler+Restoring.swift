@@ -36,6 +36,7 @@ extension Scheduler {
         skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
         if plan.failFast, hasFailed, runEnding.stop == nil { failFast() }
+        stopIfTooManyFailed()
         leaveOutWhatWasTold(history)
     }
 
@@ -46,6 +47,7 @@ extension Scheduler {
         }
         if let ending = past.ending {
             tasks.enter(.finished(ending.outcome), index, at: now.instant)
+            failures.count(ending.outcome, isTolerated: ending.isTolerated)
             if ending.outcome != .succeeded {
                 expansions.failed(
                     TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)

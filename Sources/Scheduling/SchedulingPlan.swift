@@ -115,6 +115,8 @@ package struct SchedulingPlan: Sendable {
     package var maximumBytes: Int64?
     /// Whether the first failure that is not tolerated ends the run.
     package var failFast = false
+    /// When so many tasks have failed that the rest is cancelled; `nil` for never.
+    package var stopWhen: RunLimits.StopRule?
     /// Networks and power at the beginning; `nil` where they are not looked up: then no task waits for them.
     package var conditions: Conditions?
     /// Origins on this machine: no network is needed to reach them, unless the operator dictates what there is.

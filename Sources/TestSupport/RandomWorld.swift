@@ -105,6 +105,10 @@ package struct RandomWorld: Sendable {
         setting.plan.seed = random.next()
         setting.plan.ownTries = (unanswered: 1 + random.below(8), answered: 1 + random.below(16))
         setting.plan.failFast = random.oneIn(8)
+        if random.oneIn(8) {
+            setting.plan.stopWhen = RunLimits.StopRule(
+                failedPercent: Double(5 * (1 + random.below(20))), atLeast: 1 + random.below(12))
+        }
         setting.plan.tellsLimitWaits = random.oneIn(2)
         setting.plan.maximumConcurrentTasks = 1 + random.below(10)
         if random.oneIn(6) { setting.plan.bandwidth = rateRule(&random, below: 400_000) }
@@ -323,6 +327,7 @@ extension TraceFacts {
             })
         maximumConcurrentTasks = plan.maximumConcurrentTasks
         failFast = plan.failFast
+        stopWhen = plan.stopWhen
         timeout = plan.timeout
         finishBy = plan.finishBy
         takesCommands = setting.hasOrders

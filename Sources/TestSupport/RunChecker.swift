@@ -45,6 +45,9 @@ package struct RunChecker: Sendable {
     private(set) var beganAt: WallTime?
     /// Sequence number of the failure that ended the run by `failFast`.
     private var failedFast: UInt64?
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    private var endedCount = 0
+    private var failedCount = 0
     var runEnd: (outcome: RunOutcome, exitStatus: Int)?
     /// Tolerance of waits and attempts against a task's duration.
     static let accountingSlack = TimeSpan.milliseconds(5)
@@ -162,7 +165,9 @@ package struct RunChecker: Sendable {
         if let earliest = moment(facts.tasks[task].earliestBegin), now + facts.slack < earliest {
             report(.earliestBegin, task, "starts \((earliest - now).seconds) s too early")
         }
-        if let failedFast { report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`)") }
+        if let failedFast {
+            report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`, `stopWhen`)")
+        }
         for (name, end) in [("timeout", facts.timeout.map { .afterStart($0) }), ("finishBy", facts.finishBy)] {
             if let end = moment(end), end + facts.slack < now {
                 report(.stopping, task, "starts \((now - end).seconds) s after `limits.\(name)`")
@@ -314,6 +319,12 @@ package struct RunChecker: Sendable {
         tasks[task].end = end
         tasks[task].endedAt = sequence
         if facts.failFast, end.outcome == .failed, !end.tolerated, failedFast == nil { failedFast = sequence }
+        if end.outcome == .succeeded || end.outcome == .failed {
+            endedCount += 1
+            if end.outcome == .failed, !end.tolerated { failedCount += 1 }
+            let isMet = facts.stopWhen?.isMet(failed: failedCount, ended: endedCount) ?? false
+            if isMet, failedFast == nil { failedFast = sequence }
+        }
     }
 
     private mutating func checkOutcome(_ task: Int, _ end: TraceStep.TaskEnd) {

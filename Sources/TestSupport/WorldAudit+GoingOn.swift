@@ -11,6 +11,9 @@ extension WorldAudit {
         slack = .milliseconds(2)
         bytesMoved = history.bytesMoved
         hasFailedFast = plan.failFast && history.tasks.contains { $0.ending.map(Self.isFailure) ?? false }
+        for past in history.tasks {
+            if let ending = past.ending { countEnd(ending.outcome, ending.isTolerated, now) }
+        }
         for (index, past) in history.tasks.enumerated() {
             pages[index].attempts = past.attempts
             let policy = plan.policies[plan.tasks[index].policy]

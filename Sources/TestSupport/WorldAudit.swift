@@ -149,6 +149,9 @@ package struct WorldAudit: SimulationObserver {
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    var endedCount = 0
+    var failedCount = 0
     var isStopped = false
     /// Tasks after whose end another process is to take over the run; `nil` without a handover.
     var way: Set<TaskIndex>?

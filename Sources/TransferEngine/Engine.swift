@@ -272,7 +272,7 @@ package final class Engine {
             loop: loop, now: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
-            if carryover.hadWrongFile {
+            if carryover.placesWithWrongFile.contains(mirror) {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
@@ -598,8 +598,8 @@ package final class Engine {
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
-        let isOfACache = mayBeOfACache(attempt, error)
-        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error) || isOfACache
+        verdict.mayBeOfACache = mayBeOfACache(attempt, error)
+        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }
 

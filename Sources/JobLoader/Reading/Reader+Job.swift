@@ -120,4 +120,28 @@ extension Reader {
         }
         return value
     }
+
+    func stopRule(_ node: NodeID) -> RunLimits.StopRule? {
+        var draft = Sections.StopRuleDraft.blank
+        Sections.stopWhen.decode(node, into: &draft, self)
+        return draft.failed > 0 ? RunLimits.StopRule(failedPercent: draft.failed, atLeast: draft.atLeast) : nil
+    }
+
+    /// Reads a share such as `80%`, above 0 and up to 100.
+    func failureShare(_ node: NodeID) -> Double? {
+        let shape = Sections.failureShape
+        if case .number(let number)? = scalar(node, shape) {
+            let hint = ValueText.number(number).flatMap {
+                (0..<101).contains($0) && $0 > 0 ? "write `\(number)%`" : nil
+            }
+            error("invalid-value", "`\(key)` must be \(shape.words), not `\(Self.short(number))`", hint: hint, node)
+            return nil
+        }
+        guard let text = text(node, shape) else { return nil }
+        guard text.hasSuffix("%"), let value = ValueText.number(String(text.dropLast())), value > 0, value <= 100 else {
+            invalid(node, shape, text)
+            return nil
+        }
+        return value
+    }
 }

@@ -30,7 +30,7 @@ package enum Explanation {
     /// where its explanation does not begin so.
     package static func effort(_ sentence: String?) -> String? {
         guard let sentence, sentence.hasPrefix(triedFor), let end = sentence.firstIndex(of: ":") else { return nil }
-        return "t" + sentence[..<end].dropFirst()
+        return "t" + String(sentence[..<end].dropFirst())
     }
 
     /// Returns a time in words: `0.4 s`, `45 s`, `10 m 3 s`, `2 h 5 m`.

@@ -130,18 +130,22 @@ extension Reader {
     /// Reads a share such as `80%`, above 0 and up to 100.
     func failureShare(_ node: NodeID) -> Double? {
         let shape = Sections.failureShape
-        if case .number(let number)? = scalar(node, shape) {
-            let hint = ValueText.number(number).flatMap {
-                (0..<101).contains($0) && $0 > 0 ? "write `\(number)%`" : nil
+        switch scalar(node, shape) {
+        case .number(let number):
+            let isShare = ValueText.number(number).map { $0 > 0 && $0 <= 100 } ?? false
+            invalid(node, shape, number, hint: isShare ? "write `\(number)%`" : nil)
+        case .text(let text):
+            guard let share = plain(text, node) else { return nil }
+            let digits = share.dropLast()
+            if share.hasSuffix("%"), digits.utf8.allSatisfy({ $0 == 0x2E || (0x30...0x39).contains($0) }),
+                let value = ValueText.number(String(digits)), value > 0, value <= 100
+            {
+                return value
             }
-            error("invalid-value", "`\(key)` must be \(shape.words), not `\(Self.short(number))`", hint: hint, node)
-            return nil
+            invalid(node, shape, share)
+        case .boolean, .null: wrongType(node, shape)
+        case .unknown, nil: break
         }
-        guard let text = text(node, shape) else { return nil }
-        guard text.hasSuffix("%"), let value = ValueText.number(String(text.dropLast())), value > 0, value <= 100 else {
-            invalid(node, shape, text)
-            return nil
-        }
-        return value
+        return nil
     }
 }

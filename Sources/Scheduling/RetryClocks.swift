@@ -2,9 +2,9 @@ import TransferModel
 
 /// Keeps for each failing task since when it fails: the clocks of `retry.for`.
 ///
-/// A task's clock begins with its first failure, or with a failed probe that was made on its behalf, and begins anew after
-/// what was no fault of its host: a wait for a network or power, a suspension, a closed window, and an attempt that brought
-/// the file further.
+/// A task's clock begins with its first failure, or with a failed probe that was made on its behalf, and begins anew with
+/// an attempt that brought the file further. It stands still in what is no fault of the host: a wait for a network or
+/// power, a suspension, a closed window.
 struct RetryClocks: Sendable {
     /// The failures of one task since its clock began.
     private struct Series: Sendable {
@@ -14,6 +14,8 @@ struct RetryClocks: Sendable {
         /// The host whose probe began the clock, and how many of its probes had failed before that one; `nil` where an
         /// attempt of the task began it.
         var probed: (origin: Int, before: UInt32)?
+        /// Since when the clock stands still, until the next attempt; `nil` while it runs.
+        var standsSince: Instant?
     }
 
     private var series: [TaskIndex: Series] = [:]
@@ -39,12 +41,27 @@ struct RetryClocks: Sendable {
         series[task] = Series(beganAt: begunAt, failedAt: failedAt)
     }
 
+    /// Lets the clock stand still until the task's next attempt.
+    mutating func stop(_ task: TaskIndex, at now: Instant) {
+        guard !series.isEmpty, series[task]?.standsSince == nil else { return }
+        series[task]?.standsSince = now
+    }
+
+    /// Lets the clock go on: an attempt of the task begins.
+    mutating func attemptBegan(_ task: TaskIndex, at now: Instant) {
+        guard !series.isEmpty, var present = series[task], let since = present.standsSince else { return }
+        present.failedAt = present.failedAt + (now - since)
+        present.standsSince = nil
+        series[task] = present
+    }
+
     /// Ends the clock: the next failure of the task is its first.
     mutating func forget(_ task: TaskIndex) { if !series.isEmpty { series[task] = nil } }
 
-    /// When the clock of a task began; `nil` for one that does not fail.
+    /// When the clock of a task began, less the time in which it stood still; `nil` for one that does not fail, or whose
+    /// clock stands.
     func failingSince(_ task: TaskIndex, _ hosts: [OriginState]) -> Instant? {
-        guard let present = series[task], Self.holds(present, hosts) else { return nil }
+        guard let present = series[task], present.standsSince == nil, Self.holds(present, hosts) else { return nil }
         return present.failedAt
     }
 

@@ -103,7 +103,7 @@ extension Scheduler {
 
     private mutating func enterSuspended(_ index: Int, _ suspension: TaskState.Suspension) {
         stopResourceClock(index)
-        retries.forget(TaskIndex(raw: UInt32(index)))
+        retries.stop(TaskIndex(raw: UInt32(index)), at: now.instant)
         tasks.enter(.suspended(suspension), index, at: now.instant)
     }
 
@@ -178,7 +178,7 @@ extension Scheduler {
 
     private mutating func closed(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
-        retries.forget(task)
+        retries.stop(task, at: now.instant)
         switch tasks[index].phase {
         case .running where !runEnding.isEnding(task) && !comesToItsEnd(task):
             guard !plan.putsOffWhatWaits else {

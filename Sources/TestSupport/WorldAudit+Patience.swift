@@ -5,17 +5,20 @@ internal import TransferModel
 // `retry.for`: no task is tried after its time, and none is given up before.
 
 extension WorldAudit {
-    /// Notes the failure with which a task's time begins, where it has not begun. A wait for a network, a suspension or a
-    /// window may begin it anew, which is not followed here: with those the first failure is the latest one.
+    /// Notes the failure with which a task's time begins, where it has not begun. In a wait for a network, a suspension or a
+    /// closed window it stands still, which is not followed here: tasks that may have such are not held to its end.
     mutating func noteFailure(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         let index = Int(task.raw)
-        guard case .failed = verdict.outcome, !(waitsForNetwork(task) && networks[index].loss != nil) else { return }
+        guard case .failed = verdict.outcome else { return }
+        if waitsForNetwork(task), let loss = networks[index].loss, loss == .gone || pages[index].mirrors == nil {
+            return
+        }
         if verdict.wentFurther { (pages[index].failingSince, pages[index].chargedSince) = (nil, nil) }
         if pages[index].failingSince == nil { pages[index].failingSince = now.instant }
     }
 
-    /// Whether the task's time may have begun anew.
-    private func mayBeginAnew(_ index: Int) -> Bool {
+    /// Whether the task's time may have stood still.
+    private func mayStand(_ index: Int) -> Bool {
         setting.hasOrders || plan.sessions[Int(plan.tasks[index].session.raw)].window != nil
             || plan.policies[plan.tasks[index].policy].isDiscretionary
             || waitsForNetwork(TaskIndex(raw: UInt32(index)))
@@ -24,10 +27,10 @@ extension WorldAudit {
     /// The latest moment at which an attempt of the task may begin; `nil` for any.
     private func latest(_ index: Int) -> Instant? {
         let policy = plan.policies[plan.tasks[index].policy].retry
-        guard let patience = policy.patience, !mayBeginAnew(index), let since = pages[index].failingSince else {
+        guard let patience = policy.patience, !mayStand(index), let since = pages[index].failingSince else {
             return nil
         }
-        return since + patience
+        return since + patience + slack
     }
 
     /// Checks that the next attempt begins in time.
@@ -39,14 +42,14 @@ extension WorldAudit {
             let since = pages[index].failingSince
         else { return }
         hold(
-            now.instant + backoff <= since + .seconds(60), now,
+            now.instant + backoff <= since + .seconds(60) + slack, now,
             "task \(index) is tried for longer than a minute at a host that never answered")
     }
 
     /// The least time that may be left for pauses.
     func patienceLeft(_ index: Int, _ now: Now) -> TimeSpan {
         guard let end = earliestEnd(index, now) else { return .forever }
-        return mayBeginAnew(index) ? .zero : max(.zero, end - now.instant)
+        return mayStand(index) ? .zero : max(.zero, end - now.instant)
     }
 
     /// The earliest moment at which the task's time may be over; `nil` where no time bounds it.
@@ -56,7 +59,7 @@ extension WorldAudit {
         let isUnanswered = places.contains { $0.map { !origins[Int($0.raw)].hasAnswered } ?? false }
         if isUnanswered { patience = min(patience, .seconds(60)) }
         let since = [pages[index].failingSince, pages[index].chargedSince].compactMap { $0 }.min() ?? now.instant
-        return since + patience
+        return since + patience + (.zero - slack)
     }
 
     /// Whether the task's time is over, or will be when the wait that its server asked for is.

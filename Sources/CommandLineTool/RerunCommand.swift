@@ -82,7 +82,7 @@ struct Rerun {
             console.errors("\(name): no task \(words): nothing to run again\n")
             return ExitStatus.succeeded.code
         }
-        options.arguments.jobs = [try jobFile()]
+        options.arguments.jobs = try jobFiles()
         guard let job = try job() else {
             // The run prints the job's diagnostics.
             return RunningJob(options: options, environment: environment, console: console).perform()
@@ -97,8 +97,9 @@ struct Rerun {
 
     // MARK: The job
 
-    /// Returns the path of the job file: as the report has it, from the working folder or from the report's.
-    private func jobFile() throws(UsageError) -> String {
+    /// Returns the path of the job file, or of the files that ran as one: as the report has it, from the working folder or
+    /// from the report's.
+    private func jobFiles() throws(UsageError) -> [String] {
         let file = report.job.file
         guard file != "-" else {
             throw UsageError(
@@ -106,12 +107,16 @@ struct Rerun {
                 hint: "save the job and run it with `--only ID` for each of these tasks")
         }
         let places = RerunJobFile.places(of: file, report: report.path)
-        if let path = places.first(where: { (try? FileFacts.of($0).isRegular) == true }) { return path }
+        if let path = places.first(where: Self.isFile) { return [path] }
+        let several = file.split(separator: " ").map { String($0) }
+        if report.job.sha256 == nil, several.count > 1, several.allSatisfy(Self.isFile) { return several }
         throw UsageError(
             "the job file `\(SafeText.line(file))` of the report \(name) is gone",
             hint: places.count > 1
                 ? "it was looked for in the working folder and beside the report; run this where it was run before" : nil)
     }
+
+    private static func isFile(_ path: String) -> Bool { (try? FileFacts.of(path).isRegular) == true }
 
     /// Loads the job with the variables of the report; `nil` when it has errors.
     private mutating func job() throws(UsageError) -> Job? {
@@ -139,9 +144,14 @@ struct Rerun {
     }
 
     private func load(_ arguments: JobArguments) throws(UsageError) -> Job? {
-        let loaded = try JobSource(arguments: arguments, environment: environment, isForRun: true)
-            .load(options.arguments.jobs[0]).get()
-        return loaded.result.diagnostics.hasErrors || !loaded.result.notBuilt.isEmpty ? nil : loaded.result.job
+        let source = JobSource(arguments: arguments, environment: environment, isForRun: true)
+        var jobs: [Job] = []
+        for path in options.arguments.jobs {
+            let result = try source.load(path).get().result
+            guard let job = result.job, !result.diagnostics.hasErrors, result.notBuilt.isEmpty else { return nil }
+            jobs.append(job)
+        }
+        return jobs.count == 1 ? jobs[0] : try? Job.together(jobs)
     }
 
     private func warnOfChange(_ job: Job) {

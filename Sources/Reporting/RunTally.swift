@@ -164,9 +164,10 @@ struct RunTally {
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
         let isAlone = ids.count == 1
+        let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone ? "" : ": \(reason)"
-        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(what)")
+        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
@@ -189,7 +190,7 @@ struct RunTally {
         let troubled = causes.troubledTasks
         // A stopped run is continued by the command that began it.
         let isStopped = causes.causes.contains { $0.stop != nil }
-        if let report, !isStopped, job.file != "-" {
+        if let report, !isStopped, job.files.count == 1, job.file != "-" {
             let words = advice.words(job, report: report, hiding: redactor)
             return "Run \(troubled.count == 1 ? "just it" : "just them") again\(Self.given(words)): "
                 + "transfer-run rerun \(words.map { HumanText.shellWord($0) }.joined(separator: " "))"
@@ -197,7 +198,7 @@ struct RunTally {
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
-        let given = Self.given(words, job.file == "-" ? ["the job on standard input"] : [])
+        let given = Self.given(words, job.files.contains("-") ? ["the job on standard input"] : [])
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"
         let start = isStopped ? "Go on" : "Run \(what) again"
         return "\(start)\(given): transfer-run run \(command)"

@@ -100,7 +100,7 @@ package struct SimulatedWorld: Sendable {
         case .cancel(let task, let keepPartial): cancel(task, keepPartial)
         case .publish(let group): calendar.put(.published, Int(group.raw), 0, at: self.now + model.publishTime)
         case .giveUp(let group): giveUp(Int(group.raw))
-        case .discard: break
+        case .discard, .discardPartial: break
         }
     }
 
@@ -117,6 +117,7 @@ package struct SimulatedWorld: Sendable {
         flight.isUpload = origin != nil && model.isUpload(Int(task.raw))
         flight.isWhole = model.isWhole(Int(task.raw))
         if flight.isWhole { flight.received = 0 }
+        flight.resumedFrom = flight.received
         let place = board(flight)
         if flight.isUpload, putsOff(place) { return }
         if script != nil {

@@ -23,6 +23,10 @@ package struct WorldAudit: SimulationObserver {
         /// Failures of other tasks at its host without an answer while it waited: a probe's failure counts for all
         /// waiting tasks.
         var charged = 0
+        /// Time of its first failure since its patience began anew; `nil` before.
+        var failingSince: Instant?
+        /// Time of the first failure that counted in `charged`.
+        var chargedSince: Instant?
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero
@@ -145,6 +149,9 @@ package struct WorldAudit: SimulationObserver {
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    var endedCount = 0
+    var failedCount = 0
     var isStopped = false
     /// Tasks after whose end another process is to take over the run; `nil` without a handover.
     var way: Set<TaskIndex>?
@@ -237,7 +244,7 @@ package struct WorldAudit: SimulationObserver {
         switch command {
         case .stop: isStopped = true
         case .conditions(let news): change(to: news, now)
-        case .leave: break
+        case .pauseStarts, .leave: break
         case .makeWay(let awaited): way = awaited
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
@@ -270,8 +277,8 @@ package struct WorldAudit: SimulationObserver {
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
-        // Modelled worlds have no standard output.
-        case .awaitsOutput: break
+        // Modelled worlds have no standard output and no journal.
+        case .awaitsOutput, .awaitsRecord, .isRecorded: break
         // It came too late when bytes of the same moment were the run's last.
         case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
@@ -304,6 +311,7 @@ package struct WorldAudit: SimulationObserver {
         case .perform(.discard(let group)):
             hold(groups[Int(group.raw)].isPublishing == false, now, "a group that is put in place was discarded")
             groups[Int(group.raw)].isDiscarded = true
+        case .perform(.discardPartial): break
         case .waiting(let task, let reason): waiting(task, reason, now)
         case .resumed, .expand: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)

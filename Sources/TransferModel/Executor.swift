@@ -22,6 +22,8 @@ package enum ExecutorCommand: Hashable, Sendable {
     /// suspended by cancelling it and starting it again later, since a server closes a connection on which nothing
     /// moves.
     case cancel(TaskIndex, keepPartial: Bool)
+    /// Keep nothing of the task's partial file, however the task ends.
+    case discardPartial(TaskIndex)
     /// All members of the group are verified: put them in place in one step.
     case publish(GroupIndex)
     /// Stop waiting for another run that is publishing at the group's place. A publication that has begun is finished.
@@ -49,6 +51,10 @@ package enum ExecutorReport: Sendable {
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
     /// A request under a lent slot was answered with 429 or 503. The attempt goes on without that request.
     case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
+    /// The attempt waits until the journal has its beginning, and has sent nothing: it may still be interrupted.
+    case awaitsRecord(TaskIndex)
+    /// The journal has the attempt's beginning, and its request may be sent.
+    case isRecorded(TaskIndex)
     /// The whole body of the attempt's request was sent; its answer is still to come.
     case sentBody(TaskIndex)
     /// The last byte moved. Only local work is left, which no limit on running tasks counts.
@@ -134,9 +140,14 @@ package struct Verdict: Sendable {
     /// Whether the server asked for authentication and no credential was known.
     package var lacksCredential = false
     /// Whether the body did not come from the server in full now: a part was there from an earlier attempt, it came
-    /// from the cache, or a cut body would look the same; or a cache on the way may have sent a wrong one. The next attempt
-    /// asks for all of it.
+    /// from the cache, or a cut body would look the same. The next attempt asks for all of it.
     package var mayBeIncomplete = false
+
+    /// Whether a cache on the way may have sent the wrong file, and the next attempt asks past all of them: once for each
+    /// place of `urls`.
+    package var mayBeOfACache = false
+    /// Whether more of the body is there than before the attempt, and the next one goes on from it.
+    package var wentFurther = false
 
     /// Whether `limits.maximumBytes` leaves too little of this run for a body that is all or nothing: the task is put
     /// off.
@@ -170,6 +181,8 @@ package enum RunCommand: Hashable, Sendable {
     case stop(signal: Int32)
     /// Pause these tasks until they are resumed.
     case suspend([TaskIndex])
+    /// Start nothing from now on, because events cannot be recorded, or start again. What runs goes on.
+    case pauseStarts(Bool)
     /// Let these tasks run, whether the job file or a command suspended them.
     case resume([TaskIndex])
     /// End these tasks; with `keepPartial` what can be resumed is kept.

@@ -127,7 +127,15 @@ let package = Package(
         room(
             "Exports",
             ["CReportPage", "Codecs", "Digests", "HTTPRules", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room("LockFiles", ["YAMLTree", "Diagnostics", "TextFormats", "TransferModel"]),
+        room("Planning", ["Reporting", "HTTPRules", "TextFormats", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "SimulatedJobs",
+            [
+                "Simulation", "Scheduling", "JobRunner", "JobLoader", "YAMLTree", "Diagnostics", "Exports", "Reporting",
+                "TransferModel",
+            ]),
         room(
             "BackgroundService",
             [
@@ -138,7 +146,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "Reporting", "RunControl", "JobLoader",
+                "BackgroundService", "JobRunner", "Exports", "LockFiles", "Planning", "SimulatedJobs", "Reporting",
+                "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
@@ -215,6 +224,12 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("LockFilesTests", ["LockFiles", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "SimulatedJobsTests",
+            ["SimulatedJobs", "JobLoader", "Diagnostics", "Exports", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "ExportsTests",
             ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],
@@ -237,6 +252,6 @@ let package = Package(
             [
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
-            ]),
+            ], data: ["Golden"]),
     ]
 )

@@ -23,17 +23,34 @@ struct RunningJob {
         self.console = console
     }
 
-    func perform() -> Int32 {
+    /// Loads the job for a command that only looks at it; `nil` after its diagnostics were printed.
+    func loadOnly() throws(UsageError) -> Job? {
+        try load(try onlyPath()).map { $0.0 }
+    }
+
+    private func onlyPath() throws(UsageError) -> String {
         guard options.arguments.jobs.count == 1, let path = options.arguments.jobs.first else {
             let typed = options.arguments.jobs.first { JobSource.command(meantBy: $0) != nil }
-            console.errors(
-                (typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")).text)
+            throw typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")
+        }
+        return path
+    }
+
+    func perform() -> Int32 {
+        let path: String
+        do throws(UsageError) { path = try onlyPath() } catch {
+            console.errors(error.text)
             return 2
         }
         let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
         do throws(UsageError) {
-            guard let (job, loaded) = try load(path) else { return 2 }
+            guard let (read, loaded) = try load(path) else { return 2 }
+            let job: Job
+            switch try holdingToPlan(read) {
+            case .success(let held): job = held
+            case .failure(let ended): return ended.status.code
+            }
             // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
@@ -42,6 +59,9 @@ struct RunningJob {
             if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.inputs }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
+                if job.held != nil {
+                    throw UsageError("`--plan` cannot hold the servers of background sessions yet")
+                }
                 return try BackgroundJob(carrier: carrier).perform(job, loaded, networks)
             }
             if options.detach {
@@ -99,7 +119,7 @@ struct RunningJob {
     }
 
     /// Returns the run's network settings; `nil` after an error was printed.
-    private func networks() -> NetworkSettings? {
+    func networks() -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)

@@ -99,6 +99,7 @@ package enum CommandLineTool {
         case .explain: return try explain(typed, console)
         case .plan: return try plan(try PlanOptions(typed, environment: environment), environment, console)
         case .simulate: return try simulate(try SimulateOptions(typed, environment: environment), environment, console)
+        case .lock: return try lock(try LockOptions(typed, environment: environment), environment, console)
         case .rerun, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }

@@ -1,6 +1,6 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
+    case run, check, initialize = "init", plan, simulate, lock, rerun, report, explain, status, attach, suspend, resume,
         cancel,
         reset, daemon, schema
     case completions, help
@@ -37,6 +37,10 @@ package enum CommandTable {
             .simulate, "JOB…", many,
             "how long a run would take, which limit binds and what faults do: the real scheduler on a virtual clock, before a network that is modelled (`--model`) or measured (`--from`)"
         ),
+        entry(
+            .lock, "JOB", 1...1,
+            "write `<stem>.lock` beside the job: final URL, size, validator, sha256, type and certificate of each download; `run --locked` holds a run to it"
+        ),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(
             .report, "convert|diff|merge REPORT…", many,
@@ -65,7 +69,7 @@ package enum CommandTable {
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .plan, .simulate, .initialize, .schema]),
+        ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
         ("after a run", [.explain, .report]),
         ("housekeeping", [.reset, .daemon, .help]),

@@ -8,7 +8,7 @@ package enum FlagName: String, CaseIterable, Sendable {
     case output, maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
-    case plan, save, from, sweep
+    case plan, save, from, sweep, locked, update
     case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
         resumable, failOn = "fail-on"
     case help, version
@@ -98,9 +98,9 @@ package enum FlagTable {
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
     private static let following: [CommandName] = [.run, .attach]
     private static let exporting: [CommandName] = [.run, .attach, .report]
-    private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
+    private static let loading: [CommandName] = [.run, .check, .plan, .simulate, .lock]
     /// Commands that run a job or say what a run would do.
-    private static let foreseeing: [CommandName] = [.run, .plan, .simulate]
+    private static let foreseeing: [CommandName] = [.run, .plan, .simulate, .lock]
 
     private static let outputs: [Flag] = [
         flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output", following),
@@ -135,6 +135,10 @@ package enum FlagTable {
             .plan, .value("FILE"),
             "hold the servers to what they said when `plan --online --save FILE` asked them: what moved since is refused before anything is fetched"
         ),
+        flag(
+            .locked, .toggle,
+            "hold each download to the job's lock (`transfer-run lock JOB`): other bytes or another final URL are refused before they are in place"
+        ),
     ]
 
     private static let limits: [Flag] = [
@@ -148,7 +152,7 @@ package enum FlagTable {
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .plan, .attach, .reset, .status, .daemon] + controlling),
+            [.run, .plan, .lock, .attach, .reset, .status, .daemon] + controlling),
     ]
 
     private static let conditions: [Flag] = [
@@ -174,7 +178,7 @@ package enum FlagTable {
             "what to show while it runs: bars where standard error is a terminal, else lines", following),
         flag(
             .color, .choice(["auto", "always", "never"]), "colour on standard error",
-            [.run, .check, .plan, .simulate, .attach]),
+            [.run, .check, .plan, .simulate, .lock, .attach]),
         flag(
             .verbose, .toggle,
             "tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
@@ -203,6 +207,7 @@ package enum FlagTable {
         flag(
             .seed, .value("N"), "the seed of all chances, 1 by default: the same seed gives the same result",
             [.simulate]),
+        flag(.update, .list("ID"), "lock only these tasks anew, ids or patterns; the others stay as they are", [.lock]),
         flag(
             .sweep, .list("KEY=VALUES"),
             "vary a setting, such as `sessions.default.maximumConnectionsPerHost=2,4,8` or `limits.bandwidth=1MiB/s,10MiB/s`",

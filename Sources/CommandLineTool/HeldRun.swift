@@ -67,6 +67,11 @@ struct HeldRun {
         return ids.count > most ? "\(shown) and \(ids.count - most) more" : shown
     }
 
+    /// ` --update a --update b`, or nothing where they are many.
+    static func updates(_ ids: [String]) -> String {
+        ids.count > 5 ? "" : ids.map { " --update \(SafeText.line($0))" }.joined()
+    }
+
     /// Asks the servers about the tasks that are held to something. Returns what moved, by task, in the order of the
     /// job.
     func moved(_ job: Job, _ held: HeldAnswers, _ probe: ServerProbe) throws -> [(id: String, error: TransferError)] {
@@ -102,8 +107,14 @@ struct HeldRun {
 }
 
 extension RunningJob {
+    /// Holds the job to what the command line says: a saved plan or the job's lock. Returns the job to run, or the
+    /// status to end with.
+    func held(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+        options.plan == nil ? try holdingToLock(job) : try holdingToPlan(job)
+    }
+
     /// Holds the job to a saved plan: asks its servers first. Returns the job to run, or the status to end with.
-    func holdingToPlan(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+    private func holdingToPlan(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
         guard let path = options.plan else { return .success(job) }
         let hold = HeldRun(options: options, environment: environment, console: console)
         guard let file = try hold.read(path, .plan) else { return .failure(EndedEarly(.invalidInput)) }
@@ -128,9 +139,57 @@ extension RunningJob {
         return .success(job)
     }
 
+    /// Holds the job to its lock. Returns the job to run, or the status to end with.
+    private func holdingToLock(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+        guard options.locked else { return .success(job) }
+        if job.file == "-" {
+            throw UsageError("the lock of a job stands beside its file, and this job is read from standard input")
+        }
+        let hold = HeldRun(options: options, environment: environment, console: console)
+        let path = CommandLineTool.lockPath(of: job)
+        guard let file = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }
+        let held = file.held(file: path, redactor: Redactor(job.secrets))
+        let locked = LockedJob(held)
+        let missing = locked.missing(job)
+        if !missing.isEmpty {
+            throw UsageError(
+                "\(path) does not have \(HeldRun.names(missing)) [\(ErrorName.notLocked.rawValue)]",
+                hint: "lock it: `transfer-run lock \(job.file)\(HeldRun.updates(missing))`")
+        }
+        let contradicted = locked.contradicted(job)
+        if !contradicted.isEmpty {
+            throw UsageError(
+                "the job's `checksum` of \(HeldRun.names(contradicted)) is not the one in \(path) "
+                    + "[\(ErrorName.lockMismatch.rawValue)]",
+                hint: "if the job is right: `transfer-run lock \(job.file)\(HeldRun.updates(contradicted))`")
+        }
+        let ids = Set(job.tasks.map { ExactText($0.id) })
+        let gone = held.ids.filter { !ids.contains(ExactText($0)) }
+        if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty, !job.tasks.contains(where: \.isTemplate) {
+            console.errors(
+                "warning: \(path) has \(HeldRun.names(gone)), which the job has not: "
+                    + "`transfer-run lock \(job.file)` leaves them out\n")
+        }
+        return .success(locked.applied(to: job))
+    }
+
     /// The status of a command that ends before its run begins.
     struct EndedEarly: Error {
         let status: ExitStatus
         init(_ status: ExitStatus) { self.status = status }
+    }
+}
+
+extension ExpandedJob {
+    /// Holds the tasks that a template became to a lock; fails if it does not have them.
+    func holding(to held: HeldAnswers?) -> Result<ExpandedJob, TransferError> {
+        guard let held, held.kind == .lock else { return .success(self) }
+        let missing = job.tasks[added].filter { $0.type == .download && held[$0.id] == nil }.map(\.id)
+        guard missing.isEmpty else {
+            return .failure(TransferError(.notLocked, "\(held.file) does not have \(HeldRun.names(missing))"))
+        }
+        var locked = self
+        locked.job = LockedJob(held).applied(to: job, from: added.lowerBound)
+        return .success(locked)
     }
 }

@@ -111,6 +111,8 @@ package struct RunOptions: Sendable {
     package var exitUnchanged: Bool
     /// Path of `--plan`: what servers said earlier; `nil` if the run is not held to it.
     package var plan: String?
+    /// Whether the run is held to the job's lock.
+    package var locked: Bool
     /// The network of `--network`, if any.
     package var network: DictatedNetwork?
     /// The value of `--network` as typed.
@@ -145,6 +147,10 @@ package struct RunOptions: Sendable {
         newRun = meant.isSet(.newRun)
         exitUnchanged = meant.isSet(.exitUnchanged)
         plan = meant.value(.plan)
+        locked = meant.isSet(.locked)
+        if locked, plan != nil {
+            throw UsageError("`--locked` and `--plan` both say what the servers must have", hint: "give one of them")
+        }
         network = try meant.network()
         networkText = meant.value(.network)
         stateDirectory = meant.value(.stateDir)

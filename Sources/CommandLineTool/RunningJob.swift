@@ -28,6 +28,12 @@ struct RunningJob {
         try load(try onlyPath()).map { $0.0 }
     }
 
+    /// Loads the job and what its templates are read again from; `nil` after its diagnostics were printed.
+    func loadWithInputs() throws(UsageError) -> (job: Job, inputs: RecordedInputs?)? {
+        guard let (job, loaded) = try load(try onlyPath()) else { return nil }
+        return (job, job.tasks.contains(where: \.isTemplate) ? loaded.inputs : nil)
+    }
+
     private func onlyPath() throws(UsageError) -> String {
         guard options.arguments.jobs.count == 1, let path = options.arguments.jobs.first else {
             let typed = options.arguments.jobs.first { JobSource.command(meantBy: $0) != nil }
@@ -47,7 +53,7 @@ struct RunningJob {
         do throws(UsageError) {
             guard let (read, loaded) = try load(path) else { return 2 }
             let job: Job
-            switch try holdingToPlan(read) {
+            switch try held(read) {
             case .success(let held): job = held
             case .failure(let ended): return ended.status.code
             }
@@ -60,7 +66,9 @@ struct RunningJob {
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
                 if job.held != nil {
-                    throw UsageError("`--plan` cannot hold the servers of background sessions yet")
+                    throw UsageError(
+                        "`\(options.locked ? "--locked" : "--plan")` does not reach background sessions yet",
+                        hint: "run it with sessions of `configuration: default`")
                 }
                 return try BackgroundJob(carrier: carrier).perform(job, loaded, networks)
             }
@@ -217,7 +225,7 @@ struct RunningJob {
         settings.networks = networks
         settings.traceParent = ExportSurroundings(environment).traceParent
         settings.host = Terminal.hostName()
-        if let inputs { settings.expand = { inputs.expand($0) } }
+        if let inputs { settings.expand = { [held = job.held] in inputs.expand($0).flatMap { $0.holding(to: held) } } }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }

@@ -16,6 +16,8 @@ struct ServerProbe {
         var response: ResponseRecord?
         var error: TransferError?
         var latency: TimeSpan?
+        /// SHA-256 of the server's certificate.
+        var certificate: String?
     }
 
     /// Returns the answers to the questions about `tasks`; a HEAD that is refused is followed by a GET that ends at the
@@ -66,6 +68,9 @@ private final class AnswerCollector: EventConsumer {
             switch event.kind {
             case .response(let response): answers[task, default: .init()].response = response
             case .attemptFinished(let attempt):
+                if let leaf = attempt.transactions.last?.tlsFingerprint {
+                    answers[task, default: .init()].certificate = leaf
+                }
                 guard let last = attempt.transactions.last, let sent = last.requestStart, let came = last.responseStart
                 else { continue }
                 answers[task, default: .init()].latency = came - sent

@@ -126,7 +126,7 @@ extension JobPlan {
         json.beginArray()
         for disk in disks {
             json.beginObject()
-            json.member("folder", redactor.redacted(disk.folder))
+            json.member("folder", redactor.redacted(disk.folder) as String)
             json.member("needed", disk.needed)
             json.member("free", disk.free)
             json.endObject()
@@ -151,7 +151,7 @@ extension JobPlan {
         for group in options.values.neededGroups { json.string("group.\(group)") }
         json.endArray()
         json.member("method", job.tasks[index].effectiveMethod)
-        json.member("url", redactor.redacted(job.tasks[index].location.shown))
+        json.member("url", redactor.redacted(job.tasks[index].location.shown) as String)
         json.member("places", max(1, options.values.mirrors.count))
         json.member("host", origin(of: index)?.description)
         json.member("to", job.tasks[index].toStandardOutput ? "-" : path(job.tasks[index].destination, redactor))
@@ -186,7 +186,7 @@ extension JobPlan {
             json.member("error", nil as String?)
         case .failed(let why):
             json.member("asked", true)
-            json.member("error", redactor.redacted(why))
+            json.member("error", redactor.redacted(why) as String)
         case .notAsked(let why):
             json.member("asked", false)
             json.member("error", why)

@@ -21,11 +21,10 @@ package struct HeldAnswer: Hashable, Sendable {
 
     /// Returns `final` as it is recorded: without secrets, and without its query where it is not the task's own URL.
     package static func recorded(_ final: String, of original: String?, _ redactor: Redactor) -> String {
-        var text = final
-        if final != original, let query = final.utf8.firstIndex(of: UInt8(ascii: "?")) {
-            text = String(decoding: final.utf8[..<query], as: UTF8.self)
-        }
-        return redactor.redacted(text)
+        let text: String = redactor.redacted(final)
+        let own: String? = redactor.redacted(original)
+        guard text != own, let query = text.utf8.firstIndex(of: UInt8(ascii: "?")) else { return text }
+        return String(decoding: text.utf8[..<query], as: UTF8.self)
     }
 }
 

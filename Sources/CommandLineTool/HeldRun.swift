@@ -87,7 +87,7 @@ struct HeldRun {
             guard case .answered = word.result, let url = word.url else { return nil }
             var response = HeldAnswers.Response(url: url, original: task.location.url?.text)
             (response.size, response.etag, response.lastModified) = (word.length, word.etag, word.lastModified)
-            return held.objection(to: response, of: task.id).map { (task.id, $0) }
+            return held.objection(to: response, of: task.id).map { (id: task.id, error: $0) }
         }
     }
 

@@ -196,11 +196,11 @@ private struct KnownFiles {
         if stated == nil, word.isChanged != false { return nil }
         guard let digests = FileDigests.of(path, also: stated), digests.meets,
             word.length.map({ $0 == digests.size }) ?? true,
-            var answer = word.held(task, Redactor(job.secrets)).map({ (held: $0, leaf: answer.certificate) })
+            var held = word.held(task, Redactor(job.secrets))
         else { return nil }
-        (answer.held.size, answer.held.sha256) = (digests.size, digests.sha256)
-        (answer.held.mimeType, answer.held.certificate) = (response.mimeType, answer.leaf)
+        (held.size, held.sha256) = (digests.size, digests.sha256)
+        (held.mimeType, held.certificate) = (response.mimeType, answer.certificate)
         return LockFile.Entry(
-            id: task.id, path: LockedPath.relative(path, to: job.baseDirectory), answer: answer.held)
+            id: task.id, path: LockedPath.relative(path, to: job.baseDirectory), answer: held)
     }
 }

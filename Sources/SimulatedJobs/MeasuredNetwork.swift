@@ -1,5 +1,5 @@
 package import Exports
-package import TransferModel
+import TransferModel
 
 /// Measures hosts from the requests of an earlier run's report.
 package struct MeasuredNetwork: Sendable {

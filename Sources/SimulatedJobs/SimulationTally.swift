@@ -1,9 +1,9 @@
 import Scheduling
 import Simulation
-package import TransferModel
+import TransferModel
 
 /// Counts what happens in a simulated run.
-package struct SimulationTally: SimulationObserver, Sendable {
+struct SimulationTally: SimulationObserver, Sendable {
     /// What happened at one host.
     struct Host: Sendable {
         var tasks = 0
@@ -45,7 +45,7 @@ package struct SimulationTally: SimulationObserver, Sendable {
         self.hosts = [Host](repeating: Host(), count: hosts)
     }
 
-    package mutating func sees(_ report: ExecutorReport, at now: Now) {
+    mutating func sees(_ report: ExecutorReport, at now: Now) {
         switch report {
         case .moved(let task, let count):
             bytes += count
@@ -73,9 +73,9 @@ package struct SimulationTally: SimulationObserver, Sendable {
         }
     }
 
-    package mutating func sees(_ command: RunCommand, affected: [TaskIndex], at now: Now) {}
+    mutating func sees(_ command: RunCommand, affected: [TaskIndex], at now: Now) {}
 
-    package mutating func sees(_ action: SchedulerAction, at now: Now) {
+    mutating func sees(_ action: SchedulerAction, at now: Now) {
         switch action {
         case .perform(.start(let task, let number, let mirror)):
             attempts += 1
@@ -110,5 +110,5 @@ package struct SimulationTally: SimulationObserver, Sendable {
         hosts[number].first = hosts[number].first ?? now.instant
     }
 
-    package mutating func turnEnded(at now: Now) {}
+    mutating func turnEnded(at now: Now) {}
 }

@@ -229,7 +229,7 @@ let package = Package(
             "SimulatedJobsTests",
             ["SimulatedJobs", "JobLoader", "Diagnostics", "Exports", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
-            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "ExportsTests",
             ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],

@@ -187,6 +187,17 @@ import TransferModel
             contradiction.exitStatus == 2 && contradiction.errorText.contains("`checksum` of `a` is not the one in"))
     }
 
+    /// The example of a release: locked, run, and refused once a file is another.
+    @Test func anExampleIsLocked() throws {
+        let place = try ExamplePlace()
+        let words = ["release-artefacts.yaml", "--set", "site=\(place.server.url(""))"]
+        let result = try place.stage.binary.run(arguments: ["lock"] + words)
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(try place.stage.text("release-artefacts.lock").contains("sha256:"))
+        #expect(try place.stage.binary.run(arguments: words + ["--locked", "-q"]).exitStatus == 0)
+        try place.expectSame("release/app-1.4.0-manual.txt", as: "releases/app-1.4.0-manual.txt")
+    }
+
     @Test func aFailureWritesNoLock() throws {
         let mirror = try Mirror()
         mirror.server.on("/b", .respond(404))

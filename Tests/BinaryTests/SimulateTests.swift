@@ -78,6 +78,18 @@ import TextFormats
         #expect(result.errorText.contains(message), "\(result.errorText)")
     }
 
+    /// The example's model, with the example that docs/before-a-run.md names.
+    @Test func theExamplesModelIsRead() throws {
+        let examples = "\(Binary.packageRoot)/examples"
+        let result = try Binary().run(
+            arguments: [
+                "simulate", "\(examples)/polite-mirror.yaml", "--model", "\(examples)/networks/home-line.yaml", "--set",
+                "site=http://mirror.example.org",
+            ])
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(result.outputText.contains("8 succeeded") && result.outputText.contains("http://mirror.example.org:80"))
+    }
+
     @Test func tenThousandTasksTakeNoTime() throws {
         let binary = try binary(10_000)
         let result = try binary.run("simulate", "job.yaml", "--model", "net.yaml", timeout: .seconds(60))

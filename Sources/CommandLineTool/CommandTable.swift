@@ -26,7 +26,7 @@ package enum CommandTable {
 
     /// All rows, in the order of docs/cli.md.
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
+        entry(.run, "JOB…", many, "run a job, or several files as one; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
         entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
         entry(

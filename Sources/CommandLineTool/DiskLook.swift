@@ -1,6 +1,7 @@
 import Digests
 import HTTPRules
 import Planning
+import RunControl
 import Stores
 import SystemIO
 import TransferModel
@@ -22,7 +23,7 @@ struct DiskLook {
     private static let longestRead: Int64 = 1 << 20
 
     /// `folder`: the state folder; `nil` where there is no place for state.
-    init(_ job: Job, folder: String?, identity: String, remembers: Bool = false) {
+    init(_ job: Job, in folder: StateFolder?, remembers: Bool = false) {
         self.job = job
         self.remembers = remembers
         guard let folder else {
@@ -30,8 +31,9 @@ struct DiskLook {
             return
         }
         do throws(StoreError) {
-            store = try StoreGlance.of(
-                folder: folder, job: identity, sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name })
+            store = try MemoryPlace.of(job, in: folder).flatMap { place throws(StoreError) in
+                try StoreGlance.of(place)
+            }
         } catch {
             store = nil
             problem = "what earlier runs recorded: \(error)"

@@ -145,6 +145,9 @@ extension RunningJob {
         if job.file == "-" {
             throw UsageError("the lock of a job stands beside its file, and this job is read from standard input")
         }
+        if options.arguments.jobs.count > 1 {
+            throw UsageError("`--locked` runs one job, whose lock stands beside it")
+        }
         let hold = HeldRun(options: options, environment: environment, console: console)
         let path = CommandLineTool.lockPath(of: job)
         guard let file = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }

@@ -47,7 +47,7 @@ private struct LockRun {
     let options: LockOptions
     let running: RunningJob
     let job: Job
-    let inputs: RecordedInputs?
+    let inputs: [RecordedInputs]
     private var console: Console { running.console }
 
     func perform() throws(UsageError) -> Int32 {
@@ -155,8 +155,8 @@ private struct KnownFiles {
 
     init(_ job: Job, _ options: RunOptions, _ environment: [String: String]) {
         self.job = job
-        let folder = try? StateFolder(options.stateDirectory, environment).state
-        var look = DiskLook(job, folder: folder, identity: JobIdentity(of: job).text, remembers: true)
+        let folder = try? StateFolder(options.stateDirectory, environment)
+        var look = DiskLook(job, in: folder, remembers: true)
         plan = look.plan(now: Clocks.wall())
         standing = look.standing
     }

@@ -13,8 +13,8 @@ struct LockFetch {
     let networks: NetworkSettings
     let memory: MemoryPlace?
     let scratch: ScratchFolder
-    /// The inputs of a job with templates; `nil` without any.
-    let inputs: RecordedInputs?
+    /// The inputs of a job with templates, by job file; empty without any.
+    let inputs: [RecordedInputs]
 
     /// The entries of the files, and the tasks that failed.
     struct Outcome {
@@ -32,9 +32,10 @@ struct LockFetch {
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.networks = networks
-        if let inputs {
+        if !inputs.isEmpty {
+            let expand = RunningJob.expansion(of: job, inputs)
             settings.expand = { [path = scratch.path] values in
-                inputs.expand(values).map { expanded in
+                expand(values).map { expanded in
                     paths.note(expanded.job, expanded.added)
                     var expanded = expanded
                     expanded.job = LockingJob.redirected(expanded.job, from: expanded.added.lowerBound, into: path)

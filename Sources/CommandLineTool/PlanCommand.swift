@@ -41,8 +41,8 @@ extension CommandLineTool {
     ) throws(UsageError) -> Int32 {
         let running = RunningJob(options: options.run, environment: environment, console: console)
         guard let job = try running.loadOnly() else { return ExitStatus.invalidInput.code }
-        let folder = try? StateFolder(options.run.stateDirectory, environment).state
-        var look = DiskLook(job, folder: folder, identity: JobIdentity(of: job).text, remembers: options.isOnline)
+        let folder = try? StateFolder(options.run.stateDirectory, environment)
+        var look = DiskLook(job, in: folder, remembers: options.isOnline)
         var plan = look.plan(now: Clocks.wall())
         if options.isOnline {
             guard let networks = running.networks() else { return ExitStatus.invalidInput.code }

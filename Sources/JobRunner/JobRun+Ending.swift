@@ -7,10 +7,11 @@ extension JobRun {
     ///
     /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
     ///
-    /// `held` was waiting within it, and `staged` waiting after it. `error` replaces its own error in the event.
+    /// `held` was waiting within it, and `staged` waiting after it. `error` replaces its own error in the event. `until`
+    /// is when the task's last attempt begins at the latest.
     func endAttempt(
         _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, error: TransferError? = nil, held: TimeSpan,
-        staged: TimeSpan = .zero, _ now: Now
+        staged: TimeSpan = .zero, until: Instant? = nil, _ now: Now
     ) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else {
             if past != nil { endEarlierAttempt(task, outcome, error, now) }
@@ -27,7 +28,8 @@ extension JobRun {
                     startedOver: result.startedOver,
                     startedAt: result.startedAt.wall, duration: duration,
                     error: result.error.map { error ?? $0 }, backoff: backoff,
-                    transactions: result.transactions)), task: task, session: session(task))
+                    transactions: result.transactions, retriesUntil: until.map { now.wall + ($0 - now.instant) })),
+            task: task, session: session(task))
         if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
         if result.credentialWait > .zero { credentialWaits[task, default: .zero] += result.credentialWait }
         return result
@@ -73,6 +75,7 @@ extension JobRun {
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
+                triedFor: conclusion.triedFor,
                 deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
                 type: specification.type), cache: result?.cache,
             parts: result?.parts ?? [])

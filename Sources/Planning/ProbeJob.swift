@@ -84,7 +84,7 @@ package struct ProbeJob: Sendable {
         asked.expect.status = StatusSet([100...999])
         asked.policies.cachePolicy = .reloadIgnoringCacheData
         asked.policies.waitsForConnectivity = false
-        asked.policies.retry.attempts = min(asked.policies.retry.attempts, 2)
+        asked.policies.retry.attempts = min(asked.policies.retry.attempts ?? 2, 2)
         switch question {
         case .head: asked.method = "HEAD"
         case .cutGet: asked.onResponse = [ResponseRule(action: .cancel)]

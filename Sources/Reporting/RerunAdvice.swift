@@ -21,11 +21,11 @@ package struct RerunAdvice: Hashable, Sendable {
     /// Returns the words after `run`. `tasks` are the ids to run again; `nil` for all that were chosen.
     func words(_ job: Job, tasks: [String]?, hiding redactor: Redactor) -> [String] {
         // A file name that looks like an option gets a leading `./`.
-        let file = job.file.hasPrefix("-") && job.file != "-" ? "./\(job.file)" : job.file
+        let files = job.files.map { $0.hasPrefix("-") && $0 != "-" ? "./\($0)" : $0 }
         let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
         let variables = assignments.flatMap { ["--set", Self.shown($0, proofs)] }
         let chosen = tasks.map { $0.flatMap { ["--only", $0] } } ?? selection
-        return [redactor.redacted(name: file)] + (variables + options).map { redactor.redacted($0) }
+        return files.map { redactor.redacted(name: $0) } + (variables + options).map { redactor.redacted($0) }
             + chosen.map { redactor.redacted(name: $0) }
     }
 

@@ -164,9 +164,10 @@ struct RunTally {
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
         let isAlone = ids.count == 1
+        let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone ? "" : ": \(reason)"
-        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(what)")
+        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
@@ -190,7 +191,7 @@ struct RunTally {
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
-        var gaps = job.file == "-" ? ["the job on standard input"] : []
+        var gaps = job.files.contains("-") ? ["the job on standard input"] : []
         if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
         let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"

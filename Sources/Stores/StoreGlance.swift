@@ -21,15 +21,13 @@ package final class StoreGlance {
         package var length: Int64 { response.bodyLength }
     }
 
-    /// Opens the store of a state folder; `nil` without a store. `names` has the job's sessions, `nil` for those that
-    /// keep nothing.
-    package static func of(folder: String, job: String, sessions names: [String?]) throws(StoreError) -> StoreGlance? {
-        guard Store.isThere(folder: folder) else { return nil }
-        if let problem = Store.privacyProblem(folder: folder) { throw problem }
-        return try StoreGlance(Store.openToRead(folder: folder), job, names)
+    /// Opens the store of a place; `nil` without a store.
+    package static func of(_ place: MemoryPlace) throws(StoreError) -> StoreGlance? {
+        guard Store.isThere(folder: place.folder) else { return nil }
+        return try StoreGlance(Store.openToRead(folder: place.folder), place.sessions)
     }
 
-    private init(_ store: Store, _ job: String, _ names: [String?]) throws(StoreError) {
+    private init(_ store: Store, _ names: [StoredSessionName?]) throws(StoreError) {
         self.store = store
         store.beginReading()
         validators = try ValidatorQuery(store)
@@ -44,7 +42,9 @@ package final class StoreGlance {
         var caches: [OpenedCache?] = []
         var uploads: [[UploadKey: UploadRecord]] = []
         for name in names {
-            let session = try name.flatMap { name throws(StoreError) in try store.knownSession(job: job, name: name) }
+            let session = try name.flatMap { name throws(StoreError) in
+                try store.knownSession(job: name.job, name: name.name)
+            }
             let records = try session.map { session throws(StoreError) in try store.resumeRecords(session) } ?? [:]
             sessions.append(session)
             parts.append(records)

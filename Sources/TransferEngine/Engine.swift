@@ -292,7 +292,7 @@ package final class Engine {
             loop: loop, now: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
-            if carryover.hadWrongFile {
+            if carryover.placesWithWrongFile.contains(mirror) {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
@@ -561,11 +561,11 @@ package final class Engine {
         attempt.download.staging = newStaging(attempt.specification, attempt.task)
     }
 
-    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns whether it is
-    /// kept.
-    private func keepPartial(_ attempt: Attempt) -> Bool {
+    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns where that one
+    /// goes on; `nil` where nothing is kept.
+    private func keepPartial(_ attempt: Attempt) -> ResumePoint? {
         guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
-            return false
+            return nil
         }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
@@ -573,14 +573,14 @@ package final class Engine {
             .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering,
             .flushing,
             .awaitingOutput:
-            return false
+            return nil
         }
         attempt.handOverRest()
         if attempt.streams.segmented != nil { outbox.add(.settle(attempt.download.staging)) }
         partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
         let file = Carryover.PartialFile(staging: attempt.download.staging, point: point, mirror: attempt.mirror)
         carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
-        return true
+        return point
     }
 
     /// Cleans up after a task; its partial file stays for the next run, or is deleted.
@@ -623,8 +623,8 @@ package final class Engine {
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
-        let isOfACache = mayBeOfACache(attempt, error)
-        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error) || isOfACache
+        verdict.mayBeOfACache = mayBeOfACache(attempt, error)
+        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }
 
@@ -635,8 +635,13 @@ package final class Engine {
         if attempt.streams.segmented != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.download.staging)
-        } else if attempt.isDownload, !leaveUntouched(attempt), !keepPartial(attempt) {
-            discard(attempt.download.staging)
+        } else if attempt.isDownload, !leaveUntouched(attempt) {
+            let began = attempt.life.resume?.offset ?? 0
+            if let kept = keepPartial(attempt) {
+                verdict.wentFurther = attempt.life.startedOver == nil && kept.offset > began
+            } else {
+                discard(attempt.download.staging)
+            }
         }
         releaseSlot(attempt)
         if case .failed = verdict.outcome, attempt.exchange.head != nil {

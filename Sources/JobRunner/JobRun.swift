@@ -259,7 +259,8 @@ package final class JobRun {
             scheduler.unsent = scheduler.unsent.filter(engine.awaitsRecord)
         case .beginNothing(let isSo): scheduler.beginsNothing = isSo
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
-        case .expanded(let template, let result): take(template, result, now)
+        case .listsOpened(let template, let files): take(template, files, now)
+        case .expanded(let template, let result, let rows): take(template, result, rows, now)
         case .expansionKept(let template): takeKept(template, now)
         case .hookEnded(let task, let record): take(task, record)
         case .woke: engine.woke()

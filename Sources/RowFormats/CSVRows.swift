@@ -25,7 +25,6 @@ final class CSVRows: RowParser {
     private var quoteLine = 1
     private var mark: [UInt8]? = []
     private var header: [String]?
-    private var headerLine = 1
     /// The columns to keep, by their place.
     private var kept: [Int] = []
     private var recordBytes = 0

@@ -8,9 +8,9 @@ enum LinkRows {
         _ bytes: [UInt8], _ match: String?, _ page: ResourceURL?, _ filter: FieldFilter
     ) throws(RowProblem) -> RowTable {
         try FieldFilter.checkUTF8(bytes)
-        let wanted: Regex?
+        let wanted: TextFormats.Regex?
         do {
-            wanted = try match.map { pattern throws(Regex.Problem) in try Regex(pattern) }
+            wanted = try match.map { pattern throws(TextFormats.Regex.Problem) in try TextFormats.Regex(pattern) }
         } catch {
             throw RowProblem("`\(match ?? "")` is no regular expression: \(error.message)")
         }
@@ -26,12 +26,12 @@ enum LinkRows {
     private struct Collector {
         let page: ResourceURL?
         let filter: FieldFilter
-        let wanted: Regex?
+        let wanted: TextFormats.Regex?
         var base: ResourceURL?
         var seen: Set<String> = []
         var table = RowTable()
 
-        init(page: ResourceURL?, filter: FieldFilter, wanted: Regex?) {
+        init(page: ResourceURL?, filter: FieldFilter, wanted: TextFormats.Regex?) {
             (self.page, self.filter, self.wanted, base) = (page, filter, wanted, page)
         }
 

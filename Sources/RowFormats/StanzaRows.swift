@@ -16,7 +16,6 @@ final class StanzaRows: LineParser {
     private var firstLine = 0
     /// Whether continuation lines belong to the last of `fields`; otherwise to a field that is not kept.
     private var isKept = false
-    private var frame = SignatureFrame()
     private let wanted: [(name: String, lower: [UInt8])]?
 
     override init(_ filter: FieldFilter) {
@@ -31,7 +30,7 @@ final class StanzaRows: LineParser {
     override func take(_ line: ArraySlice<UInt8>, _ number: Int) throws(RowProblem) {
         guard let first = line.first, !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { return try endStanza() }
         if first == 0x20 || first == 0x09 { return try takeContinuation(line, number) }
-        if first == UInt8(ascii: "#") || frame.takes(String(decoding: line, as: UTF8.self)) { return }
+        if first == UInt8(ascii: "#") { return }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), isName(line[..<colon]) else {
             let text = String(decoding: line.prefix(256), as: UTF8.self)
             throw RowProblem("no field of a Debian index: `\(Excerpt.short(text))`", line: number)

@@ -307,9 +307,11 @@ extension Reader {
                 if isNeeded { needed.insert(field) } else { others.insert(field) }
             }
         }
-        for (key, value) in tree.root.map({ tree.entries($0) }) ?? [] where tree.text(key, is: "defaults") {
-            for case .local(name, let field?) in references(below: value) where field != "index" {
-                others.insert(field)
+        if let root = tree.root {
+            for (key, value) in tree.entries(root) where tree.text(key, is: "defaults") {
+                for case .local(name, let field?) in references(below: value) where field != "index" {
+                    others.insert(field)
+                }
             }
         }
         return RowFields(needed: needed.sorted(), optional: others.subtracting(needed).sorted())

@@ -257,7 +257,8 @@ extension JobRun {
         templates.became[template] = start..<grown.tasks.count
         forgetRows()
         job = grown
-        engine.add(expansion.tasks, for: template)
+        engine.add(
+            expansion.tasks, for: template, recordedFirst: settings.keep == nil ? [] : added.unrepeatable)
         let session = session(template)
         log.append(.expanded(expansion), task: template, session: session)
         for index in start..<job.tasks.count {

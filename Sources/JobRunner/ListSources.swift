@@ -11,10 +11,14 @@ struct ListSources: Sendable {
     init(_ template: TaskTemplate, _ captured: CapturedValues) throws(TransferError) {
         var lists: [(list: RowList, origin: RowOrigin)] = []
         for list in template.lists where captured.values(of: list.key) == nil {
-            guard let origin = captured.values(of: list.task).flatMap({ RowOrigin($0) }) else {
+            guard let values = captured.values(of: list.task) else {
+                throw TransferError(
+                    .expansionFailed, "there is no list: `\(list.task)` did not run or succeed in this run")
+            }
+            guard let origin = RowOrigin(values) else {
                 throw TransferError(
                     .expansionFailed,
-                    "what `\(list.task)` brought is not known: it succeeded before a list was to be read from it")
+                    "what `\(list.task)` brought is not known any more: it ended before a list was to be read from it")
             }
             lists.append((list, origin))
         }

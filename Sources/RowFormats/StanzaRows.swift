@@ -27,6 +27,10 @@ final class StanzaRows: LineParser {
         name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
     }
 
+    private static func isSame(_ name: ArraySlice<UInt8>, _ lower: [UInt8]) -> Bool {
+        name.count == lower.count && zip(name, lower).allSatisfy { ((0x41...0x5A).contains($0) ? $0 | 0x20 : $0) == $1 }
+    }
+
     override func take(_ line: ArraySlice<UInt8>, _ number: Int) throws(RowProblem) {
         guard let first = line.first, !line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { return try endStanza() }
         if first == 0x20 || first == 0x09 { return try takeContinuation(line, number) }
@@ -47,8 +51,7 @@ final class StanzaRows: LineParser {
         isKept = false
         let kept: String
         if let wanted {
-            let lower = Self.lowercased(name)
-            guard let found = wanted.first(where: { $0.lower == lower }) else { return }
+            guard let found = wanted.first(where: { Self.isSame(name, $0.lower) }) else { return }
             kept = found.name
         } else {
             kept = String(decoding: name, as: UTF8.self)

@@ -149,8 +149,8 @@ struct SignatureFrame {
 /// Cuts texts for messages.
 enum Excerpt {
     static func short(_ text: String) -> String {
-        let visible = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
-        let cut = visible.count <= 60 ? visible : visible.prefix(57) + "..."
-        return String(String.UnicodeScalarView(cut))
+        var visible: [Unicode.Scalar] = text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }
+        if visible.count > 60 { visible = Array(visible.prefix(57)) + Array("...".unicodeScalars) }
+        return String(String.UnicodeScalarView(visible))
     }
 }

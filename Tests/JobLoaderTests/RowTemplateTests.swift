@@ -102,9 +102,7 @@ struct RowTemplateTests {
 
     @Test func aRowMayNotBeginAPath() {
         let text = Self.index + Self.debs.replacing("./${d.Filename}", with: "${d.Filename}")
-        #expect(
-            load(text).summary == ["3:\(text.split(separator: "\n")[2].count) path-from-network"]
-                || load(text).summary.count == 1)
+        #expect(load(text).summary.count == 1 && load(text).summary[0].hasSuffix("path-from-network"))
         #expect(load(text).messages.contains("or `./`"), "\(load(text).messages)")
     }
 

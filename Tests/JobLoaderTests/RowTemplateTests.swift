@@ -151,4 +151,21 @@ struct RowTemplateTests {
         let lists = job.tasks.compactMap { $0.options.values.template?.lists.first }
         #expect(lists.count == 3 && lists[0] != lists[1] && lists[0].key != lists[1].key && lists[0] == lists[2])
     }
+
+    /// A task whose defaults alone use the rows waits for them, too.
+    @Test func defaultsMayUseTheRows() throws {
+        let text = """
+            defaults: { url: "https://a.test/${d.name}", to: "out/${d.name}" }
+            tasks:
+              - { id: index, url: https://a.test/list, to: list }
+              - { id: "t-${d.index}", forEach: { d: { csv: { task: index } } } }
+
+            """
+        let list = RowList(task: "index", format: .csv, fields: RowFields(optional: ["name"]))
+        let captured = captured(list, [row(["name": .string("x")])])
+        let job = try #require(expand(text, captured).job, "\(expand(text, captured).messages)")
+        let task = try #require(job.tasks.last).filled(from: captured)
+        #expect(task.location.shown == "https://a.test/x" && task.destination == "/job/out/x")
+        #expect(job.tasks.last?.needs == [TaskIndex(raw: 0)])
+    }
 }

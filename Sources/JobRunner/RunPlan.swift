@@ -10,6 +10,7 @@ struct RunPlan {
     init(_ job: Job, settings: RunSettings) {
         scheduling.seed = settings.seed
         scheduling.failFast = settings.failFast || job.failFast
+        scheduling.stopWhen = job.limits.stopWhen
         scheduling.putsOffWhatWaits = settings.putsOffWhatWaits
         scheduling.waitsForResume = settings.waitsForResume
         scheduling.tellsLimitWaits = settings.tellsLimitWaits

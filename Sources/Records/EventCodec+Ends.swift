@@ -13,11 +13,12 @@ extension RecordWriter {
         put(record.duration.nanoseconds)
         put(record.error) { $0.put($1) }
         put(record.backoff?.nanoseconds)
-        let tellsExpiries = record.tellsExpiries
+        let tellsExpiries = record.tellsExpiries || record.retriesUntil != nil
         put(record.transactions) {
             $0.put($1)
             if tellsExpiries { $0.put($1.tlsExpiry?.nanoseconds) }
         }
+        if let until = record.retriesUntil { put(until.nanoseconds) }
     }
 
     mutating func put(_ record: TaskRecord) {
@@ -112,7 +113,7 @@ extension AttemptRecord {
 }
 
 extension RecordReader {
-    mutating func attemptRecord(hasExpiries: Bool) throws(RecordProblem) -> AttemptRecord {
+    mutating func attemptRecord(hasExpiries: Bool, hasDeadline: Bool) throws(RecordProblem) -> AttemptRecord {
         AttemptRecord(
             number: try int(), url: try text(), outcome: try one(of: Coded.taskOutcomes), resumedFrom: try int64(),
             startedOver: try optionalText(), startedAt: WallTime(nanoseconds: try int64()), duration: try span(),
@@ -122,7 +123,7 @@ extension RecordReader {
                 var transaction = try reader.transaction()
                 if hasExpiries { transaction.tlsExpiry = try reader.optionalInt64().map { WallTime(nanoseconds: $0) } }
                 return transaction
-            })
+            }, retriesUntil: hasDeadline ? WallTime(nanoseconds: try int64()) : nil)
     }
 
     private mutating func span() throws(RecordProblem) -> TimeSpan { TimeSpan(nanoseconds: try int64()) }

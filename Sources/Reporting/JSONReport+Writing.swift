@@ -54,6 +54,7 @@ extension JSONReport {
         writer.member("duration", run?.duration)
         writer.member("outcome", (correction?.outcome ?? run?.outcome)?.rawValue)
         writer.member("exitStatus", correction?.exitStatus ?? run?.exitStatus)
+        writer.member("stopped", stopped)
         writeTotals(to: &writer)
         writeSessions(to: &writer)
         writeGroups(to: &writer)

@@ -20,6 +20,8 @@ package final class JSONReport: EventConsumer {
     private(set) var totals = Totals()
     private(set) var sessions: [SessionRecord?]
     private(set) var run: RunRecord?
+    /// In words what ended the run before its tasks were done; `nil` where nothing did.
+    private(set) var stopped: String?
     private(set) var startedAt: WallTime?
     private(set) var finishedAt: WallTime?
 
@@ -98,6 +100,7 @@ package final class JSONReport: EventConsumer {
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
         let place = folds.place(of: task)
+        if stopped == nil { stopped = RunStop.words(record) }
         totals.count(folds.folds[place], record, job.tasks[task])
         rendered.append(task) { writer in
             TaskRenderer(report: self, task: task, finishedAt: time, record: record)

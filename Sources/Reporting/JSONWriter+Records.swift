@@ -121,10 +121,11 @@ extension JSONWriter {
         member("startedAt", attempt.startedAt)
         member("duration", attempt.duration)
         if attempt.error == nil, attempt.backoff == nil {
-            member("error", json: #"null,"backoff":null"#)
+            member("error", json: #"null,"backoff":null,"retriesUntil":null"#)
         } else {
             member("error", error: attempt.error)
             member("backoff", attempt.backoff)
+            member("retriesUntil", attempt.retriesUntil)
         }
         key("transactions")
         beginArray()

@@ -164,9 +164,10 @@ struct RunTally {
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
         let isAlone = ids.count == 1
+        let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone ? "" : ": \(reason)"
-        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(what)")
+        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)

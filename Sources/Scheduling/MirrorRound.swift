@@ -41,6 +41,8 @@ struct MirrorRound: Sendable {
     /// Nothing of the round counts yet.
     var isFresh: Bool { failures.count == kept }
     var isOver: Bool { failures.count >= origins.count }
+    /// Of the round's places only the present one is left.
+    var isLastLeft: Bool { failures.count + 1 >= origins.count }
     /// No place could be asked.
     var foundNoRoute: Bool { isOver && failures[kept...].allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.

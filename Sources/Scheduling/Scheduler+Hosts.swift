@@ -68,7 +68,7 @@ extension Scheduler {
         let consequence = slots.requestFailed(
             origin, of: task, begunAt: tasks[index].attemptBeganAt, at: now.instant, hungUp: error.name.saysHungUp,
             isStream: slots.lanes[Int(tasks[index].lane)].isShared)
-        if consequence != .none { parkUnanswered(origin, policy) }
+        if consequence != .none { parkUnanswered(origin, policy, by: retryDeadline(of: task, at: [origin])) }
         return consequence == .parkAndCharge
     }
 
@@ -86,8 +86,10 @@ extension Scheduler {
         if let origin = origin(of: task) { slots.endProbe(origin, of: task) }
     }
 
-    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
+    /// `deadline` is that of the task that found it: so that the last attempt is not late, the host is probed by then.
+    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy, by deadline: Instant?) {
         let delay = policy.park(after: UInt32(slots[origin].health.parks + 1), &random)
-        slots.park(origin, for: delay, at: now.instant, &timers)
+        let isInTime = deadline.map { now.instant < $0 } ?? false
+        slots.park(origin, for: isInTime ? shortened(delay, deadline) : delay, at: now.instant, &timers)
     }
 }

@@ -61,6 +61,7 @@ extension Scheduler {
         leavePhase(index)
         tasks.enter(.running, index, at: now.instant)
         tasks[index].attemptBeganAt = now.instant
+        retries.attemptBegan(task, at: now.instant)
         tasks[index].waitInAttempt = .zero
         tasks[index].attempt += 1
         if isFreshRound(task) { tasks[index].tries += 1 }

@@ -94,14 +94,15 @@ package final class EventTape {
         case .waiting(let task, let reason): add(.waiting(reason), now, task: task)
         case .resumed(let task): add(.taskResumed, now, task: task)
         case .attemptEnded(let task, let end):
-            endAttempt(task, end.outcome, end.error, backoff: end.backoff, away: end.held, now)
+            endAttempt(task, end.outcome, end.error, backoff: end.backoff, until: end.until, away: end.held, now)
         case .perform, .expand, .finished, .groupFinished: break
         }
     }
 
     /// Reports the end of the task's open attempt, if there is one. `away` is time that the task's waits account for.
     private func endAttempt(
-        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, away: TimeSpan,
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, until: Instant? = nil,
+        away: TimeSpan,
         _ now: Now
     ) {
         guard let attempt = open.removeValue(forKey: task) else { return }
@@ -112,7 +113,8 @@ package final class EventTape {
                     number: attempt.number, url: attempt.url, outcome: outcome, resumedFrom: 0,
                     startedAt: attempt.startedAt.wall, duration: now.instant - attempt.startedAt.instant - away,
                     error: outcome == .succeeded ? nil : error ?? attempt.error, backoff: backoff,
-                    transactions: Self.transactions(attempt.url, attempt.bytes, attempt.startedAt.wall))),
+                    transactions: Self.transactions(attempt.url, attempt.bytes, attempt.startedAt.wall),
+                    retriesUntil: until.map { now.wall + ($0 - now.instant) })),
             now, task: task)
     }
 
@@ -133,7 +135,7 @@ package final class EventTape {
             error: conclusion.error, body: nil, lengthUnverified: false, captures: [], duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: conclusion.waits,
-                attempts: conclusion.attempts, deferral: conclusion.deferral))
+                attempts: conclusion.attempts, triedFor: conclusion.triedFor, deferral: conclusion.deferral))
         facts.count(record, type: .download)
         add(.taskFinished(record), now, task: task)
     }

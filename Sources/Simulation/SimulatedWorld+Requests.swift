@@ -150,6 +150,7 @@ extension SimulatedWorld {
         if flight.received > 0 { partials[flight.task] = flight.received }
         var verdict = Verdict(.failed(error), status: flight.status, sentSomething: flight.status != nil)
         verdict.lostNetwork = lostNetwork
+        verdict.wentFurther = !flight.isWhole && !flight.isUpload && flight.received > flight.resumedFrom
         end(place, verdict)
     }
 

@@ -117,6 +117,7 @@ package struct SimulatedWorld: Sendable {
         flight.isUpload = origin != nil && model.isUpload(Int(task.raw))
         flight.isWhole = model.isWhole(Int(task.raw))
         if flight.isWhole { flight.received = 0 }
+        flight.resumedFrom = flight.received
         let place = board(flight)
         if flight.isUpload, putsOff(place) { return }
         if script != nil {

@@ -33,7 +33,7 @@ package struct RandomEvents: Sendable {
     }
 
     /// Returns one event of each kind, in which every field has a value: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 5) -> [Event] {
+    package static func filled(format: Int = 6) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
@@ -50,7 +50,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Version of the events' format: a sample of an older one contains nothing that came later.
-    private var format = 5
+    private var format = 6
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -209,7 +209,8 @@ package struct RandomEvents: Sendable {
         AttemptRecord(
             number: Int(number()), url: text(), outcome: random.pick(TaskOutcome.allCases), resumedFrom: number(),
             startedOver: text(), startedAt: time(), duration: span(), error: maybe { $0.error() },
-            backoff: maybe { $0.span() }, transactions: some { $0.transaction() })
+            backoff: maybe { $0.span() }, transactions: some { $0.transaction() },
+            retriesUntil: format < 6 ? nil : maybe { $0.time() })
     }
 
     private mutating func transaction() -> TransactionMetrics {

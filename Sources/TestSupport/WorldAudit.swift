@@ -23,6 +23,10 @@ package struct WorldAudit: SimulationObserver {
         /// Failures of other tasks at its host without an answer while it waited: a probe's failure counts for all
         /// waiting tasks.
         var charged = 0
+        /// Time of its first failure since its patience began anew; `nil` before.
+        var failingSince: Instant?
+        /// Time of the first failure that counted in `charged`.
+        var chargedSince: Instant?
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero
@@ -145,6 +149,9 @@ package struct WorldAudit: SimulationObserver {
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    var endedCount = 0
+    var failedCount = 0
     var isStopped = false
     /// Tasks after whose end another process is to take over the run; `nil` without a handover.
     var way: Set<TaskIndex>?

@@ -129,7 +129,7 @@ extension AttemptRecord {
             number: number, url: redactor.redacted(url), outcome: outcome, resumedFrom: resumedFrom,
             startedOver: redactor.redacted(startedOver),
             startedAt: startedAt, duration: duration, error: error?.redacted(by: redactor), backoff: backoff,
-            transactions: transactions.map { $0.redacted(by: redactor) })
+            transactions: transactions.map { $0.redacted(by: redactor) }, retriesUntil: retriesUntil)
     }
 }
 

@@ -240,11 +240,14 @@ package final class AttemptRecord: Sendable {
     package let backoff: TimeSpan?
     /// The attempt's requests, by the time they began.
     package let transactions: [TransactionMetrics]
+    /// When the task's last attempt begins at the latest; `nil` when none follows, or no time bounds them.
+    package let retriesUntil: WallTime?
     package init(
         number: Int, url: String, outcome: TaskOutcome, resumedFrom: Int64, startedOver: String? = nil,
         startedAt: WallTime, duration: TimeSpan,
-        error: TransferError?, backoff: TimeSpan?, transactions: [TransactionMetrics]
+        error: TransferError?, backoff: TimeSpan?, transactions: [TransactionMetrics], retriesUntil: WallTime? = nil
     ) {
+        self.retriesUntil = retriesUntil
         self.number = number
         self.url = url
         self.outcome = outcome

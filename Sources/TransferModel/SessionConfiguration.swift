@@ -416,18 +416,27 @@ package struct RedirectPolicy: Sendable {
 
 /// The `retry` of a session or task: what happens after a failed attempt.
 package struct RetryPolicy: Sendable {
-    /// Whether the pause is a random part of the computed time or all of it.
-    package enum Jitter: String, CaseIterable, Sendable { case full, none }
-    /// Most attempts, the first one counted.
-    package var attempts = 3
+    /// Whether the pause is half of the computed time and a random part of the other half, a random part of all of it,
+    /// or all of it.
+    package enum Jitter: String, CaseIterable, Sendable { case equal, full, none }
+    /// The longest time for which a task is tried where the job file bounds neither time nor attempts.
+    package static let standardPatience = TimeSpan.seconds(600)
+    /// The longest time for which a task is tried at a host that never answered in the run.
+    package static let unansweredPatience = TimeSpan.seconds(60)
+    /// Most attempts, the first one counted; `nil` for any number.
+    package var attempts: Int?
+    /// For how long after its first failure a task is tried, where the job file says so; `nil` where it does not.
+    package var writtenPatience: TimeSpan?
+    /// For how long after its first failure a task is tried; `nil` where attempts alone are bounded.
+    package var patience: TimeSpan? { writtenPatience ?? (attempts == nil ? Self.standardPatience : nil) }
     /// Pause before the second attempt.
     package var initialBackoff = TimeSpan.seconds(1)
     /// Factor by which each pause is longer than the one before.
     package var multiplier = 2.0
     /// Longest pause.
-    package var maximumBackoff = TimeSpan.seconds(60)
-    /// Whether the pause is shortened at random.
-    package var jitter = Jitter.full
+    package var maximumBackoff = TimeSpan.seconds(30)
+    /// How the pause is shortened at random.
+    package var jitter = Jitter.equal
     /// HTTP statuses that are retried.
     package var statuses = StatusSet(408, 425, 429, 500, 502, 503, 504)
     /// Whether a server's `Retry-After` is waited for.

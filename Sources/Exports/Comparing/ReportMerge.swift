@@ -60,6 +60,7 @@ private struct MergedHead {
         json.member("duration", start.flatMap { start in end.map { $0 - start } })
         json.member("outcome", outcome?.rawValue)
         json.member("exitStatus", exitStatus)
+        json.member("stopped", heads.lazy.compactMap(\.stopped).first)
         writeTotals(to: &json)
         writeSessions(to: &json)
         for member in [ReportHead.Members.groups, .hooks] { writeLists(member, to: &json) }

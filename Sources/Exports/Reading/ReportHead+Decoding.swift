@@ -50,6 +50,9 @@ extension ReportHead {
         case "exitStatus":
             exitStatus = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
             return .exitStatus
+        case "stopped":
+            stopped = try cursor.optional { (cursor) throws(CursorStop) in try cursor.string() }
+            return []
         case "totals":
             totals = try Totals(&cursor)
             return .totals

@@ -127,6 +127,8 @@ package struct ReportHead: Sendable {
     package var outcome: RunOutcome?
     /// Exit status of the run; `nil` if the report was written before its end.
     package var exitStatus: Int?
+    /// In words what ended the run before its tasks were done; `nil` where nothing did.
+    package var stopped: String?
     /// Counts over all tasks.
     package var totals = Totals()
     /// The job's sessions, in its order.

@@ -103,7 +103,10 @@ let package = Package(
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
         room("HTTPRules", ["CLibPSL", "TextFormats", "Digests", "TransferModel"]),
-        room("JobLoader", ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "TextFormats", "TransferModel"]),
+        room("RowFormats", ["Codecs", "TextFormats", "TransferModel"]),
+        room(
+            "JobLoader",
+            ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "RowFormats", "TextFormats", "TransferModel"]),
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
         room("Simulation", ["Scheduling", "TransferModel"]),
@@ -120,8 +123,8 @@ let package = Package(
         room(
             "JobRunner",
             [
-                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "Stores", "SystemIO", "TextFormats",
-                "TransferModel",
+                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "RowFormats", "Stores", "SystemIO",
+                "TextFormats", "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room(
@@ -199,6 +202,7 @@ let package = Package(
             "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("RowFormatsTests", ["RowFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),

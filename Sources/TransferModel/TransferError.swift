@@ -146,7 +146,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .captureNotFound:
             "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
-        case .expansionFailed: "See what was captured for `forEach`: no task was made of it."
+        case .expansionFailed: "See what was captured or brought for `forEach`: no task was made of it."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."

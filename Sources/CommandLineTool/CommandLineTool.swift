@@ -100,7 +100,10 @@ package enum CommandLineTool {
         case .explain: return try explain(typed, console)
         case .verify: return try verify(typed, environment, console)
         case .rerun: return try rerun(typed, environment, console)
-        case .plan, .simulate, .completions:
+        case .plan: return try plan(try PlanOptions(typed, environment: environment), environment, console)
+        case .simulate: return try simulate(try SimulateOptions(typed, environment: environment), environment, console)
+        case .lock: return try lock(try LockOptions(typed, environment: environment), environment, console)
+        case .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

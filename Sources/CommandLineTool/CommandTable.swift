@@ -1,7 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", importJob = "import", plan, simulate, rerun, report, explain, verify, status, attach, suspend,
-        resume, cancel, reset, daemon, schema
+    case run, check, initialize = "init", importJob = "import", plan, simulate, lock, rerun, report, explain, verify
+    case status, attach, suspend, resume, cancel, reset, daemon, schema
     case completions, help
 }
 
@@ -35,9 +35,18 @@ package enum CommandTable {
             .importJob, "FILE…", many,
             "print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input"
         ),
-        entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
-            .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
+            .plan, "JOB…", many,
+            "what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written"
+        ),
+        entry(
+            .simulate, "JOB…", many,
+            "how long a run would take, which limit binds and what faults do: the real scheduler on a virtual clock, before a network that is modelled (`--model`) or measured (`--from`)"
+        ),
+        entry(
+            .lock, "JOB", 1...1,
+            "write `<stem>.lock` beside the job: final URL, size, validator, sha256, type and certificate of each download; `run --locked` holds a run to it"
+        ),
         entry(
             .rerun, "REPORT", 1...1,
             "run the job of a report again for the tasks that did not succeed, or for those that are chosen"),
@@ -72,7 +81,7 @@ package enum CommandTable {
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .initialize, .importJob, .schema]),
+        ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .importJob, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
         ("after a run", [.rerun, .explain, .report, .verify]),
         ("housekeeping", [.reset, .daemon, .help]),

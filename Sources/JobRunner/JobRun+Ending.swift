@@ -52,6 +52,7 @@ extension JobRun {
         let file = result == nil ? past?.takeFile(task) : result?.file
         // Other tasks may look for a checksum in it.
         if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
+        let rows = result?.rows ?? (conclusion.outcome == .succeeded ? engine.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
             Self.add(.bandwidth, bandwidth, to: &waits)
@@ -84,7 +85,8 @@ extension JobRun {
             OutsideEnd(
                 id: specification.id, succeeded: conclusion.outcome == .succeeded || conclusion.tolerated,
                 hasFailed: conclusion.outcome == .failed && !conclusion.tolerated, deferral: conclusion.deferral,
-                captures: conclusion.outcome == .succeeded ? result?.captures ?? captures[specification.id] ?? [] : []))
+                captures: conclusion.outcome == .succeeded
+                    ? (result?.captures ?? captures[specification.id] ?? []) + rows : []))
         facts.count(record, type: specification.type)
         log.append(.taskFinished(record), task: task, session: specification.session)
         if addHook(of: task, record, url: result?.url, path: file?.path, checksum: file?.checksum) { return }
@@ -121,7 +123,9 @@ extension JobRun {
         return file?.changed ?? false
     }
 
-    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] { captures?.map(\.told) ?? [] }
+    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] {
+        captures?.filter { !$0.isHidden }.map(\.told) ?? []
+    }
 
     /// Appends a session's last events: all its tasks have ended.
     func invalidate(_ session: SessionIndex) {

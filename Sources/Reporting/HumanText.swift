@@ -56,7 +56,10 @@ package enum HumanText {
         line.append(isLong ? UInt8(ascii: "m") : UInt8(ascii: "s"))
     }
 
-    package static func count(_ count: Int, _ noun: String) -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }
+    /// `1 task`, `3,011 tasks`.
+    package static func count(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
 
     /// `3,011`.
     package static func grouped(_ count: Int) -> String {

@@ -183,11 +183,11 @@ package final class PlainProgress: EventConsumer {
         pulse.finished(task)
         job.tasks += expansion.tasks
         tally.expand(task, expansion.tasks)
-        let source = job.tasks[Int(task.raw)].options.values.template?.sources.first ?? ""
+        let source = job.tasks[Int(task.raw)].options.values.template?.sourceWords ?? ""
         if expansion.count == 0 {
-            append("  warning: \(id(task)): no task, for the list that `\(source)` captured is empty")
+            append("  warning: \(id(task)): no task, for the list that \(source) is empty")
         } else if style.amount != .quiet {
-            append("  \(id(task)): \(HumanText.count(expansion.count, "task")) of what `\(source)` captured")
+            append("  \(id(task)): \(HumanText.count(expansion.count, "task")) of what \(source)")
         }
     }
 

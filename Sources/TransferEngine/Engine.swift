@@ -52,6 +52,8 @@ package struct AttemptResult: Sendable {
     package var cache: CacheRecord?
     /// Values captured from the answer.
     package var captures: [CapturedValue]
+    /// What lists of `forEach` are read from, in the form of captured values.
+    package var rows: [CapturedValue] = []
     /// Parts of a multipart answer as the report shows them.
     package var parts: [AnswerPart]
 }
@@ -140,6 +142,7 @@ package final class Engine {
     var claims: PathClaims?
     /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
+    var rowSources: RowSources
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait: one reading for a whole turn.
@@ -179,6 +182,7 @@ package final class Engine {
         self.sessions = sessions
         policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
+        rowSources = RowSources(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         memory = StoreClient(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
@@ -297,6 +301,10 @@ package final class Engine {
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
+        }
+        if let held = job.held {
+            let places = specification.options.values.mirrors
+            attempt.life.held = HeldTask(held, id: specification.id, url: url, isOneOfSeveral: places.count > 1)
         }
         attempts[Int(task.raw)] = attempt
         attempt.ledger = ledger
@@ -611,7 +619,8 @@ package final class Engine {
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            .failed(explained(attempt.life.held?.renamed(error) ?? error, attempt)), status: attempt.life.lastStatus,
+            retryAfter: retryAfter,
             sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.transport.lostNetwork
@@ -665,6 +674,7 @@ package final class Engine {
         let flushWait = attempt.download.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
+        let rows = keepRows(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
@@ -674,7 +684,7 @@ package final class Engine {
             credentialWait: attempt.credentialWait.total,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
             startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.caching.note,
-            captures: captures(attempt), parts: parts)
+            captures: captures(attempt), rows: rows, parts: parts)
         attempt.streams.segmented = nil
         reports.append(.ended(attempt.task, verdict))
     }

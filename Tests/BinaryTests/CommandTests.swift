@@ -211,7 +211,6 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["plan", "job.yaml"], ["simulate", "job.yaml"],
         ["completions", "bash"], ["run", "job.yaml", "--confine", "."],
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {

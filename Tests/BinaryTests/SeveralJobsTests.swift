@@ -39,7 +39,7 @@ import TextFormats
         #expect(try values("$.tasks[*].session") == ["default", "second/default"])
         #expect(try values("$.job.name") == ["first + second"] && values("$.job.file") == ["first.yaml second.yaml"])
         // The validators are those of the job, whichever way it was run.
-        server.on("/b") { $0.headers["if-none-match"] == "\"b\"" ? .respond(304) : .respond(200, body: "all of it") }
+        server.on("/b") { $0.header("If-None-Match") == "\"b\"" ? .respond(304) : .respond(200, body: "all of it") }
         #expect(try run("second.yaml").exitStatus == 0)
         #expect(try values("$.tasks[*].source") == ["revalidated"] && folder.text("out/b") == "b")
     }

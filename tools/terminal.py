@@ -4,7 +4,8 @@
 usage: tools/terminal.py COLUMNS ROWS COMMAND [ARGUMENT...]
 
 What to do stands in the file that TERMINAL_STEPS names, one step a line; without one it waits for the command's end.
-  wait TEXT          until the screen shows TEXT (or 30 s have passed: status 1)
+  wait TEXT          until the screen shows TEXT (or two minutes have passed: status 1)
+  rows N TEXT        until N rows of the screen show TEXT
   gone TEXT          until the screen does not show TEXT any more
   shot NAME          prints the screen
   resize COLUMNS ROWS
@@ -19,7 +20,7 @@ Lines that have scrolled away are part of every screen that is printed.
 import fcntl, os, pty, select, signal, struct, sys, termios, time, urllib.request
 import pyte
 
-LIMIT = 30
+LIMIT = 120
 
 
 def be_a_shell(command, orders, news):
@@ -95,8 +96,8 @@ class Terminal:
             if not self.read(0.02) and not holds():
                 time.sleep(0.02)
 
-    def shows(self, text):
-        return any(text in line for line in self.screen.display)
+    def rows(self, text):
+        return sum(text in line for line in self.screen.display)
 
     def has_stopped(self):
         ready, _, _ = select.select([self.news], [], [], 0)
@@ -112,9 +113,12 @@ class Terminal:
     def step(self, words):
         verb, _, rest = words.partition(" ")
         if verb == "wait":
-            self.until(rest, lambda: self.shows(rest))
+            self.until(rest, lambda: self.rows(rest) > 0)
+        elif verb == "rows":
+            count, _, text = rest.partition(" ")
+            self.until(rest, lambda: self.rows(text) == int(count))
         elif verb == "gone":
-            self.until(f"the end of {rest}", lambda: not self.shows(rest))
+            self.until(f"the end of {rest}", lambda: self.rows(rest) == 0)
         elif verb == "shot":
             print(f"== {rest}", *self.lines(), sep="\n")
         elif verb == "resize":

@@ -16,7 +16,6 @@ extension JobRun {
             let most = request.identifier == nil ? RunStatus.mostTasks : RunStatus.mostOfSession
             return request.reply(.status(status(of: chosen.tasks, most: most)), log.sequence)
         }
-        if case .cancel(let tasks, keepPartial: false) = command { engine.unwanted.formUnion(tasks) }
         let changed = scheduler.command(command, now: now)
         owed.append((request, changed.map { job.tasks[Int($0.raw)].id }))
     }

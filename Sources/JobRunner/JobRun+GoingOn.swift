@@ -32,7 +32,7 @@ struct RunPast {
 
 extension JobRun {
     /// Restores what an earlier process recorded: which tasks have ended, and with which results.
-    func takeOver(_ resumption: RunResumption, _ standing: Set<TaskIndex>) {
+    func takeOver(_ resumption: RunResumption) {
         past = RunPast(resumption.knownHistory)
         takeOver(resumption.expanded, resumption.history)
         for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
@@ -47,14 +47,7 @@ extension JobRun {
                 continue
             }
             guard let ending = told.ending else {
-                let task = TaskIndex(raw: UInt32(index))
-                if told.file?.stamp != nil, !standing.contains(task) {
-                    // The file there now is another one, not the task's own.
-                    engine.untold.set(task, since: nil)
-                } else if let since = told.untoldSince {
-                    engine.untold.set(task, since: since)
-                }
-                if !told.bodyFiles.isEmpty { engine.knowBody(of: task, told.bodyFiles) }
+                if !told.bodyFiles.isEmpty { engine.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
                 continue
             }
             facts.count(ending, type: task.type)
@@ -126,7 +119,6 @@ extension JobRun {
         guard let keep = settings.keep else { return }
         let begun = engine.takeUnkept()
         if begun.isEmpty { return }
-        scheduler.unsent.formUnion(begun.map(\.task))
         keep(log.sequence) { [inbox] in inbox.post(.kept(begun)) }
         log.handOver()
     }

@@ -35,7 +35,7 @@ extension JobRun {
 
     /// Kind of network or power that a waiting task lacks; `nil` for other reasons.
     func lack(of task: TaskIndex, _ reason: WaitReason) -> String? {
-        guard reason == .network || reason == .power, let conditions = engine.networks.conditions else { return nil }
+        guard reason == .network || reason == .power, let conditions = networks.conditions else { return nil }
         let specification = job.tasks[Int(task.raw)]
         let terms = specification.options.values.policies.networkTerms
         let isPatient = job.sessions[Int(specification.session.raw)].discretionary == true

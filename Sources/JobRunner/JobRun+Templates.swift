@@ -208,7 +208,8 @@ extension JobRun {
         if let known = self.template(template) { templates.order.append(known) }
         templates.became[template] = start..<grown.tasks.count
         job = grown
-        engine.add(expansion.tasks, for: template)
+        engine.add(
+            expansion.tasks, for: template, recordedFirst: settings.keep == nil ? [] : added.unrepeatable)
         let session = session(template)
         log.append(.expanded(expansion), task: template, session: session)
         for index in start..<job.tasks.count {

@@ -62,7 +62,7 @@ package final class JobRun {
     let settings: RunSettings
     let log: EventLog
     let inbox: Mailbox<RunInput>
-    private let networks: RunNetworks
+    let networks: RunNetworks
     let engine: Engine
     var scheduler: Scheduler
     /// Beginning of the run, in whichever process: its instant is not one of this process, and may precede the
@@ -121,19 +121,21 @@ package final class JobRun {
         facts.reportsUnchanged = settings.reportsUnchanged
         log.wall = now.wall
         var plan = RunPlan(job, settings: settings)
+        plan.scheduling.unrepeatable = Self.unrepeatable(job)
+        var start = EngineStart(userAgent: settings.userAgent, run: String(UInt64(settings.seed), radix: 36))
+        if settings.keep != nil { start.recordedFirst = plan.scheduling.unrepeatable }
+        start.unrecordedFiles = UnrecordedFiles(since: resuming?.history.lastTime ?? settings.acceptedAt)
+        if let history { start.unrecordedFiles.add(history, standing: standing) }
+        let networkState = NetworkState()
         engine = try Engine(
-            job: job, origins: plan.origins, events: log, userAgent: settings.userAgent,
-            run: String(UInt64(settings.seed), radix: 36), memory: memory, now: now)
+            job: job, origins: plan.origins, events: log, networks: networkState, start, memory: memory, now: now)
         if job.sessions.contains(where: { !$0.propagatesTraceTo.isEmpty }) {
             engine.trace(
                 TraceIDs(parent: settings.traceParent, job: job.name, host: settings.host, startedAt: beganAt.wall))
         }
-        engine.untold = UntoldFiles(since: resuming?.history.lastTime ?? settings.acceptedAt)
-        networks = try RunNetworks(settings.networks, job, plan.origins, engine)
-        plan.scheduling.conditions = engine.networks.conditions
+        networks = try RunNetworks(settings.networks, networkState, job, plan.origins, engine)
+        plan.scheduling.conditions = networkState.conditions
         plan.scheduling.localOrigins = networks.localOrigins
-        plan.scheduling.unrepeatable = Self.unrepeatable(job)
-        if settings.keep != nil { engine.beginnings.recordedFirst = plan.scheduling.unrepeatable }
         outside = settings.outside.waiting
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
@@ -145,7 +147,7 @@ package final class JobRun {
         let inbox = makeInbox(engine.wake)
         self.inbox = inbox
         limitOrigins()
-        if let resuming { takeOver(resuming, standing) }
+        if let resuming { takeOver(resuming) }
         try engine.open()
         try networks.begin { inbox.post($0) }
     }
@@ -254,10 +256,7 @@ package final class JobRun {
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
-        case .kept(let beginnings):
-            engine.kept(beginnings)
-            scheduler.unsent = scheduler.unsent.filter(engine.awaitsRecord)
-        case .beginNothing(let isSo): scheduler.beginsNothing = isSo
+        case .kept(let beginnings): engine.kept(beginnings)
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .expanded(let template, let result): take(template, result, now)
         case .expansionKept(let template): takeKept(template, now)

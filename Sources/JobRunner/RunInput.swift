@@ -9,8 +9,6 @@ package enum RunInput: Sendable {
     case outside(OutsideEnd)
     /// The journal has recorded that these attempts begin.
     case kept([AttemptBeginning])
-    /// Events cannot be recorded (`true`), or can be again: in between no attempt begins.
-    case beginNothing(Bool)
     /// Another process is to continue the run, with more tasks: leave it as soon as that ends no attempt that cannot be
     /// repeated.
     case makeWay

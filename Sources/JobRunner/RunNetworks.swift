@@ -21,15 +21,21 @@ struct RunNetworks {
     /// Why networks are not seen, where no task depends on them.
     let problem: String?
 
-    /// Passes the first state of the networks to the engine.
-    init(_ settings: NetworkSettings, _ job: Job, _ origins: OriginTable, _ engine: Engine) throws(TransferError) {
+    /// The current state, which the engine keeps up to date.
+    private let state: NetworkState
+
+    /// Sets the first state of the networks.
+    init(
+        _ settings: NetworkSettings, _ state: NetworkState, _ job: Job, _ origins: OriginTable, _ engine: Engine
+    ) throws(TransferError) {
+        self.state = state
         localOrigins = Self.localOrigins(job, origins, engine)
         dictated = settings.dictated
         let wishes = Wishes(job)
         let leavesMachine = localOrigins.count < origins.origins.count
         guard dictated == nil ? wishes.areSome || leavesMachine : wishes.mindsPower else {
             if let dictated {
-                engine.networks.open(Self.dictate(dictated, PowerState(source: .unknown)), routes: nil)
+                state.open(Self.dictate(dictated, PowerState(source: .unknown)), routes: nil)
             }
             (watch, problem) = (nil, nil)
             return
@@ -38,10 +44,10 @@ struct RunNetworks {
             let watch = try NetworkWatch(
                 map: settings.map, asksServices: wishes.mindsCost, watchesPower: wishes.mindsPower)
             if let dictated {
-                engine.networks.open(Self.dictate(dictated, watch.first.power), routes: nil)
+                state.open(Self.dictate(dictated, watch.first.power), routes: nil)
             } else {
                 let routes = try RouteTable()
-                engine.networks.open(watch.first, routes: routes)
+                state.open(watch.first, routes: routes)
                 localOrigins.formUnion(Self.containers(origins, watch.first, routes))
             }
             (self.watch, problem) = (watch, nil)
@@ -54,6 +60,9 @@ struct RunNetworks {
             (watch, problem) = (nil, "\(error)")
         }
     }
+
+    /// The networks and the power as they are now; `nil` where they are not watched.
+    var conditions: Conditions? { state.conditions }
 
     /// Starts to report changes, from another thread.
     func begin(_ tell: @escaping @Sendable (RunInput) -> Void) throws(TransferError) {

@@ -20,10 +20,11 @@ struct RetryClocks: Sendable {
 
     /// Notes a failed attempt of the task.
     mutating func attemptFailed(of task: TaskIndex, begunAt: Instant, at now: Instant, _ hosts: [OriginState]) {
-        var present = series[task].flatMap { Self.holds($0, hosts) ? $0 : nil }
-        present?.beganAt = present?.beganAt ?? begunAt
-        present?.probed = nil
-        series[task] = present ?? Series(beganAt: begunAt, failedAt: now)
+        var noted = Series(beganAt: begunAt, failedAt: now)
+        if let present = series[task], Self.holds(present, hosts) {
+            noted = Series(beganAt: present.beganAt ?? begunAt, failedAt: present.failedAt)
+        }
+        series[task] = noted
     }
 
     /// Notes a failed probe that counts as an attempt of the task, which waits for the host.

@@ -32,7 +32,7 @@ package struct Scheduler {
     /// Since when tasks fail.
     var retries = RetryClocks()
     /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
-    package var unsent: Set<TaskIndex> = []
+    var unsent: Set<TaskIndex> = []
 
     /// With a `history` the run goes on where its events end, also in another process and on another clock.
     /// `hasCrashed`: the process that carried it before crashed. `done`: tasks whose unfinished attempt had put its
@@ -77,12 +77,6 @@ package struct Scheduler {
     mutating func block(_ task: TaskIndex, isTold: Bool = true) {
         tasks.enter(.blocked, Int(task.raw), at: now.instant)
         if isTold { actions.append(.waiting(task, .dependency)) }
-    }
-
-    /// Whether nothing may start because events cannot be recorded: what runs goes on.
-    package var beginsNothing: Bool {
-        get { runEnding.isPaused }
-        set { runEnding.isPaused = newValue }
     }
 
     /// How many tasks have finished, however they did.
@@ -135,6 +129,8 @@ package struct Scheduler {
         case .needsGrant(let task, let origin, let isAlone):
             bytes.requestEnded(task)
             askForSlot(task, origin, isAlone: isAlone)
+        case .awaitsRecord(let task): unsent.insert(task)
+        case .isRecorded(let task): unsent.remove(task)
         case .sentBody(let task): bytes.sentBody(task)
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
@@ -168,12 +164,16 @@ package struct Scheduler {
         case .conditions(let news):
             take(news)
             return []
+        case .pauseStarts(let isPaused):
+            runEnding.isPaused = isPaused
+            return []
         // The process that carries the run changes, and nothing of the run.
         case .leave: return []
         case .makeWay(let awaited):
             runEnding.beginHandover(awaiting: awaited)
             return []
         case .cancel(let chosen, let keepPartial):
+            if !keepPartial { actions += chosen.map { .perform(.discardPartial($0)) } }
             let error = TransferError(.cancelled, "the task was cancelled by a command")
             return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }
         }

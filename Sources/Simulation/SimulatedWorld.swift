@@ -100,7 +100,7 @@ package struct SimulatedWorld: Sendable {
         case .cancel(let task, let keepPartial): cancel(task, keepPartial)
         case .publish(let group): calendar.put(.published, Int(group.raw), 0, at: self.now + model.publishTime)
         case .giveUp(let group): giveUp(Int(group.raw))
-        case .discard: break
+        case .discard, .discardPartial: break
         }
     }
 

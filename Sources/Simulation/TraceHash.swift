@@ -41,6 +41,8 @@ package struct TraceHash: Hashable, Sendable {
         case .giveUp(let group): mix(9, UInt32(group.raw))
         case .lend(let task, let origin): mix(7, task.raw, Int64(origin.raw))
         case .recall(let task, let origin): mix(8, task.raw, Int64(origin.raw))
+        // Part of a `cancel` that is mixed in already.
+        case .discardPartial: break
         }
     }
 }

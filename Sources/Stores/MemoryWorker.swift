@@ -18,14 +18,7 @@ final class MemoryWorker {
     private var sessions: [SessionIndex: StoredSession] = [:]
     /// Resume records of each session, by destination, as the store had them when it was opened.
     private var parts: [SessionIndex: [ExactText: ResumeRecord]] = [:]
-    private var unwritten: [SessionIndex: [ValidatorChange]] = [:]
-    /// Paths of published files, whose validators in other sessions are outdated.
-    private var unwrittenPlaces: [SessionIndex: [String]] = [:]
-    private var unwrittenParts: [SessionIndex: [ResumeChange]] = [:]
-    private var unwrittenUploads: [SessionIndex: [UploadChange]] = [:]
-    /// By URL: the last upload of this run, or that the URL's content is unknown.
-    private var unwrittenSent: [ExactText: (session: SessionIndex, sent: SentUpload?)] = [:]
-    private var unwrittenSessionStates: [SessionIndex: [SessionState.Change]] = [:]
+    private var unwritten = UnwrittenRecords()
     private var pace = WritePace()
     private(set) var problems: [String] = []
 
@@ -168,21 +161,23 @@ final class MemoryWorker {
         let found = answer.kept
         let kept = holdsSecret([destination, found?.url, found?.etag, found?.lastModified]) ? nil : found
         if let path = answer.path, kept != nil || store != nil {
-            unwrittenPlaces[session, default: []].append(path)
+            unwritten[session].publishedPaths.append(path)
             if kept == nil { noteUnwritten() }
         }
-        if kept == nil, !mayHold(session, unwritten) { return }
+        if kept == nil, !mayHold(session, \.validators) { return }
         put(session, destination, kept)
     }
 
     /// Whether the session may have a record that a deletion would remove: in the store or among the unwritten changes.
-    private func mayHold<Change>(_ session: SessionIndex, _ unwritten: [SessionIndex: [Change]]) -> Bool {
-        sessions[session] != nil || unwritten[session] != nil
+    private func mayHold<Change>(
+        _ session: SessionIndex, _ changes: KeyPath<UnwrittenRecords.OfSession, [Change]>
+    ) -> Bool {
+        sessions[session] != nil || !unwritten[session][keyPath: changes].isEmpty
     }
 
     private func put(_ session: SessionIndex, _ destination: String, _ kept: KeptValidators?) {
         guard !isGivenUp else { return }
-        unwritten[session, default: []].append(ValidatorChange(destination: destination, kept: kept))
+        unwritten[session].validators.append(ValidatorChange(destination: destination, kept: kept))
         noteUnwritten()
     }
 
@@ -194,8 +189,8 @@ final class MemoryWorker {
             let headers = String(decoding: record.point.headers.bytes, as: UTF8.self)
             return holdsSecret([record.start, record.point.url, record.point.validator, headers]) ? nil : record
         }
-        if kept == nil, !mayHold(session, unwrittenParts) { return }
-        unwrittenParts[session, default: []].append(ResumeChange(destination: destination, record: kept))
+        if kept == nil, !mayHold(session, \.parts) { return }
+        unwritten[session].parts.append(ResumeChange(destination: destination, record: kept))
         noteUnwritten()
     }
 
@@ -203,14 +198,14 @@ final class MemoryWorker {
         let key = change.key
         guard !isGivenUp, !holdsSecret([key.task, key.url, key.file]) else { return }
         let kept = change.record.flatMap { holdsSecret([$0.point.place]) ? nil : $0 }
-        if kept == nil, !mayHold(session, unwrittenUploads) { return }
-        unwrittenUploads[session, default: []].append(UploadChange(key: key, record: kept))
+        if kept == nil, !mayHold(session, \.uploads) { return }
+        unwritten[session].uploads.append(UploadChange(key: key, record: kept))
         noteUnwritten()
     }
 
     /// Returns what was sent to the URL; unwritten changes come first.
     private func findSent(_ session: SessionIndex, _ url: String) -> SentUpload? {
-        if let news = unwrittenSent[ExactText(url)] { return news.session == session ? news.sent : nil }
+        if let news = unwritten.sent[ExactText(url)] { return news.session == session ? news.sent : nil }
         guard !isGivenUp, let store, let stored = sessions[session] else { return nil }
         var found: SentUpload?
         attempt { () throws(StoreError) in found = try store.sentUpload(stored, url: url) }
@@ -220,14 +215,14 @@ final class MemoryWorker {
     private func noteSent(_ sent: SentUpload?, to url: String, _ session: SessionIndex) {
         guard !isGivenUp else { return }
         let kept = sent.flatMap { holdsSecret([url, $0.path, $0.etag, $0.lastModified]) ? nil : $0 }
-        if kept == nil, store == nil, unwrittenSent.isEmpty { return }
-        unwrittenSent[ExactText(url)] = (session, kept)
+        if kept == nil, store == nil, unwritten.sent.isEmpty { return }
+        unwritten.sent[ExactText(url)] = (session, kept)
         noteUnwritten()
     }
 
     private func take(_ session: SessionIndex, _ changes: [SessionState.Change]) {
         guard !isGivenUp else { return }
-        unwrittenSessionStates[session, default: []] += changes
+        unwritten[session].states += changes
         noteUnwritten()
     }
 
@@ -289,24 +284,8 @@ final class MemoryWorker {
             let now = Clocks.wall()
             start = Clocks.instant()
             try store.batch { () throws(StoreError) in
-                for (session, paths) in unwrittenPlaces { try store.forgetOthers(than: sessions[session], at: paths) }
-                for (session, changes) in unwritten {
-                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
-                }
-                for (session, changes) in unwrittenParts {
-                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
-                }
-                if !unwrittenUploads.isEmpty { try store.forgetOldUploads(now: now) }
-                for (session, changes) in unwrittenUploads {
-                    if let stored = try stored(session, in: store, now) { try store.change(stored, changes, now: now) }
-                }
-                for (url, news) in unwrittenSent {
-                    let owner = try news.sent == nil ? nil : stored(news.session, in: store, now)
-                    try store.keep(news.sent, of: owner, url: url.text, now: now)
-                }
-                for (session, changes) in unwrittenSessionStates {
-                    if let stored = try stored(session, in: store, now) { try store.learn(stored, changes, now: now) }
-                }
+                let owner = { (session: SessionIndex) throws(StoreError) in try self.stored(session, in: store, now) }
+                try unwritten.write(to: store, sessions, now, owner: owner)
                 for session in caches.changed {
                     if let stored = try stored(session, in: store, now) {
                         try caches.write(store, stored, session, now)
@@ -316,11 +295,7 @@ final class MemoryWorker {
             caches.tidy(store, sessions, now)
         }
         caches.forgetChanges()
-        (unwritten, unwrittenPlaces) = ([:], [:])
-        unwrittenParts = [:]
-        unwrittenUploads = [:]
-        unwrittenSent = [:]
-        unwrittenSessionStates = [:]
+        unwritten = UnwrittenRecords()
         pace.wrote(start, Clocks.instant())
     }
 

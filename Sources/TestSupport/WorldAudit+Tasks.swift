@@ -29,7 +29,7 @@ extension WorldAudit {
             guard setting.start.instant + after <= now.instant else { return false }
             switch command {
             case .cancel(let tasks, _), .suspend(let tasks): return tasks.contains(task)
-            case .stop, .resume, .conditions, .leave, .makeWay: return false
+            case .stop, .resume, .conditions, .pauseStarts, .leave, .makeWay: return false
             }
         }
         if hasCommand { return true }

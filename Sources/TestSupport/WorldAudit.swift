@@ -249,7 +249,7 @@ package struct WorldAudit: SimulationObserver {
         switch command {
         case .stop: isStopped = true
         case .conditions(let news): change(to: news, now)
-        case .leave: break
+        case .pauseStarts, .leave: break
         case .makeWay(let awaited): way = awaited
         case .suspend(let tasks):
             for task in tasks where affected.contains(task) { pages[Int(task.raw)].isSuspended = true }
@@ -282,8 +282,8 @@ package struct WorldAudit: SimulationObserver {
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
-        // Modelled worlds have no standard output.
-        case .awaitsOutput: break
+        // Modelled worlds have no standard output and no journal.
+        case .awaitsOutput, .awaitsRecord, .isRecorded: break
         // It came too late when bytes of the same moment were the run's last.
         case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2
@@ -316,6 +316,7 @@ package struct WorldAudit: SimulationObserver {
         case .perform(.discard(let group)):
             hold(groups[Int(group.raw)].isPublishing == false, now, "a group that is put in place was discarded")
             groups[Int(group.raw)].isDiscarded = true
+        case .perform(.discardPartial): break
         case .waiting(let task, let reason): waiting(task, reason, now)
         case .resumed, .expand: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)

@@ -11,9 +11,9 @@ package struct AttemptBeginning: Hashable, Sendable {
 }
 
 /// Attempts that send no request before the journal has recorded that they begin.
-package struct RecordedBeginnings {
+struct RecordedBeginnings {
     /// Tasks whose attempts wait for that, because their requests must not be sent twice.
-    package var recordedFirst: Set<TaskIndex> = []
+    var recordedFirst: Set<TaskIndex>
     /// Waiting attempts that were not handed to the journal yet.
     var waiting: [AttemptBeginning] = []
 }
@@ -27,6 +27,7 @@ extension Engine {
         guard beginnings.recordedFirst.contains(attempt.task) else { return .done }
         attempt.phase = .awaitingRecord
         beginnings.waiting.append(AttemptBeginning(task: attempt.task, number: attempt.number))
+        reports.append(.awaitsRecord(attempt.task))
         return .pending
     }
 
@@ -40,6 +41,7 @@ extension Engine {
     package func kept(_ beginnings: [AttemptBeginning]) {
         for beginning in beginnings where awaitsRecord(beginning.task) {
             guard let attempt = attempt(of: beginning.task), attempt.number == beginning.number else { continue }
+            reports.append(.isRecorded(attempt.task))
             stepDone(.recordBeginning, attempt)
         }
     }

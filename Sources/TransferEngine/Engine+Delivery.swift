@@ -45,7 +45,7 @@ extension Engine {
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
         // Or another process may have to know it again.
         destination.isStamped = attempt.known.isKept || attempt.session.configuration.kind == .background
-        destination.untoldSince = untold[attempt.task]
+        destination.untoldSince = unrecordedFiles[attempt.task]
         return destination
     }
 

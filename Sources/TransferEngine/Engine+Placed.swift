@@ -3,20 +3,6 @@ package import TransferModel
 
 // Files that an earlier process published without recording the end of their tasks.
 
-/// Since when a process that has ended may have published a task's file without recording it.
-package struct UntoldFiles: Sendable {
-    /// Time of the last recorded event; `nil`: no earlier process ran.
-    private let last: WallTime?
-    private var others: [TaskIndex: WallTime?] = [:]
-
-    package init(since last: WallTime? = nil) { self.last = last }
-
-    /// Sets another time for one task; `nil` where no earlier process can have published its file.
-    package mutating func set(_ task: TaskIndex, since: WallTime?) { others.updateValue(since, forKey: task) }
-
-    subscript(task: TaskIndex) -> WallTime? { others.isEmpty ? last : others[task] ?? last }
-}
-
 extension Engine {
     /// Unfinished tasks whose file was recorded and is still there unchanged.
     package static func standing(_ job: Job, _ history: RunHistory) -> Set<TaskIndex> {
@@ -35,7 +21,8 @@ extension Engine {
     /// `nil` where it cannot be.
     func ownFileMayBeThere(_ attempt: Attempt) -> WallTime? {
         let specification = attempt.specification
-        return specification.options.values.existing == .fail && specification.group == nil ? untold[attempt.task] : nil
+        return specification.options.values.existing == .fail && specification.group == nil
+            ? unrecordedFiles[attempt.task] : nil
     }
 
     /// Emits files that were published while the run was being left: the next process must know of them.

@@ -7,9 +7,11 @@ extension Engine {
     /// What tasks that succeeded captured so far.
     package var capturedValues: CapturedValues { captured }
 
-    /// Their numbers go on after those of the tasks that are there.
-    package func add(_ tasks: [TaskSpecification], for template: TaskIndex) {
+    /// Adds tasks; their numbers follow those of the present ones. `recordedFirst`: those among them whose attempts
+    /// send nothing before the journal has their beginning.
+    package func add(_ tasks: [TaskSpecification], for template: TaskIndex, recordedFirst: Set<TaskIndex> = []) {
         let start = job.tasks.count
+        beginnings.recordedFirst.formUnion(recordedFirst)
         job.tasks += tasks
         attempts += Array(repeating: nil, count: tasks.count)
         foresight.grow(by: tasks.count)

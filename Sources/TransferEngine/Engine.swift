@@ -56,6 +56,23 @@ package struct AttemptResult: Sendable {
     package var parts: [AnswerPart]
 }
 
+/// What an engine is told at its beginning beside its job.
+package struct EngineStart {
+    /// `User-Agent` of requests that set none.
+    package var userAgent: String
+    /// Name of the run, a part of the names of its temporary files.
+    package var run: String
+    /// Tasks whose attempts send nothing before the journal has their beginning: their requests must not be sent twice.
+    package var recordedFirst: Set<TaskIndex> = []
+    /// Files that an earlier process of this run may have published.
+    package var unrecordedFiles = UnrecordedFiles()
+
+    package init(userAgent: String, run: String) {
+        self.userAgent = userAgent
+        self.run = run
+    }
+}
+
 /// The executor on libcurl: carries out the scheduler's commands and the decisions of `AttemptLife`; it decides nothing
 /// itself. Owned by the loop thread.
 ///
@@ -76,7 +93,7 @@ package final class Engine {
     /// The store's client; `nil` when no session of this run is stored.
     let memory: StoreClient?
     /// The networks' current state, shared by the gates of all sessions.
-    package let networks = NetworkState()
+    let networks: NetworkState
     let news = News()
     /// Numbers of the origins; it grows when redirects and templates bring new ones.
     package var origins: OriginTable
@@ -96,7 +113,7 @@ package final class Engine {
     /// Results of attempts that could not begin because a captured value does not fit.
     var unfilled: [TaskIndex: AttemptResult] = [:]
     /// Tasks that were cancelled without keeping their partial files.
-    package var unwanted: Set<TaskIndex> = []
+    var unwanted: Set<TaskIndex> = []
     var bodies = PlannedBodies()
     let ledger: ByteLedger?
     /// Looks up credentials in files and by helpers; made when the first one is needed.
@@ -108,9 +125,8 @@ package final class Engine {
     /// Attempts that wait until the stored state of their session was read.
     var awaitingSessions: [TaskIndex] = []
     /// Attempts that wait until the journal has recorded their beginning.
-    package var beginnings = RecordedBeginnings()
-    /// Since when an earlier process may have published files without recording it, by task.
-    package var untold = UntoldFiles()
+    var beginnings: RecordedBeginnings
+    let unrecordedFiles: UnrecordedFiles
     /// Time of the next progress event that was delayed because it came too soon.
     var progressDue = Instant.distantFuture
     var stagingCount: UInt32 = 0
@@ -136,10 +152,13 @@ package final class Engine {
     }
 
     package init(
-        job: Job, origins: OriginTable, events: any EventSink, userAgent: String, run: String,
+        job: Job, origins: OriginTable, events: any EventSink, networks: NetworkState, _ start: EngineStart,
         memory place: MemoryPlace? = nil, now: Now, transport: EngineTransport? = nil
     ) throws(TransferError) {
         self.job = job
+        self.networks = networks
+        beginnings = RecordedBeginnings(recordedFirst: start.recordedFirst)
+        unrecordedFiles = start.unrecordedFiles
         self.origins = origins
         self.events = events
         self.now = now
@@ -148,12 +167,12 @@ package final class Engine {
         foresight = Foresight(job.tasks.count)
         ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
         groups = EngineGroup.all(of: job, memory: place)
-        let transport = transport ?? .network(job, groups, addedNames, run: run, state: place?.folder)
+        let transport = transport ?? .network(job, groups, addedNames, run: start.run, state: place?.folder)
         loop = transport.loop
         var sessions: [EngineSession] = []
         for configuration in job.sessions {
             let session = EngineSession(
-                configuration, proxies: job.proxies, userAgent: userAgent, networks: networks, now: now.wall)
+                configuration, proxies: job.proxies, userAgent: start.userAgent, networks: networks, now: now.wall)
             session.state.bound = secrets.bound
             sessions.append(session)
         }
@@ -248,6 +267,7 @@ package final class Engine {
         case .start(let task, let number, let mirror): start(task, number, mirror)
         case .grant(let task, let origin): granted(task, origin)
         case .cancel(let task, _): cancel(task)
+        case .discardPartial(let task): unwanted.insert(task)
         case .lend(let task, _): lent(task)
         case .recall(let task, _): slotIsWanted(task)
         case .credit(let task, let bytes): credit(task, bytes)

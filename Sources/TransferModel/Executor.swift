@@ -22,6 +22,8 @@ package enum ExecutorCommand: Hashable, Sendable {
     /// suspended by cancelling it and starting it again later, since a server closes a connection on which nothing
     /// moves.
     case cancel(TaskIndex, keepPartial: Bool)
+    /// Keep nothing of the task's partial file, however the task ends.
+    case discardPartial(TaskIndex)
     /// All members of the group are verified: put them in place in one step.
     case publish(GroupIndex)
     /// Stop waiting for another run that is publishing at the group's place. A publication that has begun is finished.
@@ -49,6 +51,10 @@ package enum ExecutorReport: Sendable {
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
     /// A request under a lent slot was answered with 429 or 503. The attempt goes on without that request.
     case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
+    /// The attempt waits until the journal has its beginning, and has sent nothing: it may still be interrupted.
+    case awaitsRecord(TaskIndex)
+    /// The journal has the attempt's beginning, and its request may be sent.
+    case isRecorded(TaskIndex)
     /// The whole body of the attempt's request was sent; its answer is still to come.
     case sentBody(TaskIndex)
     /// The last byte moved. Only local work is left, which no limit on running tasks counts.
@@ -175,6 +181,8 @@ package enum RunCommand: Hashable, Sendable {
     case stop(signal: Int32)
     /// Pause these tasks until they are resumed.
     case suspend([TaskIndex])
+    /// Start nothing from now on, because events cannot be recorded, or start again. What runs goes on.
+    case pauseStarts(Bool)
     /// Let these tasks run, whether the job file or a command suspended them.
     case resume([TaskIndex])
     /// End these tasks; with `keepPartial` what can be resumed is kept.

@@ -85,7 +85,7 @@ import TransferModel
     private var go: String { "get \(server.url("/go"))\nend\nshot end" }
 
     @Test(arguments: [20, 60, 80, 200]) func rowsStandBelowWhatScrolled_andGoAtTheEnd(_ columns: Int) throws {
-        let seen = try look(columns, 24, job(), steps: "wait 50%\nshot half\n" + go)
+        let seen = try look(columns, 24, job(), steps: "rows 2 50%\nwait 1/3 done\nshot half\n" + go)
         let rows = seen["half"].filter { $0.contains("50%") }
         try #require(rows.count == 2, "\(seen["half"])")
         #expect(rows[0].hasPrefix("first") && rows[1].hasPrefix("seco"), "\(seen["half"])")
@@ -100,7 +100,8 @@ import TransferModel
     /// Of what a server says only what can be seen is shown.
     @Test func textFromAServer_movesNoCursor() throws {
         let seen = try look(
-            100, 24, job().replacing("allowFailure: true", with: "labels: {}"), steps: "wait 50%\nshot half\n" + go)
+            100, 24, job().replacing("allowFailure: true", with: "labels: {}"),
+            steps: "wait 50%\nwait FAILED\nshot half\n" + go)
         #expect(seen["half"].contains { $0.hasPrefix("FAILED") && $0.contains("missing") }, "\(seen["half"])")
         #expect(seen["end"].joined().contains("gone[2J[1;1Hfor good"), "\(seen["end"])")
         #expect(seen.status == 1 && seen["end"].contains { $0 == "Exit status 1: not every task succeeded." })
@@ -108,7 +109,7 @@ import TransferModel
 
     @Test func aResize_leavesNoRubbish() throws {
         let steps =
-            "wait 50%\nresize 60 24\nwait 50%\nresize 30 20\nwait 50%\nresize 100 24\nwait ━━━━━━━━━━\nshot wide\n"
+            "rows 2 50%\nresize 60 24\nrows 2 50%\nresize 30 20\nrows 2 50%\nresize 100 24\nrows 2 ━━━━━━━━━━\nshot wide\n"
         let seen = try look(100, 24, job(), steps: steps + go)
         #expect(seen["wide"].count { $0.contains("50%") } == 2, "\(seen["wide"])")
         #expect(seen["end"].count { $0.hasPrefix("ok ") } == 2, "\(seen["end"])")
@@ -116,7 +117,7 @@ import TransferModel
 
     /// Ctrl-Z: the shell's prompt stands where the rows were; `fg`: they are drawn anew.
     @Test func whileItIsStopped_theTerminalIsTheShells() throws {
-        let steps = "wait 50%\ntype \\x1a\nstopped\ngone 50%\nshot stopped\ncontinue\nwait 50%\nshot again\n"
+        let steps = "rows 2 50%\ntype \\x1a\nstopped\ngone 50%\nshot stopped\ncontinue\nrows 2 50%\nshot again\n"
         let seen = try look(80, 24, job(), steps: steps + go)
         #expect(!seen["stopped"].joined().contains("done"), "\(seen["stopped"])")
         #expect(seen["again"].count { $0.contains("50%") } == 2, "\(seen["again"])")

@@ -9,7 +9,7 @@ import TransferModel
     private static let names = ["a", "b", "c"]
 
     /// `list`, a template over what it captures, and `after`, which needs whatever that becomes.
-    private func stage() throws -> RunStage {
+    private func stage(method: String? = nil) throws -> RunStage {
         let stage = try RunStage()
         stage.makeBackground()
         stage.server.on(
@@ -23,7 +23,7 @@ import TransferModel
         try stage.add("after", "/after", needs: [1])
         let job = stage.job
         let made = try Self.names.map { name in
-            try stage.add("get-\(name)", "/f/\(name)", needs: [0])
+            try stage.add("get-\(name)", "/f/\(name)", needs: [0]) { $0.method = method }
             return stage.job.tasks.removeLast()
         }
         stage.expand = { values in
@@ -57,5 +57,21 @@ import TransferModel
             #expect(stage.violations() == [], "cut to \(count)")
             for name in Self.names { #expect(try stage.tree.text("get-\(name).bin") == "file \(name)") }
         }
+    }
+
+    /// A process that goes on must know that the request may have been sent.
+    @Test func aPostMadeFromAList_isSentOnlyWhenItsBeginningIsRecorded() throws {
+        let stage = try stage(method: "POST")
+        defer { stage.server.stop() }
+        let server = stage.server
+        let sentBefore = Mutex<[Int]>([])
+        stage.keep = { _, isKept in
+            let sent = Self.names.reduce(0) { $0 + server.requests("/f/\($1)").count }
+            sentBefore.withLock { $0.append(sent) }
+            isKept()
+        }
+        #expect(try stage.run() == .succeeded)
+        #expect(sentBefore.withLock { $0.first } == 0)
+        #expect(Self.names.allSatisfy { server.requests("/f/\($0)").count == 1 })
     }
 }

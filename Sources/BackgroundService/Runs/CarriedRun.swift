@@ -307,7 +307,7 @@ final class CarriedRun: Sendable {
     private func take(_ news: JournalNews) {
         switch news {
         case .written(let last):
-            if writing.passed() { inbox.post(.beginNothing(false)) }
+            if writing.passed() { inbox.post(.command(.pauseStarts(false))) }
             tell(trouble: nil)
             tell(last)
             receipts.written(upTo: last)
@@ -315,7 +315,7 @@ final class CarriedRun: Sendable {
         case .failed(let error):
             tools.log("run \(id.raw): events wait to be written: \(error)")
             writing.failed(error)
-            inbox.post(.beginNothing(true))
+            inbox.post(.command(.pauseStarts(true)))
             receipts.holdUp()
             tell(trouble: error.description)
         }

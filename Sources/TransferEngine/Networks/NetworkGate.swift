@@ -8,7 +8,7 @@ package final class NetworkState {
     private(set) var routes: (any RouteFinder)?
     private var gates: [NetworkTerms: NetworkGate] = [:]
 
-    init() {}
+    package init() {}
 
     /// Sets the first state of the networks. `routes`: `nil` where they are dictated.
     package func open(_ conditions: Conditions, routes: (any RouteFinder)?) {

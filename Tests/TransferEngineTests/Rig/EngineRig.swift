@@ -42,8 +42,8 @@ final class EngineRig {
             return delivery
         }
         engine = try Engine(
-            job: job, origins: origins, events: sink, userAgent: "rig", run: "rig", now: time.clock.now,
-            transport: transport)
+            job: job, origins: origins, events: sink, networks: NetworkState(),
+            EngineStart(userAgent: "rig", run: "rig"), now: time.clock.now, transport: transport)
         delivery = try #require(made)
         for (path, text) in files { delivery.put(path, text) }
         try engine.open()

@@ -8,7 +8,10 @@ extension SimulatedWorld {
     mutating func ask(_ place: Int) {
         guard let flight = flights[place], let origin = flight.origin else { return }
         let host = model.hosts[Int(origin.raw)]
-        let (fate, jitter) = fate(of: flight, at: host)
+        var (fate, jitter) = fate(of: flight, at: host)
+        let atOnce = host.mostAtOnce == nil && host.crowdedFrom == nil ? 0 : requests(at: origin)
+        if let most = host.mostAtOnce, atOnce > most { fate = .answer(status: 503, retryAfter: host.faults.retryAfter) }
+        if let from = host.crowdedFrom { jitter += Double(max(0, atOnce - from)) * host.crowding }
         flights[place]?.fate = fate
         flights[place]?.phase = .asking
         generations[place] &+= 1
@@ -16,6 +19,9 @@ extension SimulatedWorld {
         if case .silence = fate { delay = model.patience }
         calendar.put(.answer, place, generations[place], at: now + delay)
     }
+
+    /// Requests under way at the host.
+    private func requests(at origin: OriginID) -> Int { flights.count { $0?.holdsSlot == true && $0?.origin == origin } }
 
     /// Draws the outcome of a request, and the random part of its latency as a share of it.
     func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {

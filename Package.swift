@@ -130,7 +130,15 @@ let package = Package(
         room(
             "Exports",
             ["CReportPage", "Codecs", "Digests", "HTTPRules", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room("LockFiles", ["YAMLTree", "Diagnostics", "TextFormats", "TransferModel"]),
+        room("Planning", ["Reporting", "HTTPRules", "TextFormats", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "SimulatedJobs",
+            [
+                "Simulation", "Scheduling", "JobRunner", "JobLoader", "YAMLTree", "Diagnostics", "Exports", "Reporting",
+                "TransferModel",
+            ]),
         room(
             "BackgroundService",
             [
@@ -141,7 +149,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "Reporting", "RunControl", "JobLoader",
+                "BackgroundService", "JobRunner", "Exports", "LockFiles", "Planning", "SimulatedJobs", "Reporting",
+                "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
@@ -219,6 +228,12 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("LockFilesTests", ["LockFiles", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "SimulatedJobsTests",
+            ["SimulatedJobs", "JobLoader", "Diagnostics", "Exports", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "ExportsTests",
             ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],
@@ -241,6 +256,6 @@ let package = Package(
             [
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
-            ]),
+            ], data: ["Golden"]),
     ]
 )

@@ -97,7 +97,10 @@ package enum CommandLineTool {
             return AttachedRun(options: options, environment: environment, console: console).perform()
         case .report: return try report(typed, environment, console)
         case .explain: return try explain(typed, console)
-        case .plan, .simulate, .rerun, .completions:
+        case .plan: return try plan(try PlanOptions(typed, environment: environment), environment, console)
+        case .simulate: return try simulate(try SimulateOptions(typed, environment: environment), environment, console)
+        case .lock: return try lock(try LockOptions(typed, environment: environment), environment, console)
+        case .rerun, .completions:
             throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
         }
     }

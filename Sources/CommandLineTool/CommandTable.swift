@@ -1,6 +1,6 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
+    case run, check, initialize = "init", plan, simulate, lock, rerun, report, explain, status, attach, suspend, resume,
         cancel,
         reset, daemon, schema
     case completions, help
@@ -29,9 +29,18 @@ package enum CommandTable {
         entry(.run, "JOB…", many, "run a job, or several files as one; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
         entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
-        entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
-            .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
+            .plan, "JOB…", many,
+            "what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written"
+        ),
+        entry(
+            .simulate, "JOB…", many,
+            "how long a run would take, which limit binds and what faults do: the real scheduler on a virtual clock, before a network that is modelled (`--model`) or measured (`--from`)"
+        ),
+        entry(
+            .lock, "JOB", 1...1,
+            "write `<stem>.lock` beside the job: final URL, size, validator, sha256, type and certificate of each download; `run --locked` holds a run to it"
+        ),
         entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
         entry(
             .report, "convert|diff|merge REPORT…", many,
@@ -60,7 +69,7 @@ package enum CommandTable {
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .initialize, .schema]),
+        ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
         ("after a run", [.explain, .report]),
         ("housekeeping", [.reset, .daemon, .help]),

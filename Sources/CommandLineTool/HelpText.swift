@@ -75,6 +75,18 @@ package enum HelpText {
             ("transfer-run - --report - -q < job.yaml", "job from a pipe, report to standard output"),
         ],
         .check: [("transfer-run check *.yaml --format github", "annotations in a workflow")],
+        .plan: [
+            ("transfer-run plan mirror.yaml", "from the job file and the disk alone"),
+            ("transfer-run plan mirror.yaml --online --save plan.yaml", "ask the servers, keep what they say"),
+            ("transfer-run mirror.yaml --plan plan.yaml", "run, unless something moved since"),
+        ],
+        .simulate: [
+            ("transfer-run simulate mirror.yaml --from mirror.report.json", "as the network was in that run"),
+            (
+                "transfer-run simulate mirror.yaml --model net.yaml --sweep sessions.default.maximumConnectionsPerHost=2,4,8",
+                "which setting is best"
+            ),
+        ],
         .initialize: [
             ("transfer-run init https://example.org/a https://example.org/b", "one task for each URL"),
             ("transfer-run init -o - https://example.org/a", "to standard output"),

@@ -24,11 +24,25 @@ struct RunningJob {
         self.console = console
     }
 
+    /// Loads the job, or all jobs as one, for a command that only looks at them; `nil` after diagnostics were printed.
+    func loadOnly() throws(UsageError) -> Job? { try load().map { $0.0 } }
+
+    /// Loads the job and what its templates are read again from, by job file; `nil` after its diagnostics were printed.
+    func loadWithInputs() throws(UsageError) -> (job: Job, inputs: [RecordedInputs])? {
+        guard let (job, loaded) = try load() else { return nil }
+        return (job, job.tasks.contains(where: \.isTemplate) ? loaded.compactMap(\.source.inputs) : [])
+    }
+
     func perform() -> Int32 {
         let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
         do throws(UsageError) {
-            guard let (job, loaded) = try load() else { return 2 }
+            guard let (read, loaded) = try load() else { return 2 }
+            let job: Job
+            switch try held(read) {
+            case .success(let held): job = held
+            case .failure(let ended): return ended.status.code
+            }
             // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
@@ -37,6 +51,11 @@ struct RunningJob {
             if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.compactMap(\.source.inputs) }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
+                if job.held != nil {
+                    throw UsageError(
+                        "`\(options.locked ? "--locked" : "--plan")` does not reach background sessions yet",
+                        hint: "run it with sessions of `configuration: default`")
+                }
                 return try BackgroundJob(carrier: carrier).perform(job, loaded[0].source, networks)
             }
             if options.detach {
@@ -129,7 +148,7 @@ struct RunningJob {
     }
 
     /// Returns the run's network settings; `nil` after an error was printed.
-    private func networks() -> NetworkSettings? {
+    func networks() -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
@@ -233,14 +252,7 @@ struct RunningJob {
         settings.networks = networks
         settings.traceParent = ExportSurroundings(environment).traceParent
         settings.host = Terminal.hostName()
-        if !inputs.isEmpty {
-            settings.expand = { [inputs, job] values in
-                guard inputs.indices.contains(values.file) else {
-                    return .failure(TransferError(.expansionFailed, "the file of the template is not known"))
-                }
-                return inputs[values.file].expand(values).map { job.named($0, ofFile: values.file) }
-            }
-        }
+        if !inputs.isEmpty { settings.expand = Self.expansion(of: job, inputs) }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }
@@ -272,6 +284,19 @@ struct RunningJob {
         }
         for problem in run.credentialProblems + run.cookieProblems { console.errors("warning: \(problem)\n") }
         return Transferred(status: status, run: run)
+    }
+
+    /// Reads a template's job file again, and holds what it becomes to the run's lock.
+    static func expansion(
+        of job: Job, _ inputs: [RecordedInputs]
+    ) -> @Sendable (TemplateValues) -> Result<ExpandedJob, TransferError> {
+        { [inputs, job] values in
+            guard inputs.indices.contains(values.file) else {
+                return .failure(TransferError(.expansionFailed, "the file of the template is not known"))
+            }
+            return inputs[values.file].expand(values).map { job.named($0, ofFile: values.file) }
+                .flatMap { $0.holding(to: job.held) }
+        }
     }
 
     /// Waits until the run's state is stored.

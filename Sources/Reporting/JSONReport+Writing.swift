@@ -48,6 +48,7 @@ extension JSONReport {
         writer.beginObject()
         writer.member("format", "transfer-run/report")
         writer.member("version", 1)
+        if isSimulated { writer.member("simulated", true) }
         writeRunnerAndJob(to: &writer)
         writer.member("startedAt", startedAt)
         writer.member("finishedAt", finishedAt)

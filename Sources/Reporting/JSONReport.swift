@@ -36,6 +36,8 @@ package final class JSONReport: EventConsumer {
     package var hooks: [HookResult] = []
     /// Replaces outcome and exit status of `runFinished`: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
+    /// Whether the run was simulated: the report says so, and nothing in it happened.
+    package var isSimulated = false
     /// Whether the last `write(to:isDurable:)` published the report.
     package internal(set) var isWritten = false
     /// Sets the exit status to `runnerFailed`, whatever the outcome of the tasks: another requested output is missing.

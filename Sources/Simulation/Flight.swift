@@ -42,6 +42,8 @@ struct Flight {
     var hop = 0
     /// Whether the current request has a connection of its own.
     var isAlone = false
+    /// Whether the host had more requests than it takes when the current one was sent.
+    var isTooMany = false
     /// Length in bytes of the whole body (of a branch: of its segment), and how many of them have arrived.
     var size: Int64
     var received: Int64

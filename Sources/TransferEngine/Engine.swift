@@ -302,6 +302,10 @@ package final class Engine {
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
         }
+        if let held = job.held {
+            let places = specification.options.values.mirrors
+            attempt.life.held = HeldTask(held, id: specification.id, url: url, isOneOfSeveral: places.count > 1)
+        }
         attempts[Int(task.raw)] = attempt
         attempt.ledger = ledger
         learnPasswords(attempt, url)
@@ -615,7 +619,8 @@ package final class Engine {
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            .failed(explained(attempt.life.held?.renamed(error) ?? error, attempt)), status: attempt.life.lastStatus,
+            retryAfter: retryAfter,
             sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.transport.lostNetwork

@@ -34,6 +34,8 @@ package struct Job: Sendable {
     package var onFinish: [SecretText]?
     /// Files that the run itself is made of or reads, at absolute paths: no task may write over them.
     package var reserved: [Reserved] = []
+    /// Earlier answers to which the run holds its servers (`--locked`, `--plan`); `nil` for none.
+    package var held: HeldAnswers?
     /// The job files that this run carries out together, in the order given; empty for a run of one file.
     package internal(set) var members: [Member] = []
 

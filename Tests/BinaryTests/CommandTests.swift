@@ -211,7 +211,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"],
+        ["rerun", "r.json"],
         ["completions", "bash"], ["run", "job.yaml", "--confine", "."],
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {

@@ -81,7 +81,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["a", "--set", "=x"], "gives no variable a value", "NAME=VALUE"),
         (["a", "--report", "-", "--events", "-"], "cannot both go to standard output", ""),
         (["-", "-"], "standard input can be read once only", ""),
-        (["plan", "a"], "`transfer-run plan` is not built yet", ""),
+        (["rerun", "a"], "`transfer-run rerun` is not built yet", ""),
         (["suspend"], "`transfer-run suspend` needs IDENTIFIER|PID", "usage"),
         (["cancel", "0"], "`0` is no process's number", "`runner.pid`"),
         (["cancel", "3000000000"], "is no process's number", ""),

@@ -37,7 +37,7 @@ import TransferModel
                 candidates = [2, 4, 8, 16]
             case .connections:
                 let most = 3 + random.below(10)
-                host.mostAtOnce = most
+                host.mostRequests = most
                 rate = Double(most) / mean()
                 candidates = [most - 1, most]
             case .rate:

@@ -8,7 +8,12 @@ extension SimulatedWorld {
     mutating func ask(_ place: Int) {
         guard let flight = flights[place], let origin = flight.origin else { return }
         let host = model.hosts[Int(origin.raw)]
-        let (fate, jitter) = fate(of: flight, at: host)
+        let drawn = fate(of: flight, at: host)
+        let fate = drawn.0
+        var jitter = drawn.jitter
+        if let from = host.crowdedFrom {
+            jitter += Double(max(0, hosts[Int(origin.raw)].under + 1 - from)) * host.crowding
+        }
         flights[place]?.fate = fate
         flights[place]?.phase = .asking
         generations[place] &+= 1

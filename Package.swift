@@ -146,11 +146,13 @@ let package = Package(
                 "Records",
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
+        room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),
+        room("JobImport", []),
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "LockFiles", "Planning", "SimulatedJobs", "Reporting",
-                "RunControl", "JobLoader",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "LockFiles", "Planning",
+                "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
@@ -250,6 +252,11 @@ let package = Package(
         tests(
             "JobRunnerTests",
             ["JobRunner", "CurlCore", "Scheduling", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests(
+            "FileVerificationTests", ["FileVerification", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "JobImportTests",
+            ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
         tests(
             "BinaryTests",

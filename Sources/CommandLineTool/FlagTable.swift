@@ -9,7 +9,7 @@ package enum FlagName: String, CaseIterable, Sendable {
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
     case plan, save, from, sweep, locked, update
-    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
+    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair, watch,
         resumable, failOn = "fail-on"
     case help, version
 }
@@ -96,11 +96,12 @@ package enum FlagTable {
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
-    private static let following: [CommandName] = [.run, .attach]
-    private static let exporting: [CommandName] = [.run, .attach, .report]
-    private static let loading: [CommandName] = [.run, .check, .plan, .simulate, .lock]
+    private static let running: [CommandName] = [.run, .rerun]
+    private static let following: [CommandName] = [.run, .rerun, .attach]
+    private static let exporting: [CommandName] = [.run, .rerun, .attach, .report]
+    private static let loading: [CommandName] = [.run, .rerun, .verify, .check, .plan, .simulate, .lock]
     /// Commands that run a job or say what a run would do.
-    private static let foreseeing: [CommandName] = [.run, .plan, .simulate, .lock]
+    private static let foreseeing: [CommandName] = [.run, .rerun, .plan, .simulate, .lock]
 
     private static let outputs: [Flag] = [
         flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output", following),
@@ -148,11 +149,11 @@ package enum FlagTable {
         flag(
             .bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`",
             foreseeing),
-        flag(.failFast, .toggle, "the first failure cancels the rest", [.run, .simulate]),
+        flag(.failFast, .toggle, "the first failure cancels the rest", [.run, .rerun, .simulate]),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .plan, .lock, .attach, .reset, .status, .daemon] + controlling),
+            [.run, .rerun, .verify, .plan, .lock, .attach, .reset, .status, .daemon] + controlling),
     ]
 
     private static let conditions: [Flag] = [
@@ -164,7 +165,7 @@ package enum FlagTable {
         flag(
             .network, .value("CLASS"),
             "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
-            [.run, .status]),
+            [.run, .rerun, .status]),
         flag(
             .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
@@ -178,7 +179,7 @@ package enum FlagTable {
             "what to show while it runs: bars where standard error is a terminal, else lines", following),
         flag(
             .color, .choice(["auto", "always", "never"]), "colour on standard error",
-            [.run, .check, .plan, .simulate, .lock, .attach]),
+            [.run, .rerun, .check, .plan, .simulate, .lock, .attach]),
         flag(
             .verbose, .toggle,
             "tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
@@ -201,7 +202,9 @@ package enum FlagTable {
             "write what the servers say there (`--online`), for `run --plan FILE`", [.plan]),
         flag(
             .json, .toggle, "print JSON; `simulate`: the report that such a run would write",
-            [.plan, .simulate, .status]),
+            [.plan, .simulate, .status, .verify]),
+        flag(
+            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false),
         flag(.model, .value("FILE"), "a YAML file that says what each host is like", [.simulate]),
         flag(.from, .value("REPORT"), "the report of an earlier run, in which the hosts are measured", [.simulate]),
         flag(
@@ -212,10 +215,11 @@ package enum FlagTable {
             .sweep, .list("KEY=VALUES"),
             "vary a setting, such as `sessions.default.maximumConnectionsPerHost=2,4,8` or `limits.bandwidth=1MiB/s,10MiB/s`",
             [.simulate]),
-        flag(.failed, .toggle, "the tasks that did not succeed", [.rerun], isBuilt: false),
-        flag(.changed, .toggle, "the tasks whose file changed", [.rerun], isBuilt: false),
-        flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
-        flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
+        flag(
+            .failed, .toggle, "the tasks that did not succeed, as without any choice", [.rerun], hasVariable: false),
+        flag(.changed, .toggle, "the tasks whose file changed in that run", [.rerun], hasVariable: false),
+        flag(.all, .toggle, "every task of the report", [.rerun], hasVariable: false),
+        flag(.task, .list("ID"), "this task of the report", [.rerun], hasVariable: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(
             .output, .value("PATH"),
@@ -241,7 +245,7 @@ package enum FlagTable {
     }
 
     private static func flag(
-        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],
+        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = running,
         short: Character? = nil, isBuilt: Bool = true, hasVariable: Bool = true
     ) -> Flag {
         Flag(

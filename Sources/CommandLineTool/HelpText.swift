@@ -90,6 +90,19 @@ package enum HelpText {
         .initialize: [
             ("transfer-run init https://example.org/a https://example.org/b", "one task for each URL"),
             ("transfer-run init -o - https://example.org/a", "to standard output"),
+            ("transfer-run init -- curl -LO https://example.org/a", "what a command does"),
+        ],
+        .importJob: [
+            ("transfer-run import fetch.sh > jobs.yaml", "the curl and wget lines of a script"),
+            ("transfer-run import urls.txt > jobs.yaml", "a list of URLs, or an input file of aria2"),
+        ],
+        .rerun: [
+            ("transfer-run rerun nightly.report.json", "what did not succeed"),
+            ("transfer-run rerun nightly.report.json --task release", "one task"),
+        ],
+        .verify: [
+            ("transfer-run verify nightly.report.json", "the files of a run"),
+            ("transfer-run verify SHA256SUMS", "the files that lie beside a list"),
         ],
         .cancel: [("transfer-run cancel my-photos 'photo-3*'", "some tasks of a session")],
         .status: [("transfer-run status my-photos --watch", "follow a session")],

@@ -127,6 +127,8 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
+    /// Ids of downloads that are fetched whole, whatever is there; empty for what the job says.
+    package var replaced: Set<String> = []
     /// The options for a command that runs a part of this run again.
     package var advice: RerunAdvice
 

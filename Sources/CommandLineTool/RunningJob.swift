@@ -122,6 +122,7 @@ struct RunningJob {
         } catch {
             throw UsageError("no task matches `\(error.pattern)`")
         }
+        if !options.replaced.isEmpty { job.replaceFiles(of: options.replaced) }
         try LinkedPlaces.check(job)
         try TaskOutput.check(job, options)
         for file in RunOutputs.files(job, options) { try WorkingFolder.check(file.path) }

@@ -96,7 +96,7 @@ package enum HumanText {
     }
 
     /// A word as a POSIX shell reads it back.
-    static func shellWord(_ word: String) -> String {
+    package static func shellWord(_ word: String) -> String {
         let needsNoQuotes =
             word.utf8.first.map { isPlain($0) } == true && word.utf8.allSatisfy { isPlain($0, inside: true) }
         return needsNoQuotes ? word : "'" + SafeText.replacing("'", with: "'\\''", in: word) + "'"

@@ -29,6 +29,26 @@ package struct RerunAdvice: Hashable, Sendable {
             + chosen.map { redactor.redacted(name: $0) }
     }
 
+    /// Returns the words after `rerun` that run the report's unsuccessful tasks again. The report has the variables, but
+    /// no secret.
+    func words(_ job: Job, report: String, hiding redactor: Redactor) -> [String] {
+        let file = report.hasPrefix("-") ? "./\(report)" : report
+        let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
+        let hidden = assignments.map { redactor.redacted(Self.shown($0, proofs)) }.filter { $0.contains(Self.mask) }
+        return [redactor.redacted(name: file)] + hidden.flatMap { ["--set", $0] }
+            + optionsOfRerun.map { redactor.redacted($0) }
+    }
+
+    /// The options without `--report`: a rerun has a report of its own, and this one stays.
+    private var optionsOfRerun: [String] {
+        var kept: [String] = []
+        var words = options[...]
+        while let word = words.popFirst() {
+            if word == "--report" { _ = words.popFirst() } else if !word.hasPrefix("--report=") { kept.append(word) }
+        }
+        return kept
+    }
+
     // MARK: Undeclared secrets
 
     private static let names = ["password", "passwd", "secret", "token", "apikey", "api_key", "credential"]

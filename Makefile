@@ -11,20 +11,22 @@ DESTDIR ?=
 DEBIAN ?= trixie
 BINARY := .build/release/transfer-run
 
-# With STATIC=1 libcurl is part of the program, which then runs where it is not. What it needs of other libraries is loaded
-# when libcurl first calls it (Sources/CLibcurl/needs.S).
+# With STATIC=1 libcurl, nghttp2, libyaml and SQLite are part of the program, which then runs where they are not. What libcurl
+# needs of other libraries is loaded when it first calls them (Sources/CLibcurl/needs.S).
 STATIC ?=
 export TRANSFER_RUN_STATIC := $(STATIC)
 
 # Swift is linked statically: the program runs where it is not. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
-RELEASE := $(if $(STATIC),tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
+RELEASE := $(if $(STATIC),tools/static_libraries.sh && tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
 	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \
 	zlib1g-dev libbrotli-dev libzstd-dev liblzma-dev libsystemd-dev libxxhash-dev pkg-config
+
+STATIC_TOOLS := binutils dpkg-dev libnghttp2-dev
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,8 +36,8 @@ run: ## examples/quickstart.yaml against a small server on 127.0.0.1
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)
 
-build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl in it
-	@tools/need.sh $(LIBRARIES) $(if $(STATIC),binutils)
+build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl, SQLite and others in it
+	@tools/need.sh $(LIBRARIES) $(if $(STATIC),$(STATIC_TOOLS))
 	$(RELEASE) --product transfer-run
 
 test-tools: # what tests need

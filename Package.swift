@@ -30,11 +30,15 @@ let linking: [LinkerSetting] = [
         .when(configuration: .release))
 ]
 
-/// Whether libcurl is linked into the program, for packages that are to run where it is not.
+/// Whether libcurl, nghttp2, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
+/// tools/static_libraries.sh lays the archives and libcurl's headers out.
 let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
 
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
+
+/// Where a static build finds its archives, before the system's shared libraries of the same names.
+let archives = "\(Context.packageDirectory)/.build/static"
 
 func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
     .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
@@ -83,12 +87,14 @@ let package = Package(
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
         lateLibrary("CLZMA"),
-        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the dozen libraries that it
+        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the libraries that it
         // needs itself: Sources/CLibcurl/needs.S.
         .target(
             name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl",
-            cSettings: isStatic ? [.define("TRANSFER_RUN_STATIC_CURL")] : [],
-            linkerSettings: isStatic ? [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])] : []),
+            cSettings: isStatic
+                ? [.define("TRANSFER_RUN_STATIC_CURL"), .unsafeFlags(["-I\(archives)/include"])] : [],
+            linkerSettings: isStatic
+                ? [.unsafeFlags(["-L\(archives)/lib", "-Xlinker", "-l:libcurl.a", "-Xlinker", "-l:libnghttp2.a"])] : []),
         .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
         .target(name: "CReportPage", path: "Sources/CReportPage", exclude: ["page"]),

@@ -142,9 +142,27 @@ needed_\name:
     .asciz "\name"
 .endm
 
+// Of a library for protocols that are not spoken here: libssh2 (0: it is ready), librtmp, libldap (-1: it has nothing to tell).
+.macro ANSWER name, value
+    .text
+    .globl \name
+    .hidden \name
+    .type \name, %function
+    .balign 16
+\name:
+#if defined(__x86_64__)
+    mov $\value, %rax
+#elif defined(__aarch64__)
+    mov x0, #\value
+#endif
+    ret
+    .size \name, . - \name
+.endm
+
 #define LIBRARY(name, label) NAMED name, label
 #define LATE(name, library) FUNCTION name, library
 #define DATA(name, library)
+#define ANSWERED(name, value) ANSWER name, value
 #include "needs_table.h"
 #endif
 .section .note.GNU-stack, "", %progbits

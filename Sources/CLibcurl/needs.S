@@ -1,7 +1,7 @@
 // For a build with STATIC=1: what libcurl calls of other libraries, each of which is loaded when something of it is first
 // called. A function stands here under its own name and goes on to where its library has it, with the arguments as they
 // came. Which they are, and of which libraries, tools/curl_needs.sh asks the installed archive.
-#ifdef TRANSFER_RUN_STATIC_CURL
+#ifdef TRANSFER_RUN_IS_STATIC
 
 #if defined(__x86_64__)
 // r11 is nobody's between a call and the first line of what was called.

@@ -1,5 +1,5 @@
 // The part of needs.S that is no assembly.
-#ifdef TRANSFER_RUN_STATIC_CURL
+#ifdef TRANSFER_RUN_IS_STATIC
 #include "shim.h"
 
 #include <dlfcn.h>

@@ -40,11 +40,13 @@ let linking: [LinkerSetting] = [
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
 
-/// Where a static build finds its archives, before the system's shared libraries of the same names.
+/// Where a static build finds its archives and libcurl's headers.
 let archives = "\(Context.packageDirectory)/.build/static"
 
+/// Its module map says what to link. What pkg-config says would come first, with the system's folders: not in a static build,
+/// where an archive is to be found before the shared library of its name.
 func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
-    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: isStatic ? nil : pkgConfig, providers: [.apt([apt])])
 }
 
 /// One that is fetched when something of it is first called.

@@ -43,7 +43,7 @@ quickstart() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
     shift 2
     serve
     "$@" run "$seen/quickstart.yaml" --set "site=$site" --report "$seen/report.json" --progress plain >"$work/output" 2>&1 ||
-        { cat "$work/output" >&2; fail "the quickstart ended with $?: $*"; }
+        { cat "$work/output" >&2; fail "the quickstart fails: $*"; }
     cmp "$folder/downloads/notes.txt" examples/site/notes.txt
     grep -q '"outcome": *"succeeded"' "$folder/report.json" || fail "the report tells no success"
 }
@@ -115,7 +115,7 @@ test_deb() {
     package=$(the 'transfer-run_*.deb')
     same_again deb.py "$package"
     tools/need.sh lintian
-    lintian --fail-on error,warning "$package" || fail "lintian objects to $package"
+    lintian --allow-root --fail-on error,warning "$package" || fail "lintian objects to $package"
     if [[ $(id -u) -ne 0 ]]; then
         echo "package-test: skipped: only root can install a package in another Debian" >&2
         return
@@ -196,7 +196,7 @@ END
 }
 
 test_image() {
-    local layout folder
+    local layout unpacked
     layout=$(the 'transfer-run-*-oci')
     same_again image.py "$(the 'transfer-run-*-oci.tar')"
     tools/need.sh skopeo
@@ -205,9 +205,9 @@ test_image() {
     # skopeo proves every digest when it copies.
     skopeo copy --quiet "oci:$layout" "dir:$work/copied"
     skopeo inspect --config "oci:$layout" | grep -q '"User": "65532:65532"' || fail "the image runs as root"
-    folder=$work/image-root
-    mkdir "$folder"
-    /usr/bin/python3 - "$layout" "$folder" <<'END'
+    unpacked=$work/image-root
+    mkdir "$unpacked"
+    /usr/bin/python3 - "$layout" "$unpacked" <<'END'
 import json, pathlib, subprocess, sys
 layout = pathlib.Path(sys.argv[1])
 def blob(descriptor): return layout / "blobs" / descriptor["digest"].replace(":", "/")
@@ -216,7 +216,7 @@ manifest = json.loads(blob(index["manifests"][0]).read_text())
 for layer in manifest["layers"]:
     subprocess.run(["tar", "-xzf", blob(layer), "-C", sys.argv[2]], check=True)
 END
-    cp examples/quickstart.yaml "$folder/work/"
+    cp examples/quickstart.yaml "$unpacked/work/"
     if [[ $(id -u) -ne 0 ]]; then
         echo "package-test: skipped: only root can run the image's files as another user" >&2
         return
@@ -224,12 +224,12 @@ END
     # The image's environment, its user, none of this machine's files.
     contained() {
         env -i PATH=/usr/bin HOME=/home/nonroot SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
-            unshare --mount --pid --fork --ipc --uts chroot --userspec=65532:65532 "$folder" /usr/bin/transfer-run "$@"
+            unshare --mount --pid --fork --ipc --uts "$(command -v chroot)" --userspec=65532:65532 "$unpacked" /usr/bin/transfer-run "$@"
     }
     contained --version >"$work/version" || fail "the program of the image does not run"
     grep -q '^TLS OpenSSL/' "$work/version" || fail "the image has no OpenSSL: $(<"$work/version")"
     if grep -q 'features are unknown' "$work/version"; then fail "the image lacks a library: $(<"$work/version")"; fi
-    quickstart "$folder/work" /work contained
+    quickstart "$unpacked/work" /work contained
     passed "image: skopeo reads it, and it runs as 65532 with nothing but its own files"
 }
 
@@ -276,7 +276,7 @@ site=$1" >"$work/outputs" 2>"$work/output"
         fail "the action has other outputs: $(<"$work/outputs")"
     [[ -s $folder/runner/transfer-run.html ]] || fail "the action leaves no page"
     if act http://127.0.0.1:1; then fail "the action hides a failure"; fi
-    grep -qx 'failed=2' "$work/outputs" || fail "the action tells no failures: $(<"$work/outputs")"
+    grep -qx 'failed=[1-9]' "$work/outputs" || fail "the action tells no failures: $(<"$work/outputs")"
 
     local repo=$work/hook
     mkdir "$repo" "$work/hooks"

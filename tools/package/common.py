@@ -60,10 +60,10 @@ def called_late(binary):
 
 
 def program():
-    """The stripped program, which must be one of STATIC=1."""
-    built = ROOT / ".build/release/transfer-run"
+    """The stripped program, which must be one of STATIC=1; TRANSFER_RUN_BINARY names another than the last that was built."""
+    built = pathlib.Path(os.environ.get("TRANSFER_RUN_BINARY", ROOT / ".build/release/transfer-run"))
     if not built.exists():
-        fail("there is no .build/release/transfer-run: `make build STATIC=1`")
+        fail(f"there is no {built}: `make build STATIC=1`")
     others = set(needed(built)) - LINKED
     if others or "libcurl.so.4" in called_late(built):
         fail(f"the program was not built with STATIC=1 ({', '.join(sorted(others)) or 'it loads libcurl'})")

@@ -71,7 +71,7 @@ def changelog():
     date = email.utils.formatdate(common.epoch())
     return f"""transfer-run ({common.version()}-1) unstable; urgency=medium
 
-  * What is new stands in CHANGELOG.md.gz beside this file.
+  * What is new stands in changelog.gz beside this file.
 
  -- {MAINTAINER} <{ADDRESS}>  {date}
 """
@@ -111,7 +111,7 @@ def tree(binary):
     files.folder("etc/transfer-run")
     files.add(f"{doc}/copyright", copyright())
     files.add(f"{doc}/changelog.Debian.gz", common.packed(changelog().encode()))
-    files.add(f"{doc}/CHANGELOG.md.gz", common.packed((common.ROOT / "CHANGELOG.md").read_bytes()))
+    files.add(f"{doc}/changelog.gz", common.packed((common.ROOT / "CHANGELOG.md").read_bytes()))
     files.add(f"{doc}/README.md", common.ROOT / "README.md")
     files.add(f"{doc}/sbom.spdx.json", sbom.text(binary))
     for path in common.pages():

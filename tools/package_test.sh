@@ -134,7 +134,7 @@ test_deb() {
     in_clean transfer-run --version | grep -q '^libcurl [0-9]' || fail "the installed program knows no libcurl"
     mkdir "$clean/try"
     cp examples/quickstart.yaml "$clean/try/"
-    quickstart "$clean/try" /try env -i HOME=/root PATH=/usr/bin:/bin chroot "$clean" transfer-run
+    quickstart "$clean/try" /try env -i HOME=/root PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     local file
     for file in usr/share/man/man1/transfer-run.1.gz usr/share/transfer-run/schemas/jobs.schema.json etc/transfer-run \
         usr/lib/systemd/system/transfer-run@.timer usr/lib/systemd/user/transfer-run.socket; do
@@ -191,7 +191,7 @@ END
     "$tool/auditwheel" show "$wheel" >"$work/audit" 2>&1 || true
     grep -q "$tag" "$work/audit" || { cat "$work/audit" >&2; fail "auditwheel does not agree with $tag (symbols: $said)"; }
     "$work/venv/bin/pip" uninstall --quiet --yes transfer-run
-    [[ -z $(find "$work/venv" -name '*transfer*run*') ]] || fail "the wheel leaves something behind"
+    [[ -z $(find "$work/venv" ! -type d -path '*transfer*run*') ]] || fail "the wheel leaves something behind"
     passed "wheel: $(basename "$wheel") is installed, run and removed; auditwheel agrees with its tag"
 }
 

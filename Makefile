@@ -42,7 +42,7 @@ build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcur
 	$(RELEASE) --product transfer-run
 
 test-tools: # what tests need
-	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib python3-pyte git \
+	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks nginx-light socat python3-pyftpdlib python3-pyte git \
 		iproute2 dbus-daemon python3-dbusmock
 
 test: test-tools ## every test, with the release binary built first

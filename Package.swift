@@ -116,7 +116,10 @@ let package = Package(
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
         room("HTTPRules", ["CLibPSL", "TextFormats", "Digests", "TransferModel"]),
-        room("JobLoader", ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "TextFormats", "TransferModel"]),
+        room("RowFormats", ["Codecs", "TextFormats", "TransferModel"]),
+        room(
+            "JobLoader",
+            ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "RowFormats", "TextFormats", "TransferModel"]),
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
         room("Simulation", ["Scheduling", "TransferModel"]),
@@ -133,14 +136,22 @@ let package = Package(
         room(
             "JobRunner",
             [
-                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "Stores", "SystemIO", "TextFormats",
-                "TransferModel",
+                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "RowFormats", "Stores", "SystemIO",
+                "TextFormats", "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room(
             "Exports",
             ["CReportPage", "Codecs", "Digests", "HTTPRules", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room("LockFiles", ["YAMLTree", "Diagnostics", "TextFormats", "TransferModel"]),
+        room("Planning", ["Reporting", "HTTPRules", "TextFormats", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "SimulatedJobs",
+            [
+                "Simulation", "Scheduling", "JobRunner", "JobLoader", "YAMLTree", "Diagnostics", "Exports", "Reporting",
+                "TransferModel",
+            ]),
         room(
             "BackgroundService",
             [
@@ -148,10 +159,13 @@ let package = Package(
                 "Records",
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
+        room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),
+        room("JobImport", []),
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "Reporting", "RunControl", "JobLoader",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "LockFiles", "Planning",
+                "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
@@ -203,6 +217,7 @@ let package = Package(
             "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("RowFormatsTests", ["RowFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
@@ -228,6 +243,12 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("LockFilesTests", ["LockFiles", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "SimulatedJobsTests",
+            ["SimulatedJobs", "JobLoader", "Diagnostics", "Exports", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "ExportsTests",
             ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],
@@ -244,12 +265,17 @@ let package = Package(
         tests(
             "JobRunnerTests",
             ["JobRunner", "CurlCore", "Scheduling", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
+        tests(
+            "FileVerificationTests", ["FileVerification", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests(
+            "JobImportTests",
+            ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
         tests(
             "BinaryTests",
             [
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
-            ]),
+            ], data: ["Golden"]),
     ]
 )

@@ -1,8 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
-        cancel,
-        reset, daemon, schema
+    case run, check, initialize = "init", importJob = "import", plan, simulate, lock, rerun, report, explain, verify
+    case status, attach, suspend, resume, cancel, reset, daemon, schema
     case completions, help
 }
 
@@ -26,13 +25,31 @@ package enum CommandTable {
 
     /// All rows, in the order of docs/cli.md.
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
+        entry(.run, "JOB…", many, "run a job, or several files as one; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
-        entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
-        entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
-            .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
-        entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
+            .initialize, "URL… | -- curl …", many,
+            "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does"
+        ),
+        entry(
+            .importJob, "FILE…", many,
+            "print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input"
+        ),
+        entry(
+            .plan, "JOB…", many,
+            "what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written"
+        ),
+        entry(
+            .simulate, "JOB…", many,
+            "how long a run would take, which limit binds and what faults do: the real scheduler on a virtual clock, before a network that is modelled (`--model`) or measured (`--from`)"
+        ),
+        entry(
+            .lock, "JOB", 1...1,
+            "write `<stem>.lock` beside the job: final URL, size, validator, sha256, type and certificate of each download; `run --locked` holds a run to it"
+        ),
+        entry(
+            .rerun, "REPORT", 1...1,
+            "run the job of a report again for the tasks that did not succeed, or for those that are chosen"),
         entry(
             .report, "convert|diff|merge REPORT…", many,
             "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"
@@ -40,6 +57,10 @@ package enum CommandTable {
         entry(
             .explain, "REPORT [ID]", 1...2,
             "where the time of a run, or of one task, went, what held it back and what to change, in words"),
+        entry(
+            .verify, "REPORT|SUMS", 1...1,
+            "hold the files on the disk against what a report or a file of checksums says of them, on all cores; goes on where it was interrupted"
+        ),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
             "background sessions and runs under way: how far they are and what their tasks wait for"),
@@ -60,9 +81,9 @@ package enum CommandTable {
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .initialize, .schema]),
+        ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .importJob, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
-        ("after a run", [.explain, .report]),
+        ("after a run", [.rerun, .explain, .report, .verify]),
         ("housekeeping", [.reset, .daemon, .help]),
     ]
 

@@ -76,7 +76,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
                 switch piece {
                 case .literal(let literal): text += literal
                 case .secret: text += "***"
-                case .capture(let task, let name, _): text += "${tasks.\(task).\(name)}"
+                case .capture(let task, let name, _): text += "${tasks.\(RowList.task(of: task) ?? task).\(name)}"
                 }
             }
         }

@@ -16,28 +16,37 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
+/// Whether libcurl, nghttp2, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
+/// tools/static_libraries.sh lays the archives and libcurl's headers out.
+let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
+
 /// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
 let linking: [LinkerSetting] = [
     .unsafeFlags(
-        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's.
-        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link", "-Xclang-linker", "-static-libgcc"]
+        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's, but in a
+        // static build, which starts with a glibc of 2.34: a later one is needed by GCC's archive and by packed addresses.
+        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link"]
+            + (isStatic ? [] : ["-Xclang-linker", "-static-libgcc"])
             // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
             + [
-                "--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now",
+                "--no-export-dynamic", "--icf=safe", "-O2", "-z",
+                isStatic ? "nopack-relative-relocs" : "pack-relative-relocs", "-z", "now",
             ]
             .flatMap { ["-Xlinker", $0] },
         .when(configuration: .release))
 ]
 
-/// Whether libcurl is linked into the program, for packages that are to run where it is not.
-let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
-
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
 
+/// Where a static build finds its archives and libcurl's headers.
+let archives = "\(Context.packageDirectory)/.build/static"
+
+/// Its module map says what to link. What pkg-config says would come first, with the system's folders: not in a static build,
+/// where an archive is to be found before the shared library of its name.
 func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
-    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: isStatic ? nil : pkgConfig, providers: [.apt([apt])])
 }
 
 /// One that is fetched when something of it is first called.
@@ -83,13 +92,17 @@ let package = Package(
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
         lateLibrary("CLZMA"),
-        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the dozen libraries that it
+        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the libraries that it
         // needs itself: Sources/CLibcurl/needs.S.
         .target(
             name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl",
-            cSettings: isStatic ? [.define("TRANSFER_RUN_STATIC_CURL")] : [],
-            linkerSettings: isStatic ? [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])] : []),
-        .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
+            cSettings: isStatic
+                ? [.define("TRANSFER_RUN_IS_STATIC"), .unsafeFlags(["-I\(archives)/include"])] : [],
+            linkerSettings: isStatic
+                ? [.unsafeFlags(["-L\(archives)/lib", "-Xlinker", "-l:libcurl.a", "-Xlinker", "-l:libnghttp2.a"])] : []),
+        .target(
+            name: "CLinuxShims", path: "Sources/CLinuxShims",
+            cSettings: isStatic ? [.define("TRANSFER_RUN_IS_STATIC")] : []),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
         .target(name: "CReportPage", path: "Sources/CReportPage", exclude: ["page"]),
 

@@ -67,6 +67,11 @@ package enum HelpText {
         return page.text
     }
 
+    /// The examples of all commands, in the order of the table.
+    static var examplesInOrder: [(command: CommandName, examples: [(String, String)])] {
+        CommandTable.all.filter(\.isBuilt).compactMap { entry in examples[entry.name].map { (entry.name, $0) } }
+    }
+
     private static let examples: [CommandName: [(String, String)]] = [
         .run: [
             ("transfer-run nightly.yaml", "run a job"),

@@ -296,6 +296,12 @@ package final class JobRun {
             case .attemptEnded(let task, let end):
                 _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, until: end.until, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)
+            case .connectionsChanged(let session, let origin, let step):
+                log.append(
+                    .connectionsChanged(
+                        ConnectionStep(
+                            origin: engine.origins[origin], from: step.from, to: step.to, reason: step.reason)),
+                    session: session)
             case .groupFinished(let group, let published, let error):
                 groupRecords[Int(group.raw)].published = published
                 groupRecords[Int(group.raw)].error = error

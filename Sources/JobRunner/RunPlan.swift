@@ -45,6 +45,7 @@ struct RunPlan {
             maximumConcurrentTasks: session.maximumConcurrentTasks,
             streamsPerConnection: session.http.maximumStreamsPerConnection,
             cancelsOnInvalidation: session.onInvalidate == .cancel)
+        plan.connectionRange = session.connectionRange
         plan.requestsPerSecond = session.requestsPerSecond
         plan.bandwidth = session.bandwidth.map { RateRule($0) }
         plan.window = session.window.map { rule(of: $0) }

@@ -59,6 +59,15 @@ extension RecordWriter {
         }
     }
 
+    mutating func put(_ step: ConnectionStep) {
+        put(step.origin.scheme)
+        put(step.origin.host)
+        put(UInt64(step.origin.port))
+        put(step.from)
+        put(step.to)
+        put(step.reason, Coded.connectionReasons)
+    }
+
     mutating func put(_ record: HookRecord) {
         put(record.task)
         put(record.command) { $0.put($1) }
@@ -174,6 +183,12 @@ extension RecordReader {
                 return SessionRecord.Host(
                     origin: origin, peakConnections: try reader.int(), tasks: try reader.int())
             })
+    }
+
+    mutating func connectionStep() throws(RecordProblem) -> ConnectionStep {
+        let origin = Origin(scheme: try text(), host: try text(), port: try exactly(UInt16.self))
+        return ConnectionStep(
+            origin: origin, from: try int(), to: try int(), reason: try one(of: Coded.connectionReasons))
     }
 
     mutating func hookRecord() throws(RecordProblem) -> HookRecord {

@@ -77,7 +77,7 @@ private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
     case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
-    case hookFinished
+    case hookFinished, connectionsChanged
 }
 
 extension RecordWriter {
@@ -106,6 +106,7 @@ extension RecordWriter {
         case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
+        case .connectionsChanged(let step): begin(.connectionsChanged) { $0.put(step) }
         case .hookFinished(let record): begin(.hookFinished) { $0.put(record) }
         case .sessionFinishedEvents: begin(.sessionFinishedEvents)
         case .sessionInvalidated(let record): begin(.sessionInvalidated) { $0.put(record) }
@@ -152,6 +153,7 @@ extension RecordReader {
                 try attemptRecord(
                     hasExpiries: version == .expiries || version == .deadlines, hasDeadline: version == .deadlines))
         case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
+        case .connectionsChanged: return .connectionsChanged(try connectionStep())
         case .hookFinished: return .hookFinished(try hookRecord())
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())

@@ -103,6 +103,11 @@ package final class EventLines: EventConsumer {
             line.member("connectionsOpened", record.connectionsOpened)
             line.member("connectionsReused", record.connectionsReused)
             line.member("hosts", hosts: record.hosts)
+        case .connectionsChanged(let step):
+            line.member("host", step.origin.description)
+            line.member("from", step.from)
+            line.member("to", step.to)
+            line.member("reason", step.reason.rawValue)
         case .hookFinished(let record):
             line.member("ofTask", redactor.redacted(name: record.task))
             line.member("command", texts: record.command)
@@ -192,6 +197,7 @@ extension Event.Kind {
         case .attemptFinished: "attemptFinished"
         case .taskFinished: "taskFinished"
         case .hookFinished: "hookFinished"
+        case .connectionsChanged: "connectionsChanged"
         case .sessionFinishedEvents: "sessionFinishedEvents"
         case .sessionInvalidated: "sessionInvalidated"
         case .runFinished: "runFinished"

@@ -25,6 +25,9 @@ package final class JSONReport: EventConsumer {
     private(set) var startedAt: WallTime?
     private(set) var finishedAt: WallTime?
 
+    /// Changes of the sessions' numbers of connections, in order.
+    private(set) var steps: [SessionIndex: [(time: WallTime, step: ConnectionStep)]] = [:]
+
     /// Sessions of a background run that existed already, and to which this command came back.
     package var reassociated: Set<SessionIndex> = []
     /// Results of the tasks' `onFinish` commands, in the order in which these ended.
@@ -79,6 +82,9 @@ package final class JSONReport: EventConsumer {
         switch event.kind {
         case .sessionInvalidated(let record):
             if let session = event.session, Int(session.raw) < sessions.count { sessions[Int(session.raw)] = record }
+        case .connectionsChanged(let step):
+            guard let session = event.session else { break }
+            steps[session, default: []].append((event.time, step))
         case .hookFinished(let record):
             taskHooks.append(
                 HookResult(

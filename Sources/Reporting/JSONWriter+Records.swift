@@ -150,12 +150,16 @@ extension JSONWriter {
         beginArray()
         for host in hosts {
             beginObject()
-            member("host", host.origin.description)
-            member("peakConnections", host.peakConnections)
-            member("tasks", host.tasks)
+            members(of: host)
             endObject()
         }
         endArray()
+    }
+
+    mutating func members(of host: SessionRecord.Host) {
+        member("host", host.origin.description)
+        member("peakConnections", host.peakConnections)
+        member("tasks", host.tasks)
     }
 }
 

@@ -156,7 +156,7 @@ extension Scheduler {
         guard case .held(let isAlone) = tasks[index].slot else { return }
         if !loans.isEmpty { endLoan(task) }
         tasks[index].slot = .none
-        slots.giveBack(Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer)
+        slots.giveBack(Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer, at: now.instant)
         tasks[index].awaitsAnswer = false
     }
 

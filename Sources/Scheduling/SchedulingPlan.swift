@@ -59,6 +59,8 @@ package struct SchedulingPlan: Sendable {
     package struct Session: Sendable {
         /// Connections to one host at a time.
         package var maximumConnectionsPerHost: Int
+        /// Within these bounds that number is found by what each host bears; `nil`: it is fixed.
+        package var connectionRange: ConnectionRange?
         /// Running tasks at a time; `nil` sets no limit beside the run's.
         package var maximumConcurrentTasks: Int?
         /// Requests at a time on one shared HTTP/2 connection.
@@ -194,6 +196,8 @@ package enum SchedulerAction: Sendable {
     case attemptEnded(TaskIndex, AttemptEnd)
     case finished(TaskIndex, Conclusion)
     case groupFinished(GroupIndex, published: Bool, TransferError?)
+    /// The session may have another number of connections to the host from now on.
+    case connectionsChanged(SessionIndex, OriginID, ConnectionController.Step)
 }
 
 /// The end of an attempt that another will follow.

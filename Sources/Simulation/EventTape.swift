@@ -123,6 +123,10 @@ package final class EventTape {
         case .resumed(let task): add(.taskResumed, now, task: task)
         case .attemptEnded(let task, let end):
             endAttempt(task, end.outcome, end.error, backoff: end.backoff, until: end.until, away: end.held, now)
+        case .connectionsChanged(let session, let origin, let step):
+            let step = ConnectionStep(
+                origin: names.origin(origin), from: step.from, to: step.to, reason: step.reason)
+            add(.connectionsChanged(step), now, session: session)
         case .perform, .expand, .finished, .groupFinished: break
         }
     }

@@ -8,13 +8,17 @@ extension SimulatedWorld {
     mutating func ask(_ place: Int) {
         guard let flight = flights[place], let origin = flight.origin else { return }
         let host = model.hosts[Int(origin.raw)]
-        let (fate, jitter) = fate(of: flight, at: host)
-        flights[place]?.fate = fate
+        let drawn = fate(of: flight, at: host)
+        var jitter = drawn.jitter
+        if let from = host.crowdedFrom {
+            jitter += Double(max(0, hosts[Int(origin.raw)].under + 1 - from)) * host.crowding
+        }
+        flights[place]?.fate = drawn.0
         flights[place]?.phase = .asking
         generations[place] &+= 1
         var delay = host.latency + TimeSpan(nanoseconds: Int64(Double(host.latency.nanoseconds) * jitter))
         delay = delay + takeConnection(place, origin, host)
-        if case .silence = fate { delay = model.patience }
+        if case .silence = drawn.0 { delay = model.patience }
         calendar.put(.answer, place, generations[place], at: now + delay)
     }
 

@@ -102,6 +102,10 @@ package struct WorldModel: Sendable {
         package var faults = Faults()
         /// The limit on requests that the host enforces; `nil` for none.
         package var quota: Quota?
+        /// From so many requests at a time on each further one lengthens the latency by `crowding` of it; `nil` for never.
+        package var crowdedFrom: Int?
+        /// The share of the latency by which a request beyond `crowdedFrom` lengthens it.
+        package var crowding = 1.0
         package init() {}
     }
 

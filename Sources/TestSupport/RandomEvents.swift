@@ -16,7 +16,7 @@ package struct RandomEvents: Sendable {
     /// Number of kinds that random stories use.
     package static let kinds = 20
     /// Number of all kinds, including those that came later and are in no random story.
-    package static let allKinds = 21
+    package static let allKinds = 23
     /// The names of the format's first release: one more would change the story of every seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
 
@@ -37,7 +37,7 @@ package struct RandomEvents: Sendable {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
-        return (0..<(format < 4 ? kinds : allKinds)).map { kind in
+        return (0..<(format < 4 ? kinds : format < 6 ? 21 : allKinds)).map { kind in
             var event = full.next(kind: kind)
             event.time = WallTime(nanoseconds: 1_795_244_400_000_000_000 + Int64(kind))
             event.session = SessionIndex(raw: 7)
@@ -147,6 +147,11 @@ package struct RandomEvents: Sendable {
                 HookRecord(
                     task: text(), command: some { $0.text() }, exitStatus: maybe { Int($0.number()) },
                     duration: span(), trouble: maybe { $0.text() }))
+        case 22:
+            .connectionsChanged(
+                ConnectionStep(
+                    origin: Origin(scheme: text(), host: text(), port: UInt16(1 + random.below(60_000))),
+                    from: Int(number()), to: Int(number()), reason: random.pick(ConnectionStep.Reason.allCases)))
         case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }

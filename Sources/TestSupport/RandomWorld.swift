@@ -142,6 +142,10 @@ package struct RandomWorld: Sendable {
             maximumConnectionsPerHost: 1 + random.below(5),
             maximumConcurrentTasks: random.oneIn(2) ? 1 + random.below(6) : nil,
             streamsPerConnection: 1 + random.below(12), cancelsOnInvalidation: random.oneIn(2))
+        if random.oneIn(4) {
+            let least = 1 + random.below(session.maximumConnectionsPerHost)
+            session.connectionRange = ConnectionRange(minimum: least, maximum: session.maximumConnectionsPerHost)
+        }
         if random.oneIn(5) { session.requestsPerSecond = Self.rate(&random) }
         if random.oneIn(6) { session.bandwidth = rateRule(&random, below: 400_000) }
         if random.oneIn(6) { session.window = window(&random) }

@@ -136,11 +136,30 @@ extension WorldAudit {
             ? page.slots - page.alone <= max(session.streamsPerConnection, session.maximumConnectionsPerHost)
             : page.slots <= session.maximumConnectionsPerHost
         hold(isWithin, now, "\(page.slots) requests at host \(origin) in one session")
+        if let found = page.found, !origins[origin].isShared {
+            hold(page.slots <= found, now, "\(page.slots) requests at host \(origin), where \(found) were found to do")
+        }
         for (limited, limits) in setting.hostLimits where Int(limited.raw) == origin {
             guard let most = limits.maximumConnections else { continue }
             let all = (0..<plan.sessions.count).reduce(0) { $0 + connections($1 * origins.count + origin, origin) }
             hold(all <= most, now, "\(all) connections to host \(origin), \(most) are allowed")
         }
+    }
+
+    /// Checks a step of a number that is found: it is told from where it was, and stays within its bounds.
+    mutating func connectionsChanged(
+        _ session: SessionIndex, _ origin: OriginID, _ step: ConnectionController.Step, _ now: Now
+    ) {
+        let lane = Int(session.raw) * origins.count + Int(origin.raw)
+        guard let range = plan.sessions[Int(session.raw)].connectionRange else {
+            return hold(false, now, "the number of connections of session \(session.raw) is fixed and changes")
+        }
+        hold(lanes[lane].found == step.from, now, "connections to host \(origin.raw) change from \(step.from)")
+        let isWithin = step.to >= range.minimum && step.to <= range.maximum && step.to != step.from
+        hold(isWithin, now, "connections to host \(origin.raw) change to \(step.to)")
+        let isRefusal = [.tooManyRequests, .unavailable, .noAnswer, .noGain, .slower].contains(step.reason)
+        hold(isRefusal == (step.to < step.from), now, "\(step.reason.rawValue) changes \(step.from) to \(step.to)")
+        lanes[lane].found = step.to
     }
 
     private func connections(_ lane: Int, _ origin: Int) -> Int {

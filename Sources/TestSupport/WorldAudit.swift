@@ -115,6 +115,8 @@ package struct WorldAudit: SimulationObserver {
         var slots = 0
         var alone = 0
         var bucket: AuditBucket?
+        /// The number of connections that its session may have there now, where that number is found.
+        var found: Int?
     }
 
     struct GroupPage {
@@ -190,7 +192,10 @@ package struct WorldAudit: SimulationObserver {
         lanes = []
         for session in plan.sessions {
             for _ in model.hosts {
-                lanes.append(LanePage(bucket: session.requestsPerSecond.map { AuditBucket($0, begin) }))
+                lanes.append(
+                    LanePage(
+                        bucket: session.requestsPerSecond.map { AuditBucket($0, begin) },
+                        found: session.connectionRange?.first))
             }
         }
         groups = Array(repeating: GroupPage(), count: plan.groupCount)
@@ -316,6 +321,7 @@ package struct WorldAudit: SimulationObserver {
         case .resumed, .expand: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)
         case .finished(let task, let conclusion): finished(task, conclusion, now)
+        case .connectionsChanged(let session, let origin, let step): connectionsChanged(session, origin, step, now)
         case .groupFinished(let group, let published, _): groupFinished(group, published, now)
         }
     }

@@ -46,6 +46,8 @@ package struct Event: Sendable {
         case taskFinished(TaskRecord)
         /// The `onFinish` command of a task has ended. An event of the task's session: the task itself has ended before.
         case hookFinished(HookRecord)
+        /// The session's number of connections to a host changes, where it is found by what the host bears.
+        case connectionsChanged(ConnectionStep)
         case sessionFinishedEvents
         case sessionInvalidated(SessionRecord)
         case runFinished(RunRecord)

@@ -184,6 +184,8 @@ extension RunLimits {
         limits.minimumFreeDisk = all.compactMap(\.minimumFreeDisk).max()
         limits.maximumBytes = all.compactMap(\.maximumBytes).min()
         limits.maximumStaged = all.compactMap(\.maximumStaged).min()
+        limits.stopWhen = all.compactMap(\.stopWhen)
+            .min { ($0.failedPercent, $0.atLeast) < ($1.failedPercent, $1.atLeast) }
         limits.hosts = all.flatMap(\.hosts)
         limits.bandwidth = try one(of: all, \.bandwidth, "bandwidth") { left, right in
             guard case .steady(let one) = left, case .steady(let other) = right else { return nil }

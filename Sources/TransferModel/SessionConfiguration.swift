@@ -17,6 +17,9 @@ package struct SessionConfiguration: Sendable {
     package var identifier: String?
     /// Most simultaneous connections to one origin, over all tasks of the session.
     package var maximumConnectionsPerHost = 6
+    /// Within these bounds the number of connections to an origin is found by what the origin bears;
+    /// `maximumConnectionsPerHost` is then the upper one. `nil`: the number is fixed.
+    package var connectionRange: ConnectionRange?
     /// Most running tasks of the session; `nil` for no limit.
     package var maximumConcurrentTasks: Int?
     /// Limit on requests to one host, over all tasks of the session; `nil` for none.

@@ -8,7 +8,7 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml api-harvest.yaml apt-mirror.yaml before-the-move.yaml local-service.yaml mirror-list.yaml "
+                == "api-checks.yaml api-harvest.yaml apt-mirror.yaml before-the-move.yaml found-connections.yaml local-service.yaml mirror-list.yaml "
                 + "nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
                 + "publish-build.yaml quickstart.yaml release-artefacts.yaml release-by-checksums.yaml "
                 + "signed-in.yaml suite-matrix.yaml token-upload.yaml "
@@ -17,7 +17,8 @@ import TextFormats
     }
 
     @Test(arguments: [
-        "api-checks", "api-harvest", "apt-mirror", "before-the-move", "local-service", "mirror-list", "nightly-mirror",
+        "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
+        "mirror-list", "nightly-mirror",
         "own-scheme",
         "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "release-by-checksums",
         "signed-in", "suite-matrix",
@@ -262,6 +263,17 @@ import TextFormats
         try place.expectSame("mirror/manual.txt", as: "releases/app-1.4.0-manual.txt")
         #expect(place.server.peakConnections <= 4 && place.server.requests().count == 8)
         #expect(try run.task("manual", "waits[0].reason") == "earliestBegin")
+    }
+
+    @Test func foundConnections() throws {
+        let place = try ExamplePlace()
+        let run = try place.run("found-connections.yaml")
+        #expect(run.status == 0)
+        try place.expectSame("found/testing-arm64.txt", as: "suites/testing-arm64.txt")
+        #expect(place.server.peakConnections <= 12)
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.minimum") == "2")
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.maximum") == "12")
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.first") == "4")
     }
 
     @Test func twoMirrors() throws {

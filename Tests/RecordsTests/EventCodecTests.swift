@@ -48,6 +48,7 @@ import TransferModel
         #expect(Set(Coded.redirectActions.list) == Set(RedirectRecord.Action.allCases))
         #expect(Set(Coded.fetchTypes.list) == Set(TransactionMetrics.FetchType.allCases))
         #expect(Set(Coded.digests.list) == Set(DigestAlgorithm.allCases))
+        #expect(Set(Coded.connectionReasons.list) == Set(ConnectionStep.Reason.allCases))
         #expect(Set(Coded.objections.list) == Set(NetworkObjection.allCases))
     }
 

@@ -12,7 +12,7 @@ extension ModelWorld {
         case .perform(.grant(let task, let origin)): grant(task, origin)
         case .perform(.cancel(let task, _)): cancel(task)
         case .perform(.credit), .perform(.publish), .perform(.giveUp), .perform(.discard), .perform(.lend),
-            .perform(.recall), .perform(.discardPartial), .resumed, .expand, .groupFinished:
+            .perform(.recall), .perform(.discardPartial), .resumed, .expand, .groupFinished, .connectionsChanged:
             Issue.record("nobody asked for that")
         case .waiting: break
         case .attemptEnded(let task, let end):

@@ -74,7 +74,7 @@ enum Catalog {
         Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.stopWhen.document,
         Sections.hostLimit.document,
         Sections.group.document, Sections.report.document,
-        Sections.session.document, Sections.requestRate.document, Sections.tls.document, Sections.trust.document,
+        Sections.session.document, Sections.connectionRange.document, Sections.requestRate.document, Sections.tls.document, Sections.trust.document,
         Sections.clientCertificate.document, Sections.tracing.document, Sections.http.document, Sections.cache.document,
         Sections.cacheRule.document, Sections.cookies.document, Sections.cookie.document, Sections.proxy.document,
         Sections.ownProtocol.document, Sections.window.document, Sections.bandwidthHours.document,

@@ -142,7 +142,7 @@ package struct TaskPast: Sendable {
         case .taskFinished(let record): finishes(record)
         case .expanded: expands()
         case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
-            .cacheStored, .hookFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            .cacheStored, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
     }

@@ -134,7 +134,7 @@ test_deb() {
     in_clean transfer-run --version | grep -q '^libcurl [0-9]' || fail "the installed program knows no libcurl"
     mkdir "$clean/try"
     cp examples/quickstart.yaml "$clean/try/"
-    quickstart "$clean/try" /try env -i HOME=/root PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
+    quickstart "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     local file
     for file in usr/share/man/man1/transfer-run.1.gz usr/share/transfer-run/schemas/jobs.schema.json etc/transfer-run \
         usr/lib/systemd/system/transfer-run@.timer usr/lib/systemd/user/transfer-run.socket; do
@@ -172,24 +172,10 @@ END
     quickstart "$work/wheel" "$work/wheel" env -i HOME="$work/wheel" "$work/venv/bin/transfer-run"
     [[ -e $work/venv/share/man/man1/transfer-run.1 ]] || fail "the wheel brings no manual"
     pip_tools auditwheel
-    local tag said
+    local tag
     tag=$(grep -oE 'manylinux_[0-9]+_[0-9]+_[a-z0-9_]+' <<<"$wheel")
-    # auditwheel looks at libraries and programs of the wheel's own folder: the program is given to it as one.
-    said=$("$tool/python" - "$wheel" <<'END'
-import sys, zipfile, re, os, tempfile, subprocess
-from auditwheel.elfutils import elf_find_versioned_symbols
-from elftools.elf.elffile import ELFFile
-archive = zipfile.ZipFile(sys.argv[1])
-name = next(name for name in archive.namelist() if name.endswith("scripts/transfer-run"))
-with archive.open(name) as file:
-    import io
-    elf = ELFFile(io.BytesIO(file.read()))
-    versions = [v for _, v in elf_find_versioned_symbols(elf) if re.fullmatch(r"GLIBC_\d+\.\d+(\.\d+)?", v)]
-    print(max(tuple(map(int, v[6:].split(".")))[:2] for v in versions))
-END
-    )
     "$tool/auditwheel" show "$wheel" >"$work/audit" 2>&1 || true
-    grep -q "$tag" "$work/audit" || { cat "$work/audit" >&2; fail "auditwheel does not agree with $tag (symbols: $said)"; }
+    grep -qF "platform tag: \"$tag\"" "$work/audit" || { cat "$work/audit" >&2; fail "auditwheel does not agree with $tag"; }
     "$work/venv/bin/pip" uninstall --quiet --yes transfer-run
     [[ -z $(find "$work/venv" ! -type d -path '*transfer*run*') ]] || fail "the wheel leaves something behind"
     passed "wheel: $(basename "$wheel") is installed, run and removed; auditwheel agrees with its tag"

@@ -37,6 +37,31 @@ serve() {
     [[ -s $work/port ]] || fail "the server did not start"
     site=http://127.0.0.1:$(<"$work/port")
 }
+# A site of one answer over TLS, with a certificate that only the given folder knows.
+serve_tls() { # FOLDER
+    tools/need.sh openssl
+    openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
+        -keyout "$work/key.pem" -out "$1/certificate.pem" 2>/dev/null
+    python3 - "$1/certificate.pem" "$work/key.pem" >"$work/secure-port" 2>/dev/null <<'END' &
+import http.server, ssl, sys
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "3")
+        self.end_headers()
+        self.wfile.write(b"yes")
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1], sys.argv[2])
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+    servers+=($!)
+    for _ in {1..200}; do [[ -s $work/secure-port ]] && break; sleep 0.05; done
+    [[ -s $work/secure-port ]] || fail "the server with TLS did not start"
+    secure_site=https://127.0.0.1:$(<"$work/secure-port")
+}
 # Has a command run the quickstart, which is in a folder, and looks at what came of it.
 quickstart() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
     local folder=$1 seen=$2
@@ -216,6 +241,13 @@ END
     grep -q '^TLS OpenSSL/' "$work/version" || fail "the image has no OpenSSL: $(<"$work/version")"
     if grep -q 'features are unknown' "$work/version"; then fail "the image lacks a library: $(<"$work/version")"; fi
     quickstart "$unpacked/work" /work contained
+    serve_tls "$unpacked/work"
+    echo "tasks: [{ id: a, url: '$secure_site/', to: a.txt }]" >"$unpacked/work/untrusted.yaml"
+    if contained run /work/untrusted.yaml --report /work/report.json >"$work/output" 2>&1; then fail "the image trusts anybody"; fi
+    grep -q serverCertificateUntrusted "$unpacked/work/report.json" || { cat "$work/output" >&2; fail "the image does not speak TLS"; }
+    echo "sessions: { s: { tls: { trust: { ca: certificate.pem } } } }" >>"$unpacked/work/untrusted.yaml"
+    contained run /work/untrusted.yaml --report /work/report.json >"$work/output" 2>&1 ||
+        { cat "$work/output" >&2; fail "the image does not trust a certificate that it is given"; }
     passed "image: skopeo reads it, and it runs as 65532 with nothing but its own files"
 }
 

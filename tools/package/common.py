@@ -1,6 +1,7 @@
 """What every package is made of: the program, and the files beside it.
 
-The same commit gives the same bytes: names are sorted, times are the commit's (or SOURCE_DATE_EPOCH), owners are root.
+The same program and commit give the same bytes: names are sorted, times are the commit's (or SOURCE_DATE_EPOCH), owners are
+root.
 """
 
 import gzip

@@ -4,42 +4,45 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-tools test-long test-debian fuzz bench picture lint install uninstall clean help
+.PHONY: run build test test-tools test-long test-debian fuzz bench picture lint install uninstall clean help \
+	static tarball deb wheel image sbom packages test-packages
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 DEBIAN ?= trixie
 BINARY := .build/release/transfer-run
 
-# With STATIC=1 libcurl is part of the program, which then runs where it is not. What it needs of other libraries is loaded
-# when libcurl first calls it (Sources/CLibcurl/needs.S).
+# With STATIC=1 libcurl, nghttp2, libyaml and SQLite are part of the program, which then runs where they are not. What libcurl
+# needs of other libraries is loaded when it first calls them (Sources/CLibcurl/needs.S).
 STATIC ?=
 export TRANSFER_RUN_STATIC := $(STATIC)
 
 # Swift is linked statically: the program runs where it is not. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
-RELEASE := $(if $(STATIC),tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
+RELEASE := $(if $(STATIC),tools/static_libraries.sh && tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
 	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \
 	zlib1g-dev libbrotli-dev libzstd-dev liblzma-dev libsystemd-dev libxxhash-dev pkg-config
 
+STATIC_TOOLS := binutils dpkg-dev libnghttp2-dev
+
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## examples/quickstart.yaml against a small server on 127.0.0.1
 	@tools/need.sh $(LIBRARIES) python3
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)
 
-build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl in it
-	@tools/need.sh $(LIBRARIES) $(if $(STATIC),binutils)
+build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl, SQLite and others in it
+	@tools/need.sh $(LIBRARIES) $(if $(STATIC),$(STATIC_TOOLS))
 	$(RELEASE) --product transfer-run
 
 test-tools: # what tests need
-	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks socat python3-pyftpdlib python3-pyte git \
+	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks nginx-light socat python3-pyftpdlib python3-pyte git \
 		iproute2 dbus-daemon python3-dbusmock
 
 test: test-tools ## every test, with the release binary built first
@@ -52,11 +55,12 @@ test: test-tools ## every test, with the release binary built first
 	@tools/page.sh $(BINARY)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
-test-long: ## the same with many more rounds of the randomised tests, on a real object store, and in Debian 13
+test-long: ## the same with many more rounds of the randomised tests, on a real object store, in Debian 13, and of the packages
 	@TRANSFER_RUN_LONG=1 $(MAKE) --no-print-directory test
 	@tools/need.sh python3-venv
 	@tools/object-store.sh $(BINARY)
 	@$(MAKE) --no-print-directory test-debian
+	@$(MAKE) --no-print-directory test-packages
 
 test-debian: ## builds in another Debian, runs the quickstart and the tests over a wire there; DEBIAN=trixie
 	@tools/other-debian.sh $(DEBIAN)
@@ -84,13 +88,41 @@ lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/lint.sh
 	@/usr/bin/python3 tools/check_schema.py
 
-install: ## the stripped binary to $(DESTDIR)$(PREFIX)/bin
-	@tools/need.sh $(LIBRARIES) binutils
+install: ## the stripped binary and the manual pages below $(DESTDIR)$(PREFIX)
+	@tools/need.sh $(LIBRARIES) binutils $(if $(STATIC),$(STATIC_TOOLS))
 	@$(RELEASE) --product transfer-run
 	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/transfer-run
+	@for page in man/*; do install -v -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page; done
 
 uninstall: ## what `make install` put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/transfer-run
+	@for page in man/*; do rm -vf $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+
+static: # the program that packages bring
+	@$(MAKE) --no-print-directory build STATIC=1
+	@tools/need.sh python3 dpkg-dev
+
+tarball: static ## .build/package/transfer-run-VERSION-linux-ARCH.tar.gz: the program with all that belongs to it
+	@tools/package/tarball.py
+
+deb: static ## .build/package/transfer-run_VERSION-1_ARCH.deb
+	@tools/package/deb.py
+
+wheel: static ## .build/package/transfer_run-VERSION-py3-none-manylinux….whl: the program for `pip install`
+	@tools/package/wheel.py
+
+image: static ## .build/package/transfer-run-VERSION-oci: an OCI image, made without Docker
+	@tools/need.sh ca-certificates tzdata
+	@tools/package/image.py
+
+sbom: static ## the bill of materials (SPDX) of the program, and NOTICE checked against it
+	@tools/package/sbom.py
+	@tools/package/sbom.py --check-notice
+
+packages: tarball deb wheel image sbom ## all of them
+
+test-packages: packages ## installs and runs each of them in a clean place
+	@tools/package_test.sh
 
 clean: ## everything that was built
 	rm -rf .build .bench

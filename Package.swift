@@ -16,28 +16,37 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
+/// Whether libcurl, nghttp2, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
+/// tools/static_libraries.sh lays the archives and libcurl's headers out.
+let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
+
 /// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
 let linking: [LinkerSetting] = [
     .unsafeFlags(
-        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's.
-        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link", "-Xclang-linker", "-static-libgcc"]
+        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's, but in a
+        // static build, which starts with a glibc of 2.34: a later one is needed by GCC's archive and by packed addresses.
+        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link"]
+            + (isStatic ? [] : ["-Xclang-linker", "-static-libgcc"])
             // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
             // Addresses that are put right at the start take little room, and nobody can change them afterwards.
             + [
-                "--no-export-dynamic", "--icf=safe", "-O2", "-z", "pack-relative-relocs", "-z", "now",
+                "--no-export-dynamic", "--icf=safe", "-O2", "-z",
+                isStatic ? "nopack-relative-relocs" : "pack-relative-relocs", "-z", "now",
             ]
             .flatMap { ["-Xlinker", $0] },
         .when(configuration: .release))
 ]
 
-/// Whether libcurl is linked into the program, for packages that are to run where it is not.
-let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
-
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
 
+/// Where a static build finds its archives and libcurl's headers.
+let archives = "\(Context.packageDirectory)/.build/static"
+
+/// Its module map says what to link. What pkg-config says would come first, with the system's folders: not in a static build,
+/// where an archive is to be found before the shared library of its name.
 func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
-    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+    .systemLibrary(name: name, path: "Sources/\(name)", pkgConfig: isStatic ? nil : pkgConfig, providers: [.apt([apt])])
 }
 
 /// One that is fetched when something of it is first called.
@@ -83,13 +92,17 @@ let package = Package(
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
         lateLibrary("CLZMA"),
-        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the dozen libraries that it
+        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the libraries that it
         // needs itself: Sources/CLibcurl/needs.S.
         .target(
             name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl",
-            cSettings: isStatic ? [.define("TRANSFER_RUN_STATIC_CURL")] : [],
-            linkerSettings: isStatic ? [.unsafeFlags(["-Xlinker", "-l:libcurl.a"])] : []),
-        .target(name: "CLinuxShims", path: "Sources/CLinuxShims"),
+            cSettings: isStatic
+                ? [.define("TRANSFER_RUN_IS_STATIC"), .unsafeFlags(["-I\(archives)/include"])] : [],
+            linkerSettings: isStatic
+                ? [.unsafeFlags(["-L\(archives)/lib", "-Xlinker", "-l:libcurl.a", "-Xlinker", "-l:libnghttp2.a"])] : []),
+        .target(
+            name: "CLinuxShims", path: "Sources/CLinuxShims",
+            cSettings: isStatic ? [.define("TRANSFER_RUN_IS_STATIC")] : []),
         .target(name: "CSystemBus", path: "Sources/CSystemBus"),
         .target(name: "CReportPage", path: "Sources/CReportPage", exclude: ["page"]),
 
@@ -103,7 +116,10 @@ let package = Package(
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
         room("HTTPRules", ["CLibPSL", "TextFormats", "Digests", "TransferModel"]),
-        room("JobLoader", ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "TextFormats", "TransferModel"]),
+        room("RowFormats", ["Codecs", "TextFormats", "TransferModel"]),
+        room(
+            "JobLoader",
+            ["YAMLTree", "Diagnostics", "HTTPRules", "Records", "RowFormats", "TextFormats", "TransferModel"]),
         room("AttemptLife", ["HTTPRules", "TransferModel"]),
         room("Scheduling", ["TransferModel"]),
         room("Simulation", ["Scheduling", "TransferModel"]),
@@ -120,14 +136,22 @@ let package = Package(
         room(
             "JobRunner",
             [
-                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "Stores", "SystemIO", "TextFormats",
-                "TransferModel",
+                "TransferEngine", "NetworkConditions", "Scheduling", "HTTPRules", "RowFormats", "Stores", "SystemIO",
+                "TextFormats", "TransferModel",
             ]),
         room("Reporting", ["TextFormats", "TransferModel", "SystemIO"]),
         room(
             "Exports",
             ["CReportPage", "Codecs", "Digests", "HTTPRules", "Reporting", "TextFormats", "SystemIO", "TransferModel"]),
+        room("LockFiles", ["YAMLTree", "Diagnostics", "TextFormats", "TransferModel"]),
+        room("Planning", ["Reporting", "HTTPRules", "TextFormats", "TransferModel"]),
         room("RunControl", ["JobRunner", "HTTPRules", "TextFormats", "Stores", "SystemIO", "TransferModel"]),
+        room(
+            "SimulatedJobs",
+            [
+                "Simulation", "Scheduling", "JobRunner", "JobLoader", "YAMLTree", "Diagnostics", "Exports", "Reporting",
+                "TransferModel",
+            ]),
         room(
             "BackgroundService",
             [
@@ -135,10 +159,14 @@ let package = Package(
                 "Records",
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
+        room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),
+        room("JobImport", []),
+        room("ServiceUnits", []),
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "Reporting", "RunControl", "JobLoader",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits", "LockFiles", "Planning",
+                "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
                 "Diagnostics", "Digests",
@@ -190,6 +218,7 @@ let package = Package(
             "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
         tests("TextFormatsTests", ["TextFormats", "TransferModel", "TestSupport"], data: ["Compliance"]),
         tests("RecordsTests", ["Records", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("RowFormatsTests", ["RowFormats", "TransferModel", "TestSupport"]),
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
@@ -215,6 +244,12 @@ let package = Package(
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests("LockFilesTests", ["LockFiles", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "SimulatedJobsTests",
+            ["SimulatedJobs", "JobLoader", "Diagnostics", "Exports", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "PlanningTests", ["Planning", "HTTPRules", "TextFormats", "TransferModel", "TestSupport"]),
         tests(
             "ExportsTests",
             ["Exports", "Digests", "Reporting", "SystemIO", "TextFormats", "TransferModel", "TestSupport"],
@@ -231,12 +266,20 @@ let package = Package(
         tests(
             "JobRunnerTests",
             ["JobRunner", "CurlCore", "Scheduling", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
-        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
+        tests(
+            "FileVerificationTests", ["FileVerification", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("ServiceUnitsTests", ["ServiceUnits", "TestSupport"], data: ["Golden"]),
+        tests(
+            "JobImportTests",
+            ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
+        tests(
+            "CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"],
+            data: ["Golden"]),
         tests(
             "BinaryTests",
             [
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
-            ]),
+            ], data: ["Golden"]),
     ]
 )

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# What the installed libcurl.a calls of other libraries than the C library and zlib, as Sources/CLibcurl reads it in a
-# build with STATIC=1: for each library a line for it, and one for each function. The libraries are those that libcurl.so,
-# of the same package, is linked to.
+# What .build/static/lib/libcurl.a calls of other libraries than the C library, zlib and nghttp2, as Sources/CLibcurl reads
+# it in a build with STATIC=1: for each library a line for it, and one for each function. The libraries are those that
+# libcurl.so, of the same package, is linked to.
 #
-# usage: tools/curl_needs.sh FILE    (written anew only where it changes)
+# Libraries for protocols that the program does not speak are never loaded: what libcurl calls of them when it is made ready,
+# and when it tells its version, gets an answer here.
+#
+# usage: tools/curl_needs.sh FILE    (written anew only where it changes; tools/static_libraries.sh comes first)
 set -euo pipefail
 export LC_ALL=C
 
 target=$1
-folder=$(pkg-config --variable=libdir libcurl)
-archive=$folder/libcurl.a
-shared=$folder/libcurl.so
+cd "$(dirname "$0")/.."
+archive=.build/static/lib/libcurl.a
+shared=.build/static/lib/libcurl.shared
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -26,11 +29,11 @@ offers() {
 }
 
 {
-    echo "// Made by tools/curl_needs.sh from $archive."
+    echo "// Made by tools/curl_needs.sh."
     number=0
     # What comes first is what a handshake needs, then what signing in needs.
-    readelf --dynamic "$shared" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libz|libpthread|libdl|libm|ld-linux.*)\.so' |
-        awk '{ order = /^libcrypto/ ? 1 : /^libssl/ ? 2 : /^libnghttp2/ ? 3 : /^libgssapi/ ? 4 : 5; print order, $0 }' |
+    readelf --dynamic "$shared" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libz|libnghttp2|libpthread|libdl|libm|ld-linux.*)\.so' |
+        awk '{ order = /^libcrypto/ ? 1 : /^libssl/ ? 2 : /^libgssapi/ ? 3 : 4; print order, $0 }' |
         sort -n | cut -d' ' -f2 >"$work/libraries"
     while read -r library; do
         place=$(places | awk -v name="$library" '$1 == name { print $2 }')
@@ -40,6 +43,16 @@ offers() {
         comm -23 "$work/open" "$work/functions" | comm -23 - "$work/data" >"$work/rest"
         mv "$work/rest" "$work/open"
         [[ -s $work/functions || -s $work/data ]] || continue
+        case $library in
+            libssh2.* | librtmp.*) answer=0 ;;
+            libldap* | liblber*) answer=-1 ;;
+            *) answer= ;;
+        esac
+        if [[ -n $answer ]]; then
+            [[ ! -s $work/data ]] || { echo "curl_needs: libcurl reads data of $library, which is not loaded" >&2; exit 1; }
+            sed "s/.*/ANSWERED(&, $answer)/" "$work/functions"
+            continue
+        fi
         echo "LIBRARY($library, library_$number)"
         sed "s/.*/LATE(&, library_$number)/" "$work/functions"
         sed "s/.*/DATA(&, \"$library\")/" "$work/data"

@@ -101,8 +101,10 @@ check_linkage() {
         echo "lint: $binary is not built: its linkage was not checked"
         return
     fi
-    ldd "$binary" | awk -v binary="$binary" '
-        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+|libgcc_s/ { print binary ":1: links " $1 " dynamically" }
+    # With STATIC=1 GCC's unwinder is the system's: its archive needs a later glibc (Package.swift).
+    ldd "$binary" | awk -v binary="$binary" -v isStatic="${TRANSFER_RUN_STATIC:-}" '
+        /libgcc_s/ && !isStatic || /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+/ { print binary ":1: links " $1 " dynamically" }
+        /libsqlite3|libyaml/ && isStatic { print binary ":1: links " $1 ", of which STATIC=1 links the archive" }
         /libcurl/ { print binary ":1: links libcurl, which is loaded when it is called (Sources/CLibcurl)" }
         /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd|liblzma|libnghttp2|libssh2|librtmp|libldap|liblber|libgssapi/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }
         /libsystemd/ { print binary ":1: links libsystemd, which is opened only when somebody asks (Sources/CSystemBus)" }' | report

@@ -34,6 +34,8 @@ package final class AttemptLife {
     package var proxy: Origin?
     /// MD5 of the last request's body, where an object store may tell it again.
     package var sentSum: Checksum?
+    /// The earlier answer that the result is held to; `nil` in most runs.
+    package var held: HeldTask?
 
     package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
         self.rules = rules
@@ -198,6 +200,9 @@ package final class AttemptLife {
             return .abort(.failure(error, nil))
         }
         if status == 304, request.isConditional, !resumption.conditionsRemoved {
+            if let moved = held?.objection(to: headers, from: request.url, size: nil) {
+                return .abort(.failure(moved, nil))
+            }
             return .discard(meaningOf304(headers))
         }
         if response.refusesExpectation(of: request) {
@@ -286,6 +291,10 @@ package final class AttemptLife {
         circumstances.sumsBody = builder.sumsBody(request)
         switch response.judge(headers, framing, of: request, circumstances) {
         case .result(let framing):
+            let size = headers.has("content-encoding") ? nil : framing.length.map { offset + $0 }
+            if let moved = held?.objection(to: headers, from: request.url, size: size) {
+                return .abort(.failure(moved, redirect))
+            }
             if offset == 0 { resumption.dropForWhole(status: status, from: &request) }
             return .keep(.result(framing, redirect))
         case .declined(let miss): return .keep(.failure(miss, redirect))

@@ -1,6 +1,6 @@
 #include "shim.h"
 
-#ifdef TRANSFER_RUN_STATIC_CURL
+#ifdef TRANSFER_RUN_IS_STATIC
 // libcurl is here: under the names that Swift calls stand its own functions.
 #define CALL(result, name, parameters, arguments) \
     extern __typeof__(name) own_##name __asm__(#name); \

@@ -1,7 +1,7 @@
 // For a build with STATIC=1: what libcurl calls of other libraries, each of which is loaded when something of it is first
 // called. A function stands here under its own name and goes on to where its library has it, with the arguments as they
 // came. Which they are, and of which libraries, tools/curl_needs.sh asks the installed archive.
-#ifdef TRANSFER_RUN_STATIC_CURL
+#ifdef TRANSFER_RUN_IS_STATIC
 
 #if defined(__x86_64__)
 // r11 is nobody's between a call and the first line of what was called.
@@ -142,9 +142,27 @@ needed_\name:
     .asciz "\name"
 .endm
 
+// Of a library for protocols that are not spoken here: libssh2 (0: it is ready), librtmp, libldap (-1: it has nothing to tell).
+.macro ANSWER name, value
+    .text
+    .globl \name
+    .hidden \name
+    .type \name, %function
+    .balign 16
+\name:
+#if defined(__x86_64__)
+    mov $\value, %rax
+#elif defined(__aarch64__)
+    mov x0, #\value
+#endif
+    ret
+    .size \name, . - \name
+.endm
+
 #define LIBRARY(name, label) NAMED name, label
 #define LATE(name, library) FUNCTION name, library
 #define DATA(name, library)
+#define ANSWERED(name, value) ANSWER name, value
 #include "needs_table.h"
 #endif
 .section .note.GNU-stack, "", %progbits

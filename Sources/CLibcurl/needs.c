@@ -1,5 +1,5 @@
 // The part of needs.S that is no assembly.
-#ifdef TRANSFER_RUN_STATIC_CURL
+#ifdef TRANSFER_RUN_IS_STATIC
 #include "shim.h"
 
 #include <dlfcn.h>
@@ -9,6 +9,7 @@
 #define LIBRARY(name, label) #name,
 #define LATE(name, library)
 #define DATA(name, library)
+#define ANSWERED(name, value)
 static const char *const libraries[] = {
 #include "needs_table.h"
 };
@@ -36,8 +37,7 @@ static bool serves(const char *library, enum tr_curl_need need) {
         enum tr_curl_need need;
     } uses[] = {
         // It makes these ready when it is made ready itself.
-        {"libcrypto.", tr_curl_itself}, {"libssl.", tr_curl_itself}, {"libssh2.", tr_curl_itself},
-        {"libnghttp2.", tr_curl_handshake}, {"libgssapi", tr_curl_sign_in},
+        {"libcrypto.", tr_curl_itself}, {"libssl.", tr_curl_itself}, {"libgssapi", tr_curl_sign_in},
     };
     for (unsigned number = 0; number < sizeof uses / sizeof *uses; number++)
         if (!strncmp(library, uses[number].prefix, strlen(uses[number].prefix))) return need >= uses[number].need;

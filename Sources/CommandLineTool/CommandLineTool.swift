@@ -87,6 +87,7 @@ package enum CommandLineTool {
         case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
         case .initialize: return initialize(try InitOptions(typed, environment: environment), console)
+        case .importJob: return try importFiles(typed, console)
         case .reset: return reset(try ResetOptions(typed, environment: environment), environment, console)
         case .suspend, .resume, .cancel:
             return control(try ControlOptions(typed, environment: environment), environment, console)
@@ -97,8 +98,13 @@ package enum CommandLineTool {
             return AttachedRun(options: options, environment: environment, console: console).perform()
         case .report: return try report(typed, environment, console)
         case .explain: return try explain(typed, console)
-        case .plan, .simulate, .rerun, .completions:
-            throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
+        case .verify: return try verify(typed, environment, console)
+        case .rerun: return try rerun(typed, environment, console)
+        case .plan: return try plan(try PlanOptions(typed, environment: environment), environment, console)
+        case .simulate: return try simulate(try SimulateOptions(typed, environment: environment), environment, console)
+        case .lock: return try lock(try LockOptions(typed, environment: environment), environment, console)
+        case .completions: return try completions(typed, environment, console)
+        case .unit: return try unit(typed, environment, console)
         }
     }
 }

@@ -1,8 +1,8 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", plan, simulate, rerun, report, explain, status, attach, suspend, resume,
-        cancel,
-        reset, daemon, schema
+    case run, check, initialize = "init", importJob = "import", unit, plan, simulate, lock, rerun, report, explain,
+        verify
+    case status, attach, suspend, resume, cancel, reset, daemon, schema
     case completions, help
 }
 
@@ -26,13 +26,34 @@ package enum CommandTable {
 
     /// All rows, in the order of docs/cli.md.
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run a job; `-` reads it from standard input"),
+        entry(.run, "JOB…", many, "run a job, or several files as one; `-` reads it from standard input"),
         entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
-        entry(.initialize, "URL…", many, "write a first job file, `transfer.yaml`, that downloads these URLs"),
-        entry(.plan, "JOB…", many, "what a run would do", isBuilt: false),
         entry(
-            .simulate, "JOB…", many, "the real scheduler on a virtual clock before a modelled network", isBuilt: false),
-        entry(.rerun, "REPORT", 1...1, "the job again for the tasks that did not succeed", isBuilt: false),
+            .initialize, "URL… | -- curl …", many,
+            "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does"
+        ),
+        entry(
+            .importJob, "FILE…", many,
+            "print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input"
+        ),
+        entry(
+            .unit, "JOB", 1...1,
+            "print a systemd service and timer that run the job, with access to what it writes alone"),
+        entry(
+            .plan, "JOB…", many,
+            "what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written"
+        ),
+        entry(
+            .simulate, "JOB…", many,
+            "how long a run would take, which limit binds and what faults do: the real scheduler on a virtual clock, before a network that is modelled (`--model`) or measured (`--from`)"
+        ),
+        entry(
+            .lock, "JOB", 1...1,
+            "write `<stem>.lock` beside the job: final URL, size, validator, sha256, type and certificate of each download; `run --locked` holds a run to it"
+        ),
+        entry(
+            .rerun, "REPORT", 1...1,
+            "run the job of a report again for the tasks that did not succeed, or for those that are chosen"),
         entry(
             .report, "convert|diff|merge REPORT…", many,
             "`convert`: a run's report in other formats; `diff OLD NEW`: what changed between two; `merge`: the reports of several runs as one; `-` is standard input"
@@ -40,6 +61,10 @@ package enum CommandTable {
         entry(
             .explain, "REPORT [ID]", 1...2,
             "where the time of a run, or of one task, went, what held it back and what to change, in words"),
+        entry(
+            .verify, "REPORT|LOCK|SUMS", 1...1,
+            "hold the files on the disk against what a report, a lock or a file of checksums says of them, on all cores; goes on where it was interrupted"
+        ),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
             "background sessions and runs under way: how far they are and what their tasks wait for"),
@@ -54,16 +79,16 @@ package enum CommandTable {
         entry(.reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session"),
         entry(.daemon, "", 0...0, "the background process, in the foreground, for systemd"),
         entry(.schema, "", 0...0, "print the job language's JSON Schema"),
-        entry(.completions, "bash|zsh|fish", 1...1, "print a completion script", isBuilt: false),
+        entry(.completions, "bash|zsh|fish", many, "print a completion script for this shell"),
         entry(.help, "[COMMAND]", 0...1, "what a command does and its options"),
     ]
 
     /// The commands under the headings of the help page.
     static let groups: [(title: String, names: [CommandName])] = [
-        ("run a job", [.run, .check, .initialize, .schema]),
+        ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .importJob, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
-        ("after a run", [.explain, .report]),
-        ("housekeeping", [.reset, .daemon, .help]),
+        ("after a run", [.rerun, .explain, .report, .verify]),
+        ("housekeeping", [.unit, .completions, .reset, .daemon, .help]),
     ]
 
     /// The row of a command.

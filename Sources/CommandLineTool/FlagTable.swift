@@ -8,7 +8,9 @@ package enum FlagName: String, CaseIterable, Sendable {
     case output, maxConcurrent = "max-concurrent", bandwidth, noWait = "no-wait", detach, newRun = "new-run"
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
-    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, watch,
+    case plan, save, from, sweep, locked, update
+    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair,
+        calendar, install, watch,
         resumable, failOn = "fail-on"
     case help, version
 }
@@ -95,9 +97,12 @@ package enum FlagTable {
     package static func flags(of command: CommandName) -> [Flag] { all.filter { $0.commands.contains(command) } }
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
-    private static let following: [CommandName] = [.run, .attach]
-    private static let exporting: [CommandName] = [.run, .attach, .report]
-    private static let loading: [CommandName] = [.run, .check, .plan, .simulate]
+    private static let running: [CommandName] = [.run, .rerun]
+    private static let following: [CommandName] = [.run, .rerun, .attach]
+    private static let exporting: [CommandName] = [.run, .rerun, .attach, .report]
+    private static let loading: [CommandName] = [.run, .rerun, .verify, .unit, .check, .plan, .simulate, .lock]
+    /// Commands that run a job or say what a run would do.
+    private static let foreseeing: [CommandName] = [.run, .rerun, .plan, .simulate, .lock]
 
     private static let outputs: [Flag] = [
         flag(.report, .value("PATH"), "write the JSON report there; `-` is standard output", following),
@@ -106,7 +111,7 @@ package enum FlagTable {
             .events, .value("PATH"), "write each event as a line of JSON there, as it happens; `-` is standard output",
             following),
         flag(.junit, "write a JUnit report there"),
-        flag(.html, "write a page for people there"),
+        flag(.html, "write a page for people there; `simulate`: the plot of a sweep", also: [.simulate]),
         flag(.har, "write an HTTP archive there (HAR 1.2)"),
         flag(.trace, "write a trace for Perfetto there, packed if PATH ends in `.gz`"),
         flag(.otlp, "write OpenTelemetry's spans there, as JSON"),
@@ -128,16 +133,28 @@ package enum FlagTable {
             .except, .list("ID-PATTERN"),
             "leave out tasks whose id matches; what needs them runs without them, unless it uses what they capture",
             [.run, .plan, .simulate]),
+        flag(
+            .plan, .value("FILE"),
+            "hold the servers to what they said when `plan --online --save FILE` asked them: what moved since is refused before anything is fetched"
+        ),
+        flag(
+            .locked, .toggle,
+            "hold each download to the job's lock (`transfer-run lock JOB`): other bytes or another final URL are refused before they are in place"
+        ),
     ]
 
     private static let limits: [Flag] = [
-        flag(.maxConcurrent, .value("N"), "at most so many tasks at a time, over `limits.maximumConcurrentTasks`"),
-        flag(.bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`"),
-        flag(.failFast, .toggle, "the first failure cancels the rest"),
+        flag(
+            .maxConcurrent, .value("N"), "at most so many tasks at a time, over `limits.maximumConcurrentTasks`",
+            foreseeing),
+        flag(
+            .bandwidth, .value("RATE"), "a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`",
+            foreseeing),
+        flag(.failFast, .toggle, "the first failure cancels the rest", [.run, .rerun, .simulate]),
         flag(.exitUnchanged, .toggle, "end with 9 when nothing changed"),
         flag(
             .stateDir, .value("DIR"), "keep state, cache and sockets under this folder",
-            [.run, .attach, .reset, .status, .daemon] + controlling),
+            [.run, .rerun, .verify, .plan, .lock, .attach, .reset, .status, .daemon] + controlling),
     ]
 
     private static let conditions: [Flag] = [
@@ -149,7 +166,7 @@ package enum FlagTable {
         flag(
             .network, .value("CLASS"),
             "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
-            [.run, .status]),
+            [.run, .rerun, .status]),
         flag(
             .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
@@ -161,10 +178,13 @@ package enum FlagTable {
         flag(
             .progress, .choice(["auto", "bar", "plain", "none"]),
             "what to show while it runs: bars where standard error is a terminal, else lines", following),
-        flag(.color, .choice(["auto", "always", "never"]), "colour on standard error", [.run, .check, .attach]),
         flag(
-            .verbose, .toggle, "tell each attempt, redirect and wait as well; `status`: networks and power, too",
-            following + [.status], short: "v"),
+            .color, .choice(["auto", "always", "never"]), "colour on standard error",
+            [.run, .rerun, .check, .plan, .simulate, .lock, .attach]),
+        flag(
+            .verbose, .toggle,
+            "tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
+            following + [.status, .plan], short: "v"),
         flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]
 
@@ -174,14 +194,42 @@ package enum FlagTable {
             .explainAccess, .toggle,
             "list everything that the job may run, read, write, remove and ask, each with its place in the file",
             [.check]),
-        flag(.online, .toggle, "ask the servers for sizes and changes", [.plan], isBuilt: false),
-        flag(.json, .toggle, "print JSON", [.plan, .status]),
-        flag(.model, .value("FILE"), "the network to simulate", [.simulate], isBuilt: false),
-        flag(.seed, .value("N"), "the seed of its chances", [.simulate], isBuilt: false),
-        flag(.failed, .toggle, "the tasks that did not succeed", [.rerun], isBuilt: false),
-        flag(.changed, .toggle, "the tasks whose file changed", [.rerun], isBuilt: false),
-        flag(.all, .toggle, "every task", [.rerun], isBuilt: false),
-        flag(.task, .list("ID"), "this task", [.rerun], isBuilt: false),
+        flag(
+            .online, .toggle,
+            "ask the servers for sizes and changes, without fetching anything: bytes, disk space and least time are then known",
+            [.plan]),
+        flag(
+            .save, .value("FILE"),
+            "write what the servers say there (`--online`), for `run --plan FILE`", [.plan]),
+        flag(
+            .json, .toggle, "print JSON; `simulate`: the report that such a run would write",
+            [.plan, .simulate, .status, .verify]),
+        flag(
+            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false
+        ),
+        flag(.model, .value("FILE"), "a YAML file that says what each host is like", [.simulate]),
+        flag(.from, .value("REPORT"), "the report of an earlier run, in which the hosts are measured", [.simulate]),
+        flag(
+            .seed, .value("N"), "the seed of all chances, 1 by default: the same seed gives the same result",
+            [.simulate]),
+        flag(.update, .list("ID"), "lock only these tasks anew, ids or patterns; the others stay as they are", [.lock]),
+        flag(
+            .sweep, .list("KEY=VALUES"),
+            "vary a setting, such as `sessions.default.maximumConnectionsPerHost=2,4,8` or `limits.bandwidth=1MiB/s,10MiB/s`",
+            [.simulate]),
+        flag(
+            .failed, .toggle, "the tasks that did not succeed, as without any choice", [.rerun], hasVariable: false),
+        flag(.changed, .toggle, "the tasks whose file changed in that run", [.rerun], hasVariable: false),
+        flag(.all, .toggle, "every task of the report", [.rerun], hasVariable: false),
+        flag(.task, .list("ID"), "this task of the report", [.rerun], hasVariable: false),
+        flag(
+            .calendar, .value("WHEN"),
+            "when the timer starts the job, as systemd's `OnCalendar` takes it; otherwise daily",
+            [.unit], hasVariable: false),
+        flag(
+            .install, .toggle,
+            "write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them",
+            [.unit], hasVariable: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(
             .output, .value("PATH"),
@@ -202,12 +250,12 @@ package enum FlagTable {
     ]
 
     /// The row of the flag that exports a report's format.
-    private static func flag(_ format: ReportFormat, _ help: String) -> Flag {
-        flag(name(of: format), .value("PATH"), help, exporting)
+    private static func flag(_ format: ReportFormat, _ help: String, also others: [CommandName] = []) -> Flag {
+        flag(name(of: format), .value("PATH"), help, exporting + others)
     }
 
     private static func flag(
-        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = [.run],
+        _ name: FlagName, _ shape: Flag.Shape, _ help: String, _ commands: [CommandName] = running,
         short: Character? = nil, isBuilt: Bool = true, hasVariable: Bool = true
     ) -> Flag {
         Flag(

@@ -7,7 +7,7 @@ enum ForeignOptions {
         "--limit-rate": bandwidth, "--bwlimit": bandwidth, "--max-download-limit": bandwidth,
         "-n": dryRun, "--dry-run": dryRun,
         "-k": insecure, "--insecure": insecure, "--no-check-certificate": insecure,
-        "--retry": retry, "--retries": retry, "--tries": retry, "-t": retry,
+        "--retry": retry, "--retries": retry, "--tries": retry, "-t": retry, "--retry-max-time": retry,
         "-o": destination, "-O": destination, "--output-document": destination,
         "-H": headers, "--header": headers,
         "--connect-to": connectTo, "--resolve": connectTo,
@@ -19,7 +19,8 @@ enum ForeignOptions {
     private static let bandwidth = "use `--bandwidth RATE`, such as `--bandwidth 500kB/s`"
     private static let dryRun = "`transfer-run check JOB` looks at a job without running it"
     private static let insecure = "a session says that: `tls: { trust: { policy: insecure } }`"
-    private static let retry = "a session or a task says that: `retry: { attempts: 5 }`"
+    private static let retry =
+        "a session or a task says that: `retry: { attempts: 5 }` or, by time, `retry: { for: 10m }`"
     private static let destination = "a task says that: `to: PATH`"
     private static let headers = "a session or a task says that: `headers: { Name: value }`"
 

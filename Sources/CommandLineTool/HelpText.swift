@@ -67,6 +67,11 @@ package enum HelpText {
         return page.text
     }
 
+    /// The examples of all commands, in the order of the table.
+    static var examplesInOrder: [(command: CommandName, examples: [(String, String)])] {
+        CommandTable.all.filter(\.isBuilt).compactMap { entry in examples[entry.name].map { (entry.name, $0) } }
+    }
+
     private static let examples: [CommandName: [(String, String)]] = [
         .run: [
             ("transfer-run nightly.yaml", "run a job"),
@@ -75,9 +80,34 @@ package enum HelpText {
             ("transfer-run - --report - -q < job.yaml", "job from a pipe, report to standard output"),
         ],
         .check: [("transfer-run check *.yaml --format github", "annotations in a workflow")],
+        .plan: [
+            ("transfer-run plan mirror.yaml", "from the job file and the disk alone"),
+            ("transfer-run plan mirror.yaml --online --save plan.yaml", "ask the servers, keep what they say"),
+            ("transfer-run mirror.yaml --plan plan.yaml", "run, unless something moved since"),
+        ],
+        .simulate: [
+            ("transfer-run simulate mirror.yaml --from mirror.report.json", "as the network was in that run"),
+            (
+                "transfer-run simulate mirror.yaml --model net.yaml --sweep sessions.default.maximumConnectionsPerHost=2,4,8",
+                "which setting is best"
+            ),
+        ],
         .initialize: [
             ("transfer-run init https://example.org/a https://example.org/b", "one task for each URL"),
             ("transfer-run init -o - https://example.org/a", "to standard output"),
+            ("transfer-run init -- curl -LO https://example.org/a", "what a command does"),
+        ],
+        .importJob: [
+            ("transfer-run import fetch.sh > jobs.yaml", "the curl and wget lines of a script"),
+            ("transfer-run import urls.txt > jobs.yaml", "a list of URLs, or an input file of aria2"),
+        ],
+        .rerun: [
+            ("transfer-run rerun nightly.report.json", "what did not succeed"),
+            ("transfer-run rerun nightly.report.json --task release", "one task"),
+        ],
+        .verify: [
+            ("transfer-run verify nightly.report.json", "the files of a run"),
+            ("transfer-run verify SHA256SUMS", "the files that lie beside a list"),
         ],
         .cancel: [("transfer-run cancel my-photos 'photo-3*'", "some tasks of a session")],
         .status: [("transfer-run status my-photos --watch", "follow a session")],

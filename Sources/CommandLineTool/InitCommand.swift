@@ -6,12 +6,20 @@ import TransferModel
 struct InitOptions {
     static let usualPath = "transfer.yaml"
     let urls: [ResourceURL]
+    /// The words of a command of curl or wget, to translate instead; empty for URLs.
+    let command: [String]
     /// Path of the file to write; `nil` for standard output.
     let path: String?
 
     init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let output = typed.values[.output]?.last ?? Self.usualPath
         path = output == "-" ? nil : output
+        let isCommand = typed.operands.first.map { ["curl", "wget"].contains(Folders.split($0).name) } == true
+        command = isCommand ? typed.operands : []
+        if isCommand {
+            urls = []
+            return
+        }
         var urls: [ResourceURL] = []
         for word in typed.operands {
             urls.append(try Self.url(word))
@@ -35,7 +43,13 @@ struct InitOptions {
 extension CommandLineTool {
     static func initialize(_ options: InitOptions, _ console: Console) -> Int32 {
         let text: String
-        do throws(UsageError) { text = try FirstJob.text(for: options.urls) } catch {
+        let count: Int
+        do throws(UsageError) {
+            (text, count) =
+                options.command.isEmpty
+                ? (try FirstJob.text(for: options.urls), options.urls.count)
+                : try translation(of: options.command, console)
+        } catch {
             console.errors(error.text)
             return 2
         }
@@ -50,7 +64,7 @@ extension CommandLineTool {
             console.errors(UsageError("cannot write `\(path)`: \(error.reason)", hint: hint).text)
             return error.errno == EEXIST ? 2 : ExitStatus.runnerFailed.code
         }
-        let tasks = options.urls.count == 1 ? "1 task" : "\(options.urls.count) tasks"
+        let tasks = count == 1 ? "1 task" : "\(count) tasks"
         console.errors("wrote `\(path)`: \(tasks). Run it: transfer-run \(path)\n")
         return 0
     }

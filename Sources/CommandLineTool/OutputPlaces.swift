@@ -39,7 +39,7 @@ enum OutputPlaces {
     }
 
     private static func look(_ job: Job, _ files: [OutputFile]) throws(Conflict) {
-        let own = job.file == "-" ? [] : [OutputFile(path: job.file, what: "the job itself")]
+        let own = job.files.filter { $0 != "-" }.map { OutputFile(path: $0, what: "the job itself") }
         try check(own + files)
         try checkInputs(job)
         try checkGroups(job)

@@ -109,6 +109,10 @@ package struct RunOptions: Sendable {
     package var newRun: Bool
     /// Whether a run without changes ends with 9.
     package var exitUnchanged: Bool
+    /// Path of `--plan`: what servers said earlier; `nil` if the run is not held to it.
+    package var plan: String?
+    /// Whether the run is held to the job's lock.
+    package var locked: Bool
     /// The network of `--network`, if any.
     package var network: DictatedNetwork?
     /// The value of `--network` as typed.
@@ -123,6 +127,8 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
+    /// Ids of downloads that are fetched whole, whatever is there; empty for what the job says.
+    package var replaced: Set<String> = []
     /// The options for a command that runs a part of this run again.
     package var advice: RerunAdvice
 
@@ -142,6 +148,11 @@ package struct RunOptions: Sendable {
         detach = meant.isSet(.detach)
         newRun = meant.isSet(.newRun)
         exitUnchanged = meant.isSet(.exitUnchanged)
+        plan = meant.value(.plan)
+        locked = meant.isSet(.locked)
+        if locked, plan != nil {
+            throw UsageError("`--locked` and `--plan` both say what the servers must have", hint: "give one of them")
+        }
         network = try meant.network()
         networkText = meant.value(.network)
         stateDirectory = meant.value(.stateDir)

@@ -59,7 +59,7 @@ struct RunOutputs {
             switch job.report.json {
             case .none: return nil
             case .path(let path): return path
-            case .byDefault: return "\(stem(job.file)).report.json"
+            case .byDefault: return "\(stem(job.files[0])).report.json"
             }
         }
     }
@@ -175,9 +175,20 @@ struct RunOutputs {
 
     func heard(_ hooks: [HookResult]) { report.hooks += hooks }
 
-    /// Runs the job's `onFinish`, if it has one, once everything is written, and notes what came of it in the report and its
-    /// other formats. Returns the exit status after it: a failed command turns 0 into 1.
+    /// Runs the `onFinish` of the job, or of each job that ran, once everything is written, and notes what came of it in
+    /// the report and its other formats. Returns the exit status after it: a failed command turns 0 into 1.
     func runOnFinish(
+        of job: Job, _ outcome: RunOutcome, _ status: Int32, _ console: Console
+    ) throws(OutputProblem) -> Int32 {
+        var status = status
+        for job in job.finishing {
+            let next = try runCommand(of: job, status == ExitStatus.failed.code ? .failed : outcome, status, console)
+            status = next
+        }
+        return status
+    }
+
+    private func runCommand(
         of job: Job, _ outcome: RunOutcome, _ status: Int32, _ console: Console
     ) throws(OutputProblem) -> Int32 {
         guard let words = job.onFinish else { return status }

@@ -14,8 +14,9 @@ struct RunningJob {
     let options: RunOptions
     let environment: [String: String]
     let console: Console
-    /// The inputs of a job with templates, from which it is loaded once more when they become tasks; else `nil`.
-    private var inputs: RecordedInputs?
+    /// The inputs of the files of a job with templates, from which they are loaded once more when those become tasks;
+    /// else empty.
+    private var inputs: [RecordedInputs] = []
 
     init(options: RunOptions, environment: [String: String], console: Console) {
         self.options = options
@@ -23,26 +24,39 @@ struct RunningJob {
         self.console = console
     }
 
+    /// Loads the job, or all jobs as one, for a command that only looks at them; `nil` after diagnostics were printed.
+    func loadOnly() throws(UsageError) -> Job? { try load().map { $0.0 } }
+
+    /// Loads the job and what its templates are read again from, by job file; `nil` after its diagnostics were printed.
+    func loadWithInputs() throws(UsageError) -> (job: Job, inputs: [RecordedInputs])? {
+        guard let (job, loaded) = try load() else { return nil }
+        return (job, job.tasks.contains(where: \.isTemplate) ? loaded.compactMap(\.source.inputs) : [])
+    }
+
     func perform() -> Int32 {
-        guard options.arguments.jobs.count == 1, let path = options.arguments.jobs.first else {
-            let typed = options.arguments.jobs.first { JobSource.command(meantBy: $0) != nil }
-            console.errors(
-                (typed.map { JobSource.noFile($0) } ?? .notBuilt("running several job files as one")).text)
-            return 2
-        }
         let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
         do throws(UsageError) {
-            guard let (job, loaded) = try load(path) else { return 2 }
+            guard let (read, loaded) = try load() else { return 2 }
+            let job: Job
+            switch try held(read) {
+            case .success(let held): job = held
+            case .failure(let ended): return ended.status.code
+            }
             // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
             guard let networks = networks() else { return 2 }
             var carrier = self
-            if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.inputs }
+            if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.compactMap(\.source.inputs) }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
-                return try BackgroundJob(carrier: carrier).perform(job, loaded, networks)
+                if job.held != nil {
+                    throw UsageError(
+                        "`\(options.locked ? "--locked" : "--plan")` does not reach background sessions yet",
+                        hint: "run it with sessions of `configuration: default`")
+                }
+                return try BackgroundJob(carrier: carrier).perform(job, loaded[0].source, networks)
             }
             if options.detach {
                 throw UsageError(
@@ -54,7 +68,7 @@ struct RunningJob {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, options, environment).goOn()
             }
-            return carrier.enter(job, loaded.file, networks, ahead)
+            return carrier.enter(job, loaded, networks, ahead)
         } catch {
             console.errors(error.text)
             return 2
@@ -63,30 +77,66 @@ struct RunningJob {
 
     // MARK: The job
 
-    /// Loads the job; `nil` after its diagnostics were printed.
-    private func load(_ path: String) throws(UsageError) -> (Job, JobSource.Loaded)? {
+    /// A job file that was read without errors.
+    private struct Member {
+        let job: Job
+        let source: JobSource.Loaded
+    }
+
+    /// Loads the job, or all jobs that are to run as one; `nil` after diagnostics were printed.
+    private func load() throws(UsageError) -> (Job, [Member])? {
         let source = JobSource(arguments: options.arguments, environment: environment, isForRun: true)
-        let loaded = try source.load(path).get()
-        let result = loaded.result
-        // Keys that are not built yet refuse the run, beside errors of the file: they are never silently ignored.
-        let found = (result.diagnostics.sorted() + result.notBuilt)
+        var members: [Member] = []
+        var found: [Diagnostic] = []
+        for path in options.arguments.jobs {
+            let loaded = try source.load(path).get()
+            let result = loaded.result
+            // Keys that are not built yet refuse the run, beside errors of the file: they are never silently ignored.
+            found += result.diagnostics.sorted() + result.notBuilt
+            guard let job = result.job, result.notBuilt.isEmpty, !result.diagnostics.hasErrors else { continue }
+            members.append(Member(job: job, source: loaded))
+        }
+        let isWhole = members.count == options.arguments.jobs.count
+        var together = isWhole ? members.first?.job : nil
+        if isWhole, members.count > 1 {
+            do throws(Job.MemberConflict) {
+                together = try Job.together(members.map(\.job))
+                try refuseBackground(members.map(\.job))
+            } catch {
+                together = nil
+                found.append(
+                    Diagnostic(
+                        severity: .error, code: "jobs-do-not-fit", message: error.message, hint: error.hint,
+                        source: members[error.file].source.text,
+                        span: SourceSpan(line: error.line ?? 1, column: 1)))
+            }
+        }
         if !found.isEmpty {
             let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
             console.errors(
                 options.isGitHub ? DiagnosticRenderer.github(found) : DiagnosticRenderer.text(found, color: color))
         }
-        guard var job = result.job, result.notBuilt.isEmpty, !result.diagnostics.hasErrors else { return nil }
+        guard var job = together else { return nil }
         do throws(TaskSelection.Problem) {
             job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
         } catch {
             throw UsageError("no task matches `\(error.pattern)`")
         }
+        if !options.replaced.isEmpty { job.replaceFiles(of: options.replaced) }
         try LinkedPlaces.check(job)
         try TaskOutput.check(job, options)
         for file in RunOutputs.files(job, options) { try WorkingFolder.check(file.path) }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
-        return (job, loaded)
+        return (job, members)
+    }
+
+    /// A background session is known by its job: each of its runs is of one file.
+    private func refuseBackground(_ jobs: [Job]) throws(Job.MemberConflict) {
+        guard let number = jobs.firstIndex(where: RunRecipe.concerns) else { return }
+        throw Job.MemberConflict(
+            message: "a job with background sessions runs by itself",
+            hint: "start it with a command of its own: its tasks go on beside the others", file: number)
     }
 
     /// Warns that a session checks no certificates.
@@ -99,7 +149,7 @@ struct RunningJob {
     }
 
     /// Returns the run's network settings; `nil` after an error was printed.
-    private func networks() -> NetworkSettings? {
+    func networks() -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
@@ -114,13 +164,19 @@ struct RunningJob {
 
     // MARK: The run
 
-    private func enter(_ job: Job, _ file: JobFile?, _ networks: NetworkSettings, _ ahead: StoreAhead?) -> Int32 {
-        switch Overlap(job: job, options: options, environment: environment, console: console).enter(file) {
-        case .end(let status): return status.code
-        case .clear(let lock):
-            defer { lock?.release() }
-            return start(job, networks, ahead)
+    /// Runs the job under the lock of each of its files.
+    private func enter(_ job: Job, _ members: [Member], _ networks: NetworkSettings, _ ahead: StoreAhead?) -> Int32 {
+        var locks: [any JobLock] = []
+        defer { for lock in locks { lock.release() } }
+        // In one order whatever was typed: two commands that wait for each other's jobs would wait for ever.
+        for member in members.sorted(by: { JobIdentity(of: $0.job).text < JobIdentity(of: $1.job).text }) {
+            let overlap = Overlap(job: member.job, options: options, environment: environment, console: console)
+            switch overlap.enter(member.source.file) {
+            case .end(let status): return status.code
+            case .clear(let lock): if let lock { locks.append(lock) }
+            }
         }
+        return start(job, networks, ahead)
     }
 
     /// Returns the place of the run's state; `nil` after an error was printed.
@@ -197,7 +253,7 @@ struct RunningJob {
         settings.networks = networks
         settings.traceParent = ExportSurroundings(environment).traceParent
         settings.host = Terminal.hostName()
-        if let inputs { settings.expand = { inputs.expand($0) } }
+        if !inputs.isEmpty { settings.expand = Self.expansion(of: job, inputs) }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }
@@ -229,6 +285,19 @@ struct RunningJob {
         }
         for problem in run.credentialProblems + run.cookieProblems { console.errors("warning: \(problem)\n") }
         return Transferred(status: status, run: run)
+    }
+
+    /// Reads a template's job file again, and holds what it becomes to the run's lock.
+    static func expansion(
+        of job: Job, _ inputs: [RecordedInputs]
+    ) -> @Sendable (TemplateValues) -> Result<ExpandedJob, TransferError> {
+        { [inputs, job] values in
+            guard inputs.indices.contains(values.file) else {
+                return .failure(TransferError(.expansionFailed, "the file of the template is not known"))
+            }
+            return inputs[values.file].expand(values).map { job.named($0, ofFile: values.file) }
+                .flatMap { $0.holding(to: job.held) }
+        }
     }
 
     /// Waits until the run's state is stored.

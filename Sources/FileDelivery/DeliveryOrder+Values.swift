@@ -182,6 +182,19 @@ extension DeliveryOrder {
         }
     }
 
+    /// A file that is to be opened.
+    package struct ListedFile: Sendable {
+        /// The file's path.
+        package let path: String
+        /// The group of which the file is a member; it is opened in the group's staging, if it is staged.
+        package let group: GroupPlace?
+
+        package init(path: String, group: GroupPlace?) {
+            self.path = path
+            self.group = group
+        }
+    }
+
     /// A member of a group that is already as wanted.
     package struct KeptMember: Sendable {
         /// The task that gets the answer.

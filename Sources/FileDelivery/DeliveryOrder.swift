@@ -126,6 +126,8 @@ package enum DeliveryOrder: Sendable {
     case copy(Copy)
     /// Reads a local file as a data task's response body.
     case read(Reading)
+    /// Opens files for reading them elsewhere and passes them to `opened`; no report follows.
+    case open([ListedFile], opened: @Sendable ([Result<OpenedFile, TransferError>]) -> Void)
     /// Runs `look`, which examines a response and may take a while; `examined` follows.
     case examine(TaskIndex, look: @Sendable () -> Void)
     /// Carries a member that is already right over into the group's new tree.
@@ -161,7 +163,7 @@ extension DeliveryOrder {
             Int(task.raw) % count
         case .copy(let order): order.destination.group == nil ? Int(order.task.raw) % count : 0
         case .read(let order): order.group == nil ? Int(order.task.raw) % count : 0
-        case .removePart, .sweep, .keep, .publishGroup, .giveUpGroup, .discardGroup: 0
+        case .removePart, .sweep, .keep, .open, .publishGroup, .giveUpGroup, .discardGroup: 0
         case .hurry: nil
         }
     }

@@ -154,6 +154,7 @@ struct DeliveryWorker {
         case .look(let order): look(order)
         case .copy(let order): copy(order)
         case .read(let order): read(order)
+        case .open(let files, let opened): opened(files.map { open($0) })
         case .examine(let task, let look):
             look()
             answers.append(.examined(task))
@@ -320,6 +321,13 @@ struct DeliveryWorker {
             bytes.reserveCapacity(Int(min(file.facts.size, order.maximum)))
             try LocalFiles.read(file, order.path, maximum: order.maximum) { bytes.append(contentsOf: $0) }
             return .contents(order.task, bytes)
+        }
+    }
+
+    private func open(_ listed: DeliveryOrder.ListedFile) -> Result<OpenedFile, TransferError> {
+        let groups = publisher.groups
+        return Result { () throws(TransferError) in
+            OpenedFile(try groups.open(listed.path, listed.group), path: listed.path)
         }
     }
 

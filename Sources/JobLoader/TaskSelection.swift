@@ -25,15 +25,26 @@ package struct TaskSelection: Hashable, Sendable {
     package func apply(to job: Job) throws(Problem) -> Job {
         guard !only.isEmpty || !except.isEmpty else { return job }
         var isChosen = [Bool](repeating: only.isEmpty, count: job.tasks.count)
-        for pattern in only { try choose(pattern, job, &isChosen, true, flag: "--only") }
-        includeNeeds(job, &isChosen)
-        for pattern in except { try choose(pattern, job, &isChosen, false, flag: "--except") }
+        let places = places(in: job)
+        for pattern in only { try choose(pattern, job, places, &isChosen, true, flag: "--only") }
+        isChosen = Self.withNeeds(isChosen, of: job)
+        for pattern in except { try choose(pattern, job, places, &isChosen, false, flag: "--except") }
         return job.keeping(isChosen)
     }
 
+    /// Returns the places of ids where many are named: looking each of them up in all tasks would take long.
+    private func places(in job: Job) -> [String: Int]? {
+        guard only.count + except.count > 16 else { return nil }
+        return Dictionary(job.tasks.enumerated().map { ($0.element.id, $0.offset) }) { first, _ in first }
+    }
+
     private func choose(
-        _ pattern: String, _ job: Job, _ isChosen: inout [Bool], _ value: Bool, flag: String
+        _ pattern: String, _ job: Job, _ places: [String: Int]?, _ isChosen: inout [Bool], _ value: Bool, flag: String
     ) throws(Problem) {
+        if let place = places?[pattern] {
+            isChosen[place] = value
+            return
+        }
         let wanted = TaskPattern(pattern)
         var found = false
         for (index, task) in job.tasks.enumerated() where wanted.matches(task.id) {
@@ -43,7 +54,9 @@ package struct TaskSelection: Hashable, Sendable {
         if !found { throw Problem(pattern: "\(flag) \(wanted)") }
     }
 
-    private func includeNeeds(_ job: Job, _ isChosen: inout [Bool]) {
+    /// Returns the chosen tasks and all that they need.
+    static func withNeeds(_ chosen: [Bool], of job: Job) -> [Bool] {
+        var isChosen = chosen
         var members: [String: [Int]] = [:]
         for (index, task) in job.tasks.enumerated() {
             if let group = task.group { members[job.groups[Int(group.raw)].name, default: []].append(index) }
@@ -62,5 +75,6 @@ package struct TaskSelection: Hashable, Sendable {
                 }
             }
         }
+        return isChosen
     }
 }

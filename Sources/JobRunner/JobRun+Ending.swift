@@ -7,10 +7,11 @@ extension JobRun {
     ///
     /// It lasted until `now`, when the scheduler heard of its end: what follows is a wait, and nothing lies between.
     ///
-    /// `held` was waiting within it, and `staged` waiting after it. `error` replaces its own error in the event.
+    /// `held` was waiting within it, and `staged` waiting after it. `error` replaces its own error in the event. `until`
+    /// is when the task's last attempt begins at the latest.
     func endAttempt(
         _ task: TaskIndex, _ outcome: TaskOutcome, _ backoff: TimeSpan?, error: TransferError? = nil, held: TimeSpan,
-        staged: TimeSpan = .zero, _ now: Now
+        staged: TimeSpan = .zero, until: Instant? = nil, _ now: Now
     ) -> AttemptResult? {
         guard let result = engine.takeResult(of: task) else {
             if past != nil { endEarlierAttempt(task, outcome, error, now) }
@@ -27,7 +28,8 @@ extension JobRun {
                     startedOver: result.startedOver,
                     startedAt: result.startedAt.wall, duration: duration,
                     error: result.error.map { error ?? $0 }, backoff: backoff,
-                    transactions: result.transactions)), task: task, session: session(task))
+                    transactions: result.transactions, retriesUntil: until.map { now.wall + ($0 - now.instant) })),
+            task: task, session: session(task))
         if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
         if result.credentialWait > .zero { credentialWaits[task, default: .zero] += result.credentialWait }
         return result
@@ -50,6 +52,7 @@ extension JobRun {
         let file = result == nil ? past?.takeFile(task) : result?.file
         // Other tasks may look for a checksum in it.
         if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
+        let rows = result?.rows ?? (conclusion.outcome == .succeeded ? engine.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
         if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
             Self.add(.bandwidth, bandwidth, to: &waits)
@@ -73,6 +76,7 @@ extension JobRun {
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
+                triedFor: conclusion.triedFor,
                 deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
                 type: specification.type, unmet: unmet(conclusion, specification)), cache: result?.cache,
             parts: result?.parts ?? [])
@@ -81,7 +85,8 @@ extension JobRun {
             OutsideEnd(
                 id: specification.id, succeeded: conclusion.outcome == .succeeded || conclusion.tolerated,
                 hasFailed: conclusion.outcome == .failed && !conclusion.tolerated, deferral: conclusion.deferral,
-                captures: conclusion.outcome == .succeeded ? result?.captures ?? captures[specification.id] ?? [] : []))
+                captures: conclusion.outcome == .succeeded
+                    ? (result?.captures ?? captures[specification.id] ?? []) + rows : []))
         facts.count(record, type: specification.type)
         engine.count(record, of: specification.id)
         log.append(.taskFinished(record), task: task, session: specification.session)
@@ -127,7 +132,9 @@ extension JobRun {
         return file?.changed ?? false
     }
 
-    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] { captures?.map(\.told) ?? [] }
+    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] {
+        captures?.filter { !$0.isHidden }.map(\.told) ?? []
+    }
 
     /// Appends a session's last events: all its tasks have ended.
     func invalidate(_ session: SessionIndex) {

@@ -54,6 +54,7 @@ extension JobRun {
             engine.count(ending, of: task.id)
             if ending.outcome == .succeeded {
                 engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
+                if task.type == .download { _ = engine.keepRows(of: TaskIndex(raw: UInt32(index)), at: told.path) }
             }
             // At least once: a command whose end was not recorded is run again.
             if ending.outcome == .succeeded, !resumption.history.endedHooks.contains(task.id),

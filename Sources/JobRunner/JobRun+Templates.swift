@@ -26,6 +26,11 @@ struct TemplateQueue {
         return waiting.removeFirst()
     }
 
+    /// The template's lists are being opened.
+    mutating func began(_ template: TaskIndex) { current = template }
+
+    func isCurrent(_ template: TaskIndex) -> Bool { current == template }
+
     mutating func began(_ template: TaskIndex, _ thread: Thread) { (current, self.thread) = (template, thread) }
 
     mutating func workedOut() {
@@ -69,32 +74,63 @@ extension JobRun {
         expandNext(now)
     }
 
-    private func expandNext(_ now: Now) {
+    func expandNext(_ now: Now) {
         while let template = templates.next() {
-            guard let known = self.template(template), let expand = settings.expand else {
-                scheduler.notExpanded(
-                    template, TransferError(.expansionFailed, "what the template goes over is not known"), now: now)
-                continue
-            }
-            let before = templates.order.filter { $0.file == known.file }
-            let values = TemplateValues(
-                file: known.file, order: (before + [known]).map(\.number), captured: engine.capturedValues)
-            do throws(SystemError) {
-                let thread = try Thread(named: "templates") { [inbox] in
-                    inbox.post(.expanded(template, expand(values)))
+            do throws(TransferError) {
+                guard let known = self.template(template), settings.expand != nil else {
+                    throw TransferError(.expansionFailed, "what the template goes over is not known")
                 }
-                return templates.began(template, thread)
+                let sources = try ListSources(known, engine.capturedValues)
+                guard !sources.files.isEmpty else { return try makeTasks(of: template, sources, []) }
+                templates.began(template)
+                return engine.openLists(sources.files) { [inbox] in inbox.post(.listsOpened(template, $0)) }
             } catch {
-                let message = "no thread could be started to make the tasks: \(error)"
-                scheduler.notExpanded(template, TransferError(.expansionFailed, message), now: now)
+                scheduler.notExpanded(template, error, now: now)
             }
         }
     }
 
-    func take(_ template: TaskIndex, _ result: Result<ExpandedJob, TransferError>, _ now: Now) {
+    /// Handles the opened files of a template's lists.
+    func take(_ template: TaskIndex, _ files: [Result<ListFile, TransferError>], _ now: Now) {
+        guard templates.isCurrent(template), let known = self.template(template) else { return }
+        do throws(TransferError) {
+            try makeTasks(of: template, try ListSources(known, engine.capturedValues), files)
+        } catch {
+            scheduler.notExpanded(template, error, now: now)
+            templates.ended()
+            expandNext(now)
+        }
+    }
+
+    /// Begins to read the template's lists and to make its tasks, on a thread of its own.
+    private func makeTasks(
+        of template: TaskIndex, _ sources: ListSources, _ files: [Result<ListFile, TransferError>]
+    ) throws(TransferError) {
+        guard let known = self.template(template), let expand = settings.expand else { return }
+        let before = templates.order.filter { $0.file == known.file }
+        let values = TemplateValues(
+            file: known.file, order: (before + [known]).map(\.number), captured: engine.capturedValues)
+        do throws(SystemError) {
+            let thread = try Thread(named: "templates") { [inbox] in
+                var values = values
+                let rows = Result { () throws(TransferError) in try sources.read(files) }
+                for (key, list) in (try? rows.get()) ?? [:] { values.captured.keep([list], of: key) }
+                let result = rows.flatMap { _ in expand(values) }
+                inbox.post(.expanded(template, result, rows: (try? rows.get()) ?? [:]))
+            }
+            templates.began(template, thread)
+        } catch {
+            throw TransferError(.expansionFailed, "no thread could be started to make the tasks: \(error)")
+        }
+    }
+
+    func take(
+        _ template: TaskIndex, _ result: Result<ExpandedJob, TransferError>, _ rows: [String: CapturedValue], _ now: Now
+    ) {
         templates.workedOut()
         do throws(TransferError) {
             let expanded = try result.get()
+            for (key, list) in rows { engine.keep([list], of: key) }
             let made = self.template(template).map { [(template: $0, count: expanded.added.count)] } ?? []
             let expansion = try Growth(job, became: templates.became).expansion(expanded, of: made)
             try check(expansion, job.tasks[Int(template.raw)])
@@ -175,6 +211,18 @@ extension JobRun {
         }
     }
 
+    /// Forgets the bodies from which all lists were read.
+    private func forgetRows() {
+        var read: Set<String> = []
+        var unread: Set<String> = []
+        for (index, task) in job.tasks.enumerated() {
+            guard let lists = task.options.values.template?.lists, !lists.isEmpty else { continue }
+            let isExpanded = templates.became[TaskIndex(raw: UInt32(index))] != nil
+            for list in lists { if isExpanded { read.insert(list.task) } else { unread.insert(list.task) } }
+        }
+        engine.forgetRows(of: read.subtracting(unread))
+    }
+
     private func writtenPaths() -> [String: TaskIndex] {
         var known: [String: TaskIndex] = [:]
         for (number, task) in job.tasks.enumerated() {
@@ -207,6 +255,7 @@ extension JobRun {
         }
         if let known = self.template(template) { templates.order.append(known) }
         templates.became[template] = start..<grown.tasks.count
+        forgetRows()
         job = grown
         engine.add(
             expansion.tasks, for: template, recordedFirst: settings.keep == nil ? [] : added.unrepeatable)

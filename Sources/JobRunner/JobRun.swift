@@ -258,7 +258,8 @@ package final class JobRun {
         case .outside(let end): take(end, now)
         case .kept(let beginnings): engine.kept(beginnings)
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
-        case .expanded(let template, let result): take(template, result, now)
+        case .listsOpened(let template, let files): take(template, files, now)
+        case .expanded(let template, let result, let rows): take(template, result, rows, now)
         case .expansionKept(let template): takeKept(template, now)
         case .hookEnded(let task, let record): take(task, record)
         case .woke: engine.woke()
@@ -267,7 +268,10 @@ package final class JobRun {
 
     /// Handles the end of a task in another process; it may be reported again when that process starts over.
     private func take(_ end: OutsideEnd, _ now: Now) {
-        defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
+        defer {
+            if end.hasFailed { scheduler.failedOutside(now: now) }
+            if end.hasFailed || end.succeeded { scheduler.countOutside(end.hasFailed ? .failed : .succeeded, now: now) }
+        }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
         if end.succeeded, !expandedOver.contains(end.id) { engine.keep(end.captures, of: end.id) }
         outsideEnds.append(end.id)
@@ -290,8 +294,14 @@ package final class JobRun {
                 log.append(.taskResumed, task: task, session: session(task))
             case .expand(let template): expand(template, now)
             case .attemptEnded(let task, let end):
-                _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, now)
+                _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, until: end.until, now)
             case .finished(let task, let conclusion): finish(task, conclusion, now)
+            case .connectionsChanged(let session, let origin, let step):
+                log.append(
+                    .connectionsChanged(
+                        ConnectionStep(
+                            origin: engine.origins[origin], from: step.from, to: step.to, reason: step.reason)),
+                    session: session)
             case .groupFinished(let group, let published, let error):
                 groupRecords[Int(group.raw)].published = published
                 groupRecords[Int(group.raw)].error = error

@@ -12,8 +12,11 @@ package enum RunInput: Sendable {
     /// Another process is to continue the run, with more tasks: leave it as soon as that ends no attempt that cannot be
     /// repeated.
     case makeWay
-    /// The tasks of a template were made, or cannot be.
-    case expanded(TaskIndex, Result<ExpandedJob, TransferError>)
+    /// The files from which a template's lists are read were opened, or cannot be.
+    case listsOpened(TaskIndex, [Result<ListFile, TransferError>])
+    /// The tasks of a template were made, or cannot be; `rows` are the lists that were read for that, by
+    /// `RowList.key`.
+    case expanded(TaskIndex, Result<ExpandedJob, TransferError>, rows: [String: CapturedValue])
     /// The tasks of this template are recorded.
     case expansionKept(TaskIndex)
     /// The `onFinish` command of a task has ended.

@@ -10,6 +10,7 @@ struct RunPlan {
     init(_ job: Job, settings: RunSettings) {
         scheduling.seed = settings.seed
         scheduling.failFast = settings.failFast || job.failFast
+        scheduling.stopWhen = job.limits.stopWhen
         scheduling.putsOffWhatWaits = settings.putsOffWhatWaits
         scheduling.waitsForResume = settings.waitsForResume
         scheduling.tellsLimitWaits = settings.tellsLimitWaits
@@ -44,6 +45,7 @@ struct RunPlan {
             maximumConcurrentTasks: session.maximumConcurrentTasks,
             streamsPerConnection: session.http.maximumStreamsPerConnection,
             cancelsOnInvalidation: session.onInvalidate == .cancel)
+        plan.connectionRange = session.connectionRange
         plan.requestsPerSecond = session.requestsPerSecond
         plan.bandwidth = session.bandwidth.map { RateRule($0) }
         plan.window = session.window.map { rule(of: $0) }

@@ -35,6 +35,9 @@ package enum Coded {
     package static let digests = CodedCases<DigestAlgorithm>(.sha256, .sha512, .sha1, .md5, .blake2b)
     /// Numbers of the reasons against using a network.
     package static let objections = CodedCases<NetworkObjection>(.cellular, .expensive, .constrained)
+    /// Numbers of the reasons for which a number of connections changes.
+    package static let connectionReasons = CodedCases<ConnectionStep.Reason>(
+        .moreThroughput, .noGain, .triedAgain, .slower, .tooManyRequests, .unavailable, .noAnswer)
 }
 
 extension RecordWriter {

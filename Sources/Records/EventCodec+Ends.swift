@@ -13,11 +13,12 @@ extension RecordWriter {
         put(record.duration.nanoseconds)
         put(record.error) { $0.put($1) }
         put(record.backoff?.nanoseconds)
-        let tellsExpiries = record.tellsExpiries
+        let tellsExpiries = record.tellsExpiries || record.retriesUntil != nil
         put(record.transactions) {
             $0.put($1)
             if tellsExpiries { $0.put($1.tlsExpiry?.nanoseconds) }
         }
+        if let until = record.retriesUntil { put(until.nanoseconds) }
     }
 
     mutating func put(_ record: TaskRecord) {
@@ -56,6 +57,15 @@ extension RecordWriter {
             $0.put($1.peakConnections)
             $0.put($1.tasks)
         }
+    }
+
+    mutating func put(_ step: ConnectionStep) {
+        put(step.origin.scheme)
+        put(step.origin.host)
+        put(UInt64(step.origin.port))
+        put(step.from)
+        put(step.to)
+        put(step.reason, Coded.connectionReasons)
     }
 
     mutating func put(_ record: HookRecord) {
@@ -112,7 +122,7 @@ extension AttemptRecord {
 }
 
 extension RecordReader {
-    mutating func attemptRecord(hasExpiries: Bool) throws(RecordProblem) -> AttemptRecord {
+    mutating func attemptRecord(hasExpiries: Bool, hasDeadline: Bool) throws(RecordProblem) -> AttemptRecord {
         AttemptRecord(
             number: try int(), url: try text(), outcome: try one(of: Coded.taskOutcomes), resumedFrom: try int64(),
             startedOver: try optionalText(), startedAt: WallTime(nanoseconds: try int64()), duration: try span(),
@@ -122,7 +132,7 @@ extension RecordReader {
                 var transaction = try reader.transaction()
                 if hasExpiries { transaction.tlsExpiry = try reader.optionalInt64().map { WallTime(nanoseconds: $0) } }
                 return transaction
-            })
+            }, retriesUntil: hasDeadline ? WallTime(nanoseconds: try int64()) : nil)
     }
 
     private mutating func span() throws(RecordProblem) -> TimeSpan { TimeSpan(nanoseconds: try int64()) }
@@ -173,6 +183,12 @@ extension RecordReader {
                 return SessionRecord.Host(
                     origin: origin, peakConnections: try reader.int(), tasks: try reader.int())
             })
+    }
+
+    mutating func connectionStep() throws(RecordProblem) -> ConnectionStep {
+        let origin = Origin(scheme: try text(), host: try text(), port: try exactly(UInt16.self))
+        return ConnectionStep(
+            origin: origin, from: try int(), to: try int(), reason: try one(of: Coded.connectionReasons))
     }
 
     mutating func hookRecord() throws(RecordProblem) -> HookRecord {

@@ -16,6 +16,8 @@ package enum EventCodec {
         case expansions
         /// The end of an attempt has the expiry times of its requests' certificates.
         case expiries
+        /// The end of an attempt says until when its task is tried; it has the expiry times, too.
+        case deadlines
     }
 
     /// Returns the event's bytes.
@@ -40,7 +42,10 @@ package enum EventCodec {
         if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         if case .expanded = event.kind { return .expansions }
-        if case .attemptFinished(let record) = event.kind, record.tellsExpiries { return .expiries }
+        if case .attemptFinished(let record) = event.kind {
+            if record.retriesUntil != nil { return .deadlines }
+            if record.tellsExpiries { return .expiries }
+        }
         return .first
     }
 
@@ -72,7 +77,7 @@ private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
     case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
-    case hookFinished
+    case hookFinished, connectionsChanged
 }
 
 extension RecordWriter {
@@ -101,6 +106,7 @@ extension RecordWriter {
         case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
+        case .connectionsChanged(let step): begin(.connectionsChanged) { $0.put(step) }
         case .hookFinished(let record): begin(.hookFinished) { $0.put(record) }
         case .sessionFinishedEvents: begin(.sessionFinishedEvents)
         case .sessionInvalidated(let record): begin(.sessionInvalidated) { $0.put(record) }
@@ -142,8 +148,12 @@ extension RecordReader {
         case .receivedData: return .receivedData(try progress())
         case .cacheStored: return .cacheStored
         case .fileFinished: return .fileFinished(try fileRecord())
-        case .attemptFinished: return .attemptFinished(try attemptRecord(hasExpiries: version == .expiries))
+        case .attemptFinished:
+            return .attemptFinished(
+                try attemptRecord(
+                    hasExpiries: version == .expiries || version == .deadlines, hasDeadline: version == .deadlines))
         case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
+        case .connectionsChanged: return .connectionsChanged(try connectionStep())
         case .hookFinished: return .hookFinished(try hookRecord())
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())

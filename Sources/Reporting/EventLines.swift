@@ -11,6 +11,8 @@ package final class EventLines: EventConsumer {
     private var writer = JSONWriter(reserving: 16 << 10)
     private var sequence: UInt64 = 0
     private var thinning = ProgressThinning()
+    /// In words what ended the run before its tasks were done; `nil` where nothing did so far.
+    private var stopped: String?
     private var isStopped = false
 
     /// Why lines are missing; `nil` if none is. The run goes on, and ends with exit status 4.
@@ -94,11 +96,18 @@ package final class EventLines: EventConsumer {
             line.member("expected", progress.expected)
         case .fileFinished(let record): line.members(of: record)
         case .attemptFinished(let record): line.members(of: record)
-        case .taskFinished(let record): line.members(of: record)
+        case .taskFinished(let record):
+            line.members(of: record)
+            if stopped == nil { stopped = RunStop.words(record) }
         case .sessionInvalidated(let record):
             line.member("connectionsOpened", record.connectionsOpened)
             line.member("connectionsReused", record.connectionsReused)
             line.member("hosts", hosts: record.hosts)
+        case .connectionsChanged(let step):
+            line.member("host", step.origin.description)
+            line.member("from", step.from)
+            line.member("to", step.to)
+            line.member("reason", step.reason.rawValue)
         case .hookFinished(let record):
             line.member("ofTask", redactor.redacted(name: record.task))
             line.member("command", texts: record.command)
@@ -109,6 +118,7 @@ package final class EventLines: EventConsumer {
             line.member("outcome", record.outcome.rawValue)
             line.member("exitStatus", record.exitStatus)
             line.member("duration", record.duration)
+            line.member("stopped", stopped)
         case .taskResumed, .becameDownload, .needNewBodyStream, .cacheStored, .sessionFinishedEvents: break
         }
     }
@@ -187,6 +197,7 @@ extension Event.Kind {
         case .attemptFinished: "attemptFinished"
         case .taskFinished: "taskFinished"
         case .hookFinished: "hookFinished"
+        case .connectionsChanged: "connectionsChanged"
         case .sessionFinishedEvents: "sessionFinishedEvents"
         case .sessionInvalidated: "sessionInvalidated"
         case .runFinished: "runFinished"

@@ -56,10 +56,13 @@ package enum HumanText {
         line.append(isLong ? UInt8(ascii: "m") : UInt8(ascii: "s"))
     }
 
-    static func count(_ count: Int, _ noun: String) -> String { "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")" }
+    /// `1 task`, `3,011 tasks`.
+    package static func count(_ count: Int, _ noun: String) -> String {
+        "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
+    }
 
     /// `3,011`.
-    static func grouped(_ count: Int) -> String {
+    package static func grouped(_ count: Int) -> String {
         let digits = Array(String(count.magnitude).utf8)
         var text: [UInt8] = count < 0 ? [UInt8(ascii: "-")] : []
         for (place, digit) in digits.enumerated() {
@@ -93,7 +96,7 @@ package enum HumanText {
     }
 
     /// A word as a POSIX shell reads it back.
-    static func shellWord(_ word: String) -> String {
+    package static func shellWord(_ word: String) -> String {
         let needsNoQuotes =
             word.utf8.first.map { isPlain($0) } == true && word.utf8.allSatisfy { isPlain($0, inside: true) }
         return needsNoQuotes ? word : "'" + SafeText.replacing("'", with: "'\\''", in: word) + "'"

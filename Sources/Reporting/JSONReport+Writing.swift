@@ -48,12 +48,14 @@ extension JSONReport {
         writer.beginObject()
         writer.member("format", "transfer-run/report")
         writer.member("version", 1)
+        if isSimulated { writer.member("simulated", true) }
         writeRunnerAndJob(to: &writer)
         writer.member("startedAt", startedAt)
         writer.member("finishedAt", finishedAt)
         writer.member("duration", run?.duration)
         writer.member("outcome", (correction?.outcome ?? run?.outcome)?.rawValue)
         writer.member("exitStatus", correction?.exitStatus ?? run?.exitStatus)
+        writer.member("stopped", stopped)
         writeTotals(to: &writer)
         writeSessions(to: &writer)
         writeGroups(to: &writer)
@@ -115,10 +117,51 @@ extension JSONReport {
             writer.member("insecure", session.tls.policy == .insecure)
             writer.member("connectionsOpened", record?.connectionsOpened)
             writer.member("connectionsReused", record?.connectionsReused)
-            writer.member("hosts", hosts: record?.hosts ?? [])
+            writeHosts(SessionIndex(raw: UInt16(index)), record?.hosts ?? [], to: &writer)
             writer.endObject()
         }
         writer.endArray()
+    }
+
+    private func writeHosts(_ index: SessionIndex, _ hosts: [SessionRecord.Host], to writer: inout JSONWriter) {
+        writer.key("hosts")
+        writer.beginArray()
+        for host in hosts {
+            writer.beginObject()
+            writer.members(of: host)
+            writer.key("connectionLimit")
+            if let range = job.sessions[Int(index.raw)].connectionRange {
+                let steps = (steps[index] ?? []).filter { $0.step.origin == host.origin }
+                writeLimit(range, steps, to: &writer)
+            } else {
+                writer.null()
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    /// Writes how many connections a session was allowed to a host, where that number was found.
+    private func writeLimit(
+        _ range: ConnectionRange, _ steps: [(time: WallTime, step: ConnectionStep)], to writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        writer.member("minimum", range.minimum)
+        writer.member("maximum", range.maximum)
+        writer.member("first", steps.first?.step.from ?? range.first)
+        writer.member("last", steps.last?.step.to ?? range.first)
+        writer.key("steps")
+        writer.beginArray()
+        for (time, step) in steps {
+            writer.beginObject()
+            writer.member("time", time)
+            writer.member("from", step.from)
+            writer.member("to", step.to)
+            writer.member("reason", step.reason.rawValue)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
     }
 
     private func writeGroups(to writer: inout JSONWriter) {

@@ -20,8 +20,13 @@ package final class JSONReport: EventConsumer {
     private(set) var totals = Totals()
     private(set) var sessions: [SessionRecord?]
     private(set) var run: RunRecord?
+    /// In words what ended the run before its tasks were done; `nil` where nothing did.
+    private(set) var stopped: String?
     private(set) var startedAt: WallTime?
     private(set) var finishedAt: WallTime?
+
+    /// Changes of the sessions' numbers of connections, in order.
+    private(set) var steps: [SessionIndex: [(time: WallTime, step: ConnectionStep)]] = [:]
 
     /// Sessions of a background run that existed already, and to which this command came back.
     package var reassociated: Set<SessionIndex> = []
@@ -31,6 +36,8 @@ package final class JSONReport: EventConsumer {
     package var hooks: [HookResult] = []
     /// Replaces outcome and exit status of `runFinished`: a hook that failed turns 0 into 1.
     package var correction: (outcome: RunOutcome, exitStatus: Int)?
+    /// Whether the run was simulated: the report says so, and nothing in it happened.
+    package var isSimulated = false
     /// Whether the last `write(to:isDurable:)` published the report.
     package internal(set) var isWritten = false
     /// Sets the exit status to `runnerFailed`, whatever the outcome of the tasks: another requested output is missing.
@@ -75,6 +82,9 @@ package final class JSONReport: EventConsumer {
         switch event.kind {
         case .sessionInvalidated(let record):
             if let session = event.session, Int(session.raw) < sessions.count { sessions[Int(session.raw)] = record }
+        case .connectionsChanged(let step):
+            guard let session = event.session else { break }
+            steps[session, default: []].append((event.time, step))
         case .hookFinished(let record):
             taskHooks.append(
                 HookResult(
@@ -98,6 +108,7 @@ package final class JSONReport: EventConsumer {
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
         let place = folds.place(of: task)
+        if stopped == nil { stopped = RunStop.words(record) }
         totals.count(folds.folds[place], record, job.tasks[task])
         rendered.append(task) { writer in
             TaskRenderer(report: self, task: task, finishedAt: time, record: record)

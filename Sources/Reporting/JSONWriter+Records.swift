@@ -121,10 +121,11 @@ extension JSONWriter {
         member("startedAt", attempt.startedAt)
         member("duration", attempt.duration)
         if attempt.error == nil, attempt.backoff == nil {
-            member("error", json: #"null,"backoff":null"#)
+            member("error", json: #"null,"backoff":null,"retriesUntil":null"#)
         } else {
             member("error", error: attempt.error)
             member("backoff", attempt.backoff)
+            member("retriesUntil", attempt.retriesUntil)
         }
         key("transactions")
         beginArray()
@@ -149,12 +150,16 @@ extension JSONWriter {
         beginArray()
         for host in hosts {
             beginObject()
-            member("host", host.origin.description)
-            member("peakConnections", host.peakConnections)
-            member("tasks", host.tasks)
+            members(of: host)
             endObject()
         }
         endArray()
+    }
+
+    mutating func members(of host: SessionRecord.Host) {
+        member("host", host.origin.description)
+        member("peakConnections", host.peakConnections)
+        member("tasks", host.tasks)
     }
 }
 

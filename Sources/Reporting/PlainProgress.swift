@@ -57,6 +57,7 @@ package final class PlainProgress: EventConsumer {
     /// Width of the id column, limited by the terminal's.
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
+    private var retryLines = RetryLines()
 
     package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
         self.job = job
@@ -115,7 +116,7 @@ package final class PlainProgress: EventConsumer {
             courses[task, default: TaskCourse()].end(record, isUpload: isUpload)
             tally.count(record)
             pulse.ended(task)
-            tellEnd(of: record, task)
+            tellEnd(of: record, task, event.time)
         case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
         case .waiting(let reason, let lacks):
             pulse.waits(task, reason)
@@ -165,8 +166,13 @@ package final class PlainProgress: EventConsumer {
         append("  \(id(task)): waits for a credential: say it under `credentials` and run the job again\(resume)")
     }
 
-    private func tellEnd(of record: AttemptRecord, _ task: TaskIndex) {
-        guard style.amount == .verbose, let error = record.error else { return }
+    private func tellEnd(of record: AttemptRecord, _ task: TaskIndex, _ time: WallTime) {
+        guard let error = record.error else { return }
+        // A live part shows what its rows wait for.
+        if style.amount == .normal, style.heartbeat != nil, let words = retryLines.words(record, at: time) {
+            append("  \(id(task)): \(words)")
+        }
+        guard style.amount == .verbose else { return }
         let pause = record.backoff.map { "; tried again in \(HumanText.duration($0))" } ?? ""
         append("  \(id(task)): attempt \(record.number) ended: \(PeopleText.message(error.message))\(pause)")
     }
@@ -177,11 +183,11 @@ package final class PlainProgress: EventConsumer {
         pulse.finished(task)
         job.tasks += expansion.tasks
         tally.expand(task, expansion.tasks)
-        let source = job.tasks[Int(task.raw)].options.values.template?.sources.first ?? ""
+        let source = job.tasks[Int(task.raw)].options.values.template?.sourceWords ?? ""
         if expansion.count == 0 {
-            append("  warning: \(id(task)): no task, for the list that `\(source)` captured is empty")
+            append("  warning: \(id(task)): no task, for the list that \(source) is empty")
         } else if style.amount != .quiet {
-            append("  \(id(task)): \(HumanText.count(expansion.count, "task")) of what `\(source)` captured")
+            append("  \(id(task)): \(HumanText.count(expansion.count, "task")) of what \(source)")
         }
     }
 
@@ -286,7 +292,8 @@ package final class PlainProgress: EventConsumer {
         annotations += 1
         let message = PeopleText.message(record.explanation ?? record.error?.message ?? "The task failed.")
         let annotation = GitHubAnnotation.error(
-            file: job.file, line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
+            file: job.file(of: task), line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed",
+            message: message)
         lines += Array(annotation.utf8)
         endLine()
     }

@@ -21,12 +21,32 @@ package struct RerunAdvice: Hashable, Sendable {
     /// Returns the words after `run`. `tasks` are the ids to run again; `nil` for all that were chosen.
     func words(_ job: Job, tasks: [String]?, hiding redactor: Redactor) -> [String] {
         // A file name that looks like an option gets a leading `./`.
-        let file = job.file.hasPrefix("-") && job.file != "-" ? "./\(job.file)" : job.file
+        let files = job.files.map { $0.hasPrefix("-") && $0 != "-" ? "./\($0)" : $0 }
         let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
         let variables = assignments.flatMap { ["--set", Self.shown($0, proofs)] }
         let chosen = tasks.map { $0.flatMap { ["--only", $0] } } ?? selection
-        return [redactor.redacted(name: file)] + (variables + options).map { redactor.redacted($0) }
+        return files.map { redactor.redacted(name: $0) } + (variables + options).map { redactor.redacted($0) }
             + chosen.map { redactor.redacted(name: $0) }
+    }
+
+    /// Returns the words after `rerun` that run the report's unsuccessful tasks again. The report has the variables, but
+    /// no secret.
+    func words(_ job: Job, report: String, hiding redactor: Redactor) -> [String] {
+        let file = report.hasPrefix("-") ? "./\(report)" : report
+        let proofs = assignments.isEmpty ? [] : JobProofs.texts(in: job)
+        let hidden = assignments.map { redactor.redacted(Self.shown($0, proofs)) }.filter { $0.contains(Self.mask) }
+        return [redactor.redacted(name: file)] + hidden.flatMap { ["--set", $0] }
+            + optionsOfRerun.map { redactor.redacted($0) }
+    }
+
+    /// The options without `--report`: a rerun has a report of its own, and this one stays.
+    private var optionsOfRerun: [String] {
+        var kept: [String] = []
+        var words = options[...]
+        while let word = words.popFirst() {
+            if word == "--report" { _ = words.popFirst() } else if !word.hasPrefix("--report=") { kept.append(word) }
+        }
+        return kept
     }
 
     // MARK: Undeclared secrets

@@ -3,11 +3,14 @@ internal import TransferModel
 /// What ended a whole run before its tasks were done, through no fault of theirs.
 enum RunStop: Hashable {
     case signal, finishBy, maximumBytes
+    /// Too many tasks failed; the message says how many.
+    case failures(String)
 
     /// The stop that ended the task; `nil` where it ended for a reason of its own.
     init?(_ record: TaskRecord) {
         switch record.outcome {
         case .cancelled where record.error?.saysTheSame(as: .stoppedBySignal) == true: self = .signal
+        case .cancelled where record.error?.isByStopWhen == true: self = .failures(record.error?.message ?? "")
         case .deferred:
             switch record.deferral {
             case .finishBy: self = .finishBy
@@ -23,6 +26,15 @@ enum RunStop: Hashable {
         case .signal: "Stopped by a signal"
         case .finishBy: "`limits.finishBy` has come"
         case .maximumBytes: "`limits.maximumBytes` is reached"
+        case .failures(let message): message
         }
+    }
+
+    /// Returns in words what ended the run before the task was done; `nil` where the task ended for a reason of its own.
+    static func words(_ record: TaskRecord) -> String? {
+        if let stop = RunStop(record) { return stop.words }
+        guard let error = record.error else { return nil }
+        if error.saysTheSame(as: .cancelledByFailFast) { return "`failFast` ended the run at the first failure" }
+        return error.saysTheSame(as: .runTimedOut) ? "`limits.timeout` is over" : nil
     }
 }

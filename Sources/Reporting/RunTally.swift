@@ -115,7 +115,7 @@ struct RunTally {
                     "\(HumanText.count(keptMembers, "verified file")) of unpublished groups "
                         + "\(keptMembers == 1 ? "is" : "are") kept for a week: the same command fetches only the rest.")
             }
-            lines.append(again)
+            lines.append(again(style.report))
         }
         if style.amount != .quiet { lines += times.lines(run.duration) }
         if let words = ExitStatus.words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
@@ -164,9 +164,10 @@ struct RunTally {
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
         let isAlone = ids.count == 1
+        let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone ? "" : ": \(reason)"
-        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(what)")
+        lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
             lines.append("    " + ids.prefix(Self.mostIDs).joined(separator: ", ") + more)
@@ -183,19 +184,31 @@ struct RunTally {
 
     // MARK: Again
 
-    private var again: String {
+    /// Returns the command that goes on with a stopped run, or runs the unsuccessful tasks again: from the report where
+    /// there is one, else by their ids.
+    private func again(_ report: String?) -> String {
         let troubled = causes.troubledTasks
         // A stopped run is continued by the command that began it.
         let isStopped = causes.causes.contains { $0.stop != nil }
+        if let report, !isStopped, job.files.count == 1, job.file != "-" {
+            let words = advice.words(job, report: report, hiding: redactor)
+            return "Run \(troubled.count == 1 ? "just it" : "just them") again\(Self.given(words)): "
+                + "transfer-run rerun \(words.map { HumanText.shellWord($0) }.joined(separator: " "))"
+        }
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
-        var gaps = job.file == "-" ? ["the job on standard input"] : []
-        if words.contains(where: { $0.contains(RerunAdvice.mask) }) { gaps.append("secrets in the place of `***`") }
-        let given = gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
+        let given = Self.given(words, job.files.contains("-") ? ["the job on standard input"] : [])
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"
         let start = isStopped ? "Go on" : "Run \(what) again"
         return "\(start)\(given): transfer-run run \(command)"
+    }
+
+    /// Returns what has to be given beside a command's words: ", with secrets in the place of `***`".
+    private static func given(_ words: [String], _ others: [String] = []) -> String {
+        let masked = words.contains { $0.contains(RerunAdvice.mask) }
+        let gaps = others + (masked ? ["secrets in the place of `***`"] : [])
+        return gaps.isEmpty ? "" : ", with \(gaps.joined(separator: " and "))"
     }
 
     /// Returns ids or one pattern that choose exactly these tasks; `nil` where that takes too many words: running the

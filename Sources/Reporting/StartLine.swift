@@ -45,9 +45,15 @@ enum StartLine {
     private static func limits(_ job: Job, hosts: Int) -> String? {
         let tasks = job.tasks.count
         let run = job.limits.maximumConcurrentTasks
-        let perHost = job.sessions.map(\.maximumConnectionsPerHost).filter { $0 * max(1, hosts) < tasks }.max()
+        let perHost = job.sessions.filter { $0.maximumConnectionsPerHost * max(1, hosts) < tasks }
+            .max { $0.maximumConnectionsPerHost < $1.maximumConnectionsPerHost }
         let parts = [
-            run < tasks ? "\(run) at a time" : nil, perHost.flatMap { $0 < run ? "\($0) to a host" : nil },
+            run < tasks ? "\(run) at a time" : nil,
+            perHost.flatMap { session in
+                guard session.maximumConnectionsPerHost < run else { return nil }
+                let least = session.connectionRange.map { "\($0.minimum) to " } ?? ""
+                return "\(least)\(session.maximumConnectionsPerHost) to a host"
+            },
         ].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }

@@ -8,9 +8,22 @@ extension MemoryPlace {
         guard !JobLocks.isEphemeral(job) else { return nil }
         if let problem = Store.privacyProblem(folder: folder.state) { throw problem }
         return MemoryPlace(
-            folder: folder.state, job: JobIdentity(of: job).text,
-            sessions: job.sessions.map { $0.kind == .ephemeral ? nil : $0.name }, secrets: Redactor(job.secrets),
+            folder: folder.state, sessions: sessions(of: job), secrets: Redactor(job.secrets),
             caches: job.sessions.map { cache(of: $0, folder.cache) })
+    }
+
+    /// Returns by which names the store knows the sessions: those of several jobs are found by each job alone, too.
+    private static func sessions(of job: Job) -> [StoredSessionName?] {
+        let owners: [(job: JobIdentity, name: String)] =
+            job.members.isEmpty
+            ? job.sessions.map { [identity = JobIdentity(of: job)] session in (identity, session.name) }
+            : job.members.flatMap { member in
+                let identity = JobIdentity(of: member)
+                return member.sessionNames.map { (identity, $0) }
+            }
+        return zip(job.sessions, owners).map { session, owner in
+            session.kind == .ephemeral ? nil : StoredSessionName(job: owner.job.text, name: owner.name)
+        }
     }
 
     /// Returns the session's cache; `nil` if it stores no response.

@@ -49,7 +49,7 @@ struct HostHealth: Sendable {
     private var forgivenProbes: UInt32 = 0
     private(set) var ownTries = OwnTries.notYet
     /// It answered in this run, whatever it said.
-    private var hasAnswered = false
+    private(set) var hasAnswered = false
     /// When a task that has other places to try failed here last.
     private var mirrorFailedAt: Instant?
 

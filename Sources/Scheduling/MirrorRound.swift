@@ -16,7 +16,7 @@ struct MirrorRound: Sendable {
         var foundNoRoute = false
         /// The file there was fetched whole and is not the wanted one: it is not fetched again. Where only a part was
         /// fetched, the rest of an earlier one may have been wrong.
-        var isForGood: Bool { error.name == .checksumMismatch && !canHeal }
+        var isForGood: Bool { (error.name == .checksumMismatch || error.name == .lockMismatch) && !canHeal }
     }
 
     /// As written; `nil` for a place that needs no connection.
@@ -41,6 +41,8 @@ struct MirrorRound: Sendable {
     /// Nothing of the round counts yet.
     var isFresh: Bool { failures.count == kept }
     var isOver: Bool { failures.count >= origins.count }
+    /// Of the round's places only the present one is left.
+    var isLastLeft: Bool { failures.count + 1 >= origins.count }
     /// No place could be asked.
     var foundNoRoute: Bool { isOver && failures[kept...].allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.

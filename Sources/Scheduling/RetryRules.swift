@@ -5,7 +5,7 @@ import TransferModel
 extension RetryPolicy {
     /// Whether the same request may do better later.
     func canHeal(_ error: TransferError, _ verdict: Verdict) -> Bool {
-        if verdict.mayBeIncomplete, error.name.isOfContent { return true }
+        if verdict.mayBeIncomplete || verdict.mayBeOfACache, error.name.isOfContent { return true }
         if error.name == .unexpectedResponse { return verdict.status.map { statuses.contains($0) } ?? false }
         return error.name.canHeal
     }
@@ -32,7 +32,7 @@ extension RetryPolicy {
     /// Returns the pause of a task after so many failures.
     func pause(after failures: UInt32, _ random: inout RandomBits) -> TimeSpan {
         let longest = longestPause(after: failures)
-        return jitter == .none ? longest : random.part(of: longest)
+        return jitter == .full ? random.part(of: longest) : park(after: failures, &random)
     }
 
     /// Returns for how long a host is parked after so many failures: as in `pause`, but never so short that it is none.
@@ -56,11 +56,11 @@ extension Verdict {
 }
 
 extension TransferError {
-    /// Returns the same error, saying that the server asks for a longer wait than the job allows.
-    func adding(retryAfter: TimeSpan) -> TransferError {
+    /// Returns the same error, saying that the server asks for a longer wait than a key of the job allows.
+    func adding(retryAfter: TimeSpan, beyond key: String) -> TransferError {
         var error = self
         let seconds = retryAfter.nanoseconds / 1_000_000_000
-        error.message += "; it asks to wait \(seconds) s, longer than `retry.retryAfter.maximum`"
+        error.message += "; it asks to wait \(seconds) s, longer than `\(key)` allows"
         return error
     }
 }

@@ -91,6 +91,7 @@ extension Scheduler {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
+        noteFailure(of: task, verdict)
         let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let origin = origin(of: task)
@@ -115,26 +116,37 @@ extension Scheduler {
             return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
         }
         if loss == .noRoute { return finish(task, .failed, error.asRefusal, verdict.status) }
-        guard mayRetry(task, error, verdict, policy) else { return finish(task, .failed, error, verdict.status) }
+        let place = [origin(of: task)]
+        let deadline = retryDeadline(of: task, at: place)
+        guard mayRetry(task, error, verdict, policy), hasPatience(deadline) else {
+            return finish(task, .failed, givenUp(task, error, at: place, deadline), verdict.status)
+        }
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
         if let asked, asked > policy.maximumRetryAfter {
-            return finish(task, .failed, error.adding(retryAfter: asked), verdict.status)
+            return finish(
+                task, .failed, error.adding(retryAfter: asked, beyond: "retry.retryAfter.maximum"), verdict.status)
+        }
+        if let asked, isTooLong(asked, deadline) {
+            return finish(task, .failed, error.adding(retryAfter: asked, beyond: "retry.for"), verdict.status)
         }
         switch nextTry(of: task) {
         case .allowed: break
         case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .none: return finish(task, .failed, error, verdict.status)
         }
-        if let asked, asked > backoff {
-            backOff(task, error, asked, .retryAfter)
+        let pause = shortened(backoff, deadline)
+        if let asked, asked > pause {
+            backOff(task, error, asked, .retryAfter, until: deadline)
         } else {
-            backOff(task, error, backoff, .backoff)
+            backOff(task, error, pause, .backoff, until: deadline)
         }
     }
 
-    mutating func backOff(_ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason) {
+    mutating func backOff(
+        _ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason, until deadline: Instant?
+    ) {
         let index = Int(task.raw)
         tasks.enter(.backingOff, index, at: now.instant)
         tasks[index].backoff = TaskState.Backoff(end: now.instant + delay, reason: reason)
@@ -142,7 +154,7 @@ extension Scheduler {
         timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
         actions.append(
             .attemptEnded(
-                task, AttemptEnd(outcome: .failed, error: error, backoff: delay, held: held)))
+                task, AttemptEnd(outcome: .failed, error: error, backoff: delay, held: held, until: deadline)))
         actions.append(.waiting(task, reason))
     }
 
@@ -170,6 +182,6 @@ extension Scheduler {
 
     /// How often a task may be tried that ended so.
     func mostTries(of task: TaskIndex, after error: TransferError) -> Int {
-        isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts
+        isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts ?? .max
     }
 }

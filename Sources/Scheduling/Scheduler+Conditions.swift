@@ -76,6 +76,7 @@ extension Scheduler {
     private mutating func park(_ task: TaskIndex, _ reason: WaitReason) {
         let index = Int(task.raw)
         tasks.enter(.awaitingConditions(reason), index, at: now.instant)
+        retries.stop(task, at: now.instant)
         conditions.awaitChange(task, of: tasks.count)
         actions.append(.waiting(task, reason))
         if reason == .power {

@@ -63,7 +63,9 @@ extension Scheduler {
                 Conclusion(
                     outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
                     attempts: Int(tasks[index].attempt), duration: now.instant - created,
-                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame)))
+                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame,
+                    triedFor: retries.triedSince(task).map { now.instant - $0 })))
+        retries.forget(task)
         tasks[index].waits = []
         needs.ended(task)
         if !mirrors.isEmpty { mirrors[task] = nil }
@@ -75,7 +77,22 @@ extension Scheduler {
             for freed in output.taskEnded(task) where mayBegin(freed) { meetNeed(of: freed) }
             skipAll()
         }
+        failures.count(outcome, isTolerated: tolerated)
         if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
+        stopIfTooManyFailed()
+    }
+
+    /// Cancels the rest of the run where `limits.stopWhen` says so.
+    mutating func stopIfTooManyFailed() {
+        guard runEnding.stop == nil, failures.isTooLarge else { return }
+        failFast(.stoppedByShare(failed: failures.failed, ended: failures.ended))
+    }
+
+    /// A task of another run ended. It counts for `limits.stopWhen` as one of this run.
+    package mutating func countOutside(_ outcome: TaskOutcome, now: Now) {
+        clock.set(now)
+        failures.count(outcome, isTolerated: false)
+        stopIfTooManyFailed()
     }
 
     /// What the end of a task means for those that need it.
@@ -165,9 +182,9 @@ extension Scheduler {
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish. Tasks whose
     /// `when` runs after a failure go on as ever.
-    mutating func failFast() {
+    mutating func failFast(_ error: TransferError = .cancelledByFailFast) {
         guard runEnding.begin(.failing) else { return }
-        endEarly(.cancelled, .cancelledByFailFast, nil)
+        endEarly(.cancelled, error, nil)
     }
 
     /// A limit of the run puts off what is left to the next run.

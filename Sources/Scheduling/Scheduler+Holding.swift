@@ -103,6 +103,7 @@ extension Scheduler {
 
     private mutating func enterSuspended(_ index: Int, _ suspension: TaskState.Suspension) {
         stopResourceClock(index)
+        retries.stop(TaskIndex(raw: UInt32(index)), at: now.instant)
         tasks.enter(.suspended(suspension), index, at: now.instant)
     }
 
@@ -177,6 +178,7 @@ extension Scheduler {
 
     private mutating func closed(_ index: Int) {
         let task = TaskIndex(raw: UInt32(index))
+        retries.stop(task, at: now.instant)
         switch tasks[index].phase {
         case .running where !runEnding.isEnding(task) && !comesToItsEnd(task):
             guard !plan.putsOffWhatWaits else {
@@ -230,6 +232,7 @@ extension Scheduler {
 
     mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
         bandwidth?.moved(task, bytes)
+        measureBytes(task, bytes)
         if self.bytes.spend(bytes) { deferAll(.maximumBytes, evenRunning: true) }
     }
 

@@ -23,6 +23,7 @@ extension Scheduler {
         tasks[index].chargedProbes = 0
         guard answer.status != 429, answer.status != 503 else { return }
         slots.hostIsWell(origin, at: now.instant)
+        if !answer.isFurther { measureAnswer(task) }
     }
 
     /// No answer yet, but it shows that the host is there.
@@ -53,6 +54,7 @@ extension Scheduler {
         guard let origin = origin(of: task) else { return false }
         let policy = policy(of: task).retry
         if asked != nil || verdict.saysBusy {
+            if verdict.saysBusy { measureRefusal(task, verdict.status == 429 ? .tooManyRequests : .unavailable) }
             // For a pause that is too long to wait for, no task is held back.
             if asked ?? .zero <= policy.maximumRetryAfter {
                 slots.park(origin, for: asked ?? backoff, at: now.instant, &timers)
@@ -65,10 +67,12 @@ extension Scheduler {
             slots.endProbe(origin, of: task)
             return false
         }
+        // One that never answered is down, however many connections it would bear.
+        if slots[origin].health.hasAnswered { measureRefusal(task, .noAnswer) }
         let consequence = slots.requestFailed(
             origin, of: task, begunAt: tasks[index].attemptBeganAt, at: now.instant, hungUp: error.name.saysHungUp,
             isStream: slots.lanes[Int(tasks[index].lane)].isShared)
-        if consequence != .none { parkUnanswered(origin, policy) }
+        if consequence != .none { parkUnanswered(origin, policy, by: retryDeadline(of: task, at: [origin])) }
         return consequence == .parkAndCharge
     }
 
@@ -77,6 +81,7 @@ extension Scheduler {
         let policy = policy(of: task).retry
         let asked = policy.honorsRetryAfter ? retryAfter : nil
         guard tasks[task].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
+        measureRefusal(task, .tooManyRequests)
         let delay = asked ?? policy.pause(after: tasks[task].tries, &random)
         slots.park(origin, for: delay, at: now.instant, &timers)
     }
@@ -86,8 +91,10 @@ extension Scheduler {
         if let origin = origin(of: task) { slots.endProbe(origin, of: task) }
     }
 
-    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy) {
+    /// `deadline` is that of the task that found it: so that the last attempt is not late, the host is probed by then.
+    private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy, by deadline: Instant?) {
         let delay = policy.park(after: UInt32(slots[origin].health.parks + 1), &random)
-        slots.park(origin, for: delay, at: now.instant, &timers)
+        let isInTime = deadline.map { now.instant < $0 } ?? false
+        slots.park(origin, for: isInTime ? shortened(delay, deadline) : delay, at: now.instant, &timers)
     }
 }

@@ -61,6 +61,7 @@ extension Scheduler {
         leavePhase(index)
         tasks.enter(.running, index, at: now.instant)
         tasks[index].attemptBeganAt = now.instant
+        retries.attemptBegan(task, at: now.instant)
         tasks[index].waitInAttempt = .zero
         tasks[index].attempt += 1
         if isFreshRound(task) { tasks[index].tries += 1 }
@@ -155,7 +156,8 @@ extension Scheduler {
         guard case .held(let isAlone) = tasks[index].slot else { return }
         if !loans.isEmpty { endLoan(task) }
         tasks[index].slot = .none
-        slots.giveBack(Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer)
+        slots.giveBack(
+            Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer, at: now.instant)
         tasks[index].awaitsAnswer = false
     }
 

@@ -21,7 +21,7 @@ extension Scheduler {
 
     private mutating func giveBack(_ slot: SlotLoans.Return, of task: TaskIndex) {
         if slot.ownAwaitsAnswer { tasks[task].awaitsAnswer = true }
-        slots.giveBack(slot.lane, isAlone: false, wasAnswered: slot.wasAnswered)
+        slots.giveBack(slot.lane, isAlone: false, wasAnswered: slot.wasAnswered, at: now.instant)
     }
 
     /// The attempt gives up its own slot, and with it all that it was lent.

@@ -108,9 +108,15 @@ extension Scheduler {
         at round: MirrorRound, of task: TaskIndex
     ) -> TransferError {
         if loss == nil, let origin = round.origin { slots.mirrorFailed(origin, at: now.instant) }
+        var verdict = verdict
+        // Another place may have the right file: only the last is asked past the caches.
+        if !round.isLastLeft { verdict.mayBeOfACache = false }
         var (told, mayHeal) = (error, policy.canHeal(error, verdict))
         if let asked, asked > policy.maximumRetryAfter {
-            told = error.adding(retryAfter: asked)
+            told = error.adding(retryAfter: asked, beyond: "retry.retryAfter.maximum")
+            mayHeal = false
+        } else if let asked, isTooLong(asked, retryDeadline(of: task, at: round.origins)) {
+            told = error.adding(retryAfter: asked, beyond: "retry.for")
             mayHeal = false
         }
         if loss == .noRoute { mayHeal = waitsForNetwork(task) }
@@ -126,6 +132,7 @@ extension Scheduler {
     private func mayGoOn(_ task: TaskIndex, after error: TransferError) -> Bool {
         guard let round = mirrors[task], round.isOver else { return true }
         return round.canHeal && Int(tasks[task].tries) < mostTries(of: task, after: error)
+            && hasPatience(retryDeadline(of: task, at: round.origins))
     }
 
     /// To the next place of the same round, at once; or to another attempt that only a network may hold back.
@@ -139,8 +146,14 @@ extension Scheduler {
     /// All places failed: the policy's pause, or until one that may heal can be asked.
     private mutating func backOffAfterRound(_ task: TaskIndex, _ error: TransferError, _ backoff: TimeSpan) {
         let asked = (mirrors[task]?.opensAt(now.instant)).map { $0 - now.instant } ?? .zero
+        let deadline = retryDeadline(of: task, at: mirrors[task]?.origins ?? [])
+        let pause = shortened(backoff, deadline)
         mirrors[task]?.beginAnew()
-        if asked > backoff { backOff(task, error, asked, .retryAfter) } else { backOff(task, error, backoff, .backoff) }
+        if asked > pause {
+            backOff(task, error, asked, .retryAfter, until: deadline)
+        } else {
+            backOff(task, error, pause, .backoff, until: deadline)
+        }
     }
 
     private mutating func giveUp(_ task: TaskIndex) {
@@ -149,6 +162,9 @@ extension Scheduler {
         let (tried, count) = (round.failures.count, round.origins.count)
         error.message += tried == count ? "; all \(count) `urls` failed" : "; \(tried) of \(count) `urls` tried"
         if let wrong = round.wrongFile { error.message += ", one of them with a wrong file: \(wrong.error.message)" }
+        if round.canHeal {
+            error = givenUp(task, error, at: round.origins, retryDeadline(of: task, at: round.origins))
+        }
         finish(task, .failed, error, telling.status)
     }
 
@@ -163,6 +179,7 @@ extension Scheduler {
         for (task, lane) in mirrored(waitingFor: Int(origin.raw)) where isQueued(task, in: lane) {
             let before = (round: mirrors[task], tries: tasks[task].tries)
             if isFreshRound(task) { tasks[task].tries += 1 }
+            retries.probeFailed(for: task, of: origin, at: now.instant, slots.hosts)
             let mirror = mirrors[task]?.current ?? 0
             mirrors[task]?.note(MirrorRound.Failure(mirror: mirror, error: error, canHeal: true))
             let mayGoOn = mayGoOn(task, after: error)

@@ -19,17 +19,21 @@ extension Scheduler {
     mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {
         var lost: [TaskIndex] = []
         for lane in slots[origin].lanes {
-            lost += slots.lanes[lane].queued { task in
+            for task in slots.lanes[lane].queued(where: { isQueued($0, in: lane) && !isMirrored($0) }) {
+                retries.probeFailed(for: task, of: origin, at: now.instant, slots.hosts)
                 let state = tasks[task]
-                guard isQueued(task, in: lane), !isMirrored(task) else { return false }
                 let tries = state.tries + state.chargedProbes + charges(on: task, at: origin)
-                return Int(tries) >= mostTries(of: task, after: error)
+                let isSpent = Int(tries) >= mostTries(of: task, after: error)
+                if isSpent || !hasPatience(retryDeadline(of: task, at: [origin])) { lost.append(task) }
             }
         }
         var spared = lost.count { hasOwnTry($0, at: origin, after: error) }
         var told = error
         told.message += " (found by another task: the host fails again and again)"
-        for task in lost where !hasOwnTry(task, at: origin, after: error) { end(task, .finish(.failed, told, nil)) }
+        for task in lost where !hasOwnTry(task, at: origin, after: error) {
+            let error = givenUp(task, told, at: [origin], retryDeadline(of: task, at: [origin]))
+            end(task, .finish(.failed, error, nil))
+        }
         spared += chargeMirrors(origin, told)
         if spared > 0 {
             slots.giveOwnTries(origin, plan.ownTries, at: now.instant, &timers)

@@ -36,6 +36,7 @@ extension Scheduler {
         skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
         if plan.failFast, hasFailed, runEnding.stop == nil { failFast() }
+        stopIfTooManyFailed()
         leaveOutWhatWasTold(history)
     }
 
@@ -46,6 +47,7 @@ extension Scheduler {
         }
         if let ending = past.ending {
             tasks.enter(.finished(ending.outcome), index, at: now.instant)
+            failures.count(ending.outcome, isTolerated: ending.isTolerated)
             let task = TaskIndex(raw: UInt32(index))
             expansions.ended(task, ending.meaning(of: task))
             if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
@@ -57,7 +59,7 @@ extension Scheduler {
         if isMirrored(TaskIndex(raw: UInt32(index))) {
             let policy = plan.policies[plan.tasks[index].policy]
             tasks[index].tries = UInt32(
-                past.rounds(of: policy.retry.attempts, waitsForConnectivity: policy.waitsForConnectivity))
+                past.rounds(of: policy.retry.attempts ?? .max, waitsForConnectivity: policy.waitsForConnectivity))
         } else {
             let forgives = plan.sessions[Int(plan.tasks[index].session.raw)].isPatient
             tasks[index].tries = UInt32(past.tries - (forgives ? past.networkTries : 0))
@@ -77,6 +79,11 @@ extension Scheduler {
         if past.hasBegun {
             let timeout = plan.policies[plan.tasks[index].policy].timeoutForResource
             tasks[index].resourceClock.begin(left: timeout - past.resourceTime(at: time))
+        }
+        if let failing = past.failing {
+            retries.restore(
+                TaskIndex(raw: UInt32(index)), begunAt: clock.beganAt + failing.begunAfter,
+                failedAt: clock.beganAt + failing.since)
         }
         guard let retryAt = past.retryAt else { return }
         tasks[index].backoff = TaskState.Backoff(

@@ -47,7 +47,7 @@ extension Scheduler {
         case .unpark: slots.endPark(OriginID(raw: timer.index))
         case .originGate: slots.hostGateOpened(OriginID(raw: timer.index))
         case .laneGate: slots.laneGateOpened(index)
-        case .timeout: stopAll(TransferError(.timedOut, "the run's `limits.timeout` is over"))
+        case .timeout: stopAll(.runTimedOut)
         case .finishBy: deferAll(.finishBy, evenRunning: false)
         }
     }

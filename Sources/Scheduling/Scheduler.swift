@@ -29,6 +29,9 @@ package struct Scheduler {
     /// Tasks that are to be put off to the next run in this turn.
     var postponed: [Postponement] = []
     var output: OutputTurns
+    var failures: FailureShare
+    /// Since when tasks fail.
+    var retries = RetryClocks()
     /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
     var unsent: Set<TaskIndex> = []
 
@@ -55,6 +58,7 @@ package struct Scheduler {
         conditions = CurrentConditions(plan.conditions)
         bytes = ByteBudget(plan.maximumBytes)
         output = OutputTurns(plan)
+        failures = FailureShare(plan.stopWhen)
         for task in output.heldBack { needs.addNeed(to: task) }
         bandwidth = BandwidthShare(plan, now: now.instant)
         setDeadlines()

@@ -61,6 +61,8 @@ package struct SchedulingPlan: Sendable {
     package struct Session: Sendable {
         /// Connections to one host at a time.
         package var maximumConnectionsPerHost: Int
+        /// Within these bounds that number is found by what each host bears; `nil`: it is fixed.
+        package var connectionRange: ConnectionRange?
         /// Running tasks at a time; `nil` sets no limit beside the run's.
         package var maximumConcurrentTasks: Int?
         /// Requests at a time on one shared HTTP/2 connection.
@@ -117,6 +119,8 @@ package struct SchedulingPlan: Sendable {
     package var maximumBytes: Int64?
     /// Whether the first failure that is not tolerated ends the run, but for tasks whose `when` runs after a failure.
     package var failFast = false
+    /// When so many tasks have failed that the rest is cancelled; `nil` for never.
+    package var stopWhen: RunLimits.StopRule?
     /// Networks and power at the beginning; `nil` where they are not looked up: then no task waits for them.
     package var conditions: Conditions?
     /// Origins on this machine: no network is needed to reach them, unless the operator dictates what there is.
@@ -194,6 +198,8 @@ package enum SchedulerAction: Sendable {
     case attemptEnded(TaskIndex, AttemptEnd)
     case finished(TaskIndex, Conclusion)
     case groupFinished(GroupIndex, published: Bool, TransferError?)
+    /// The session may have another number of connections to the host from now on.
+    case connectionsChanged(SessionIndex, OriginID, ConnectionController.Step)
 }
 
 /// The end of an attempt that another will follow.
@@ -207,12 +213,17 @@ package struct AttemptEnd: Sendable {
     package var backoff: TimeSpan?
     /// Time within the attempt in which it waited for a slot or a rate. It is part of the task's waits.
     package var held: TimeSpan
+    /// When the last attempt begins at the latest; `nil` where only `timeoutForResource` ends the tries.
+    package var until: Instant?
 
-    package init(outcome: TaskOutcome, error: TransferError?, backoff: TimeSpan?, held: TimeSpan) {
+    package init(
+        outcome: TaskOutcome, error: TransferError?, backoff: TimeSpan?, held: TimeSpan, until: Instant? = nil
+    ) {
         self.outcome = outcome
         self.error = error
         self.backoff = backoff
         self.held = held
+        self.until = until
     }
 }
 
@@ -238,11 +249,15 @@ package struct Conclusion: Sendable {
     package var deferral: Deferral?
     /// Why a skipped one was skipped.
     package var blame: Blame?
+    /// For how long it was tried, from its first failed attempt to its end; `nil` where none failed.
+    package var triedFor: TimeSpan?
 
     package init(
         outcome: TaskOutcome, error: TransferError?, tolerated: Bool, waits: [TaskRecord.Wait], attempts: Int,
-        duration: TimeSpan, held: TimeSpan, staged: TimeSpan, deferral: Deferral?, blame: Blame? = nil
+        duration: TimeSpan, held: TimeSpan, staged: TimeSpan, deferral: Deferral?, blame: Blame? = nil,
+        triedFor: TimeSpan? = nil
     ) {
+        self.triedFor = triedFor
         self.outcome = outcome
         self.error = error
         self.tolerated = tolerated

@@ -21,6 +21,7 @@ struct SessionSlots: Sendable {
     var room: Int { max(0, limit - running) }
 
     var maximumConnectionsPerHost: Int { facts.maximumConnectionsPerHost }
+    var connectionRange: ConnectionRange? { facts.connectionRange }
     var requestsPerSecond: RequestRate? { facts.requestsPerSecond }
 
     /// How many requests may be under way to one host. On a shared HTTP/2 connection they are streams, and connections

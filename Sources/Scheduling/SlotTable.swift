@@ -64,6 +64,10 @@ struct SlotTable: Sendable {
             know(origin)
             hosts[Int(origin.raw)].lanes.append(lanes.count)
             (lane.capacity, lane.isShared) = sessions[number].capacity(over: hosts[Int(origin.raw)].version)
+            if !lane.isShared, let range = sessions[number].connectionRange {
+                lane.controller = ConnectionController(range, at: now)
+                lane.capacity = range.first
+            }
             lane.rate = sessions[number].requestsPerSecond.map { RateGate($0) }
         }
         lanes.append(lane)
@@ -255,6 +259,7 @@ struct SlotTable: Sendable {
             lanes[lane].take(isAlone: isAlone)
             return refresh(lane, at: now, &timers)
         }
+        lanes[lane].controller?.took(at: now)
         if let task, hosts[origin].health.beginProbe(by: task) { quietHasChanged = true }
         let before = lanes[lane].connections
         lanes[lane].take(isAlone: isAlone)
@@ -272,7 +277,8 @@ struct SlotTable: Sendable {
         hosts[Int(origin.raw)].giveBack(task)
     }
 
-    mutating func giveBack(_ lane: Int, isAlone: Bool, wasAnswered: Bool) {
+    mutating func giveBack(_ lane: Int, isAlone: Bool, wasAnswered: Bool, at now: Instant) {
+        lanes[lane].controller?.gave(at: now)
         let before = lanes[lane].connections
         lanes[lane].give(isAlone: isAlone)
         if let origin = lanes[lane].origin.map({ Int($0.raw) }) {
@@ -280,6 +286,21 @@ struct SlotTable: Sendable {
             if !wasAnswered { hosts[origin].unanswered -= 1 }
         }
         noteChange(lane)
+    }
+
+    // MARK: Numbers that are found
+
+    /// Tells the lane's controller what happened and returns the step that follows, which holds from now on.
+    mutating func control(
+        _ lane: Int, _ tell: (inout ConnectionController) -> ConnectionController.Step?
+    ) -> ConnectionController.Step? {
+        guard var controller = lanes[lane].controller else { return nil }
+        let step = tell(&controller)
+        lanes[lane].controller = controller
+        guard let step else { return nil }
+        lanes[lane].capacity = step.to
+        noteChange(lane)
+        return step
     }
 
     // Slots are given out once a turn, when all that happened is known: the next report may say that the host of the
@@ -367,6 +388,9 @@ struct SlotTable: Sendable {
             if isFirst, version == .http2 { lanes[lane].waitedForOneConnection() }
             let before = lanes[lane].connections
             (lanes[lane].capacity, lanes[lane].isShared) = sessions[session(of: lane)].capacity(over: version)
+            // Streams share one connection: there is no number to find.
+            if lanes[lane].isShared { lanes[lane].controller = nil }
+            if let controller = lanes[lane].controller { lanes[lane].capacity = controller.limit }
             hosts[number].connections += lanes[lane].connections - before
         }
         noteChange(lanesOf: origin)

@@ -27,6 +27,8 @@ struct TaskLane: Sendable {
     let maximumConnections: Int
     /// Its slots are streams of one connection.
     var isShared = false
+    /// Finds `capacity` by what the host bears; `nil` where the number is fixed, and where streams share a connection.
+    var controller: ConnectionController?
     /// `requestsPerSecond` of the session.
     var rate: RateGate?
     /// A timer is set for this moment, at which the rate lets the next one through.

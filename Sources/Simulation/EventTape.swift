@@ -19,7 +19,32 @@ package final class EventTape {
         var bytes: Int64 = 0
     }
 
+    /// The names that a tape gives to hosts, URLs and files.
+    package struct Names: Sendable {
+        /// Returns the origin of that number.
+        package var origin: @Sendable (OriginID) -> Origin
+        /// Returns the URL of a task's request at an origin; `nil` for a task that asks no server.
+        package var url: @Sendable (TaskIndex, OriginID?) -> String
+        /// Returns the path of a task's file; `nil` for a task without one.
+        package var path: @Sendable (TaskIndex) -> String?
+
+        package init(
+            origin: @escaping @Sendable (OriginID) -> Origin,
+            url: @escaping @Sendable (TaskIndex, OriginID?) -> String, path: @escaping @Sendable (TaskIndex) -> String?
+        ) {
+            (self.origin, self.url, self.path) = (origin, url, path)
+        }
+
+        /// Made-up names.
+        package static let madeUp = Names(
+            origin: { Origin(scheme: "http", host: "host-\($0.raw).example", port: 80) },
+            url: { task, origin in
+                origin.map { "http://host-\($0.raw).example/\(task.raw)" } ?? "data:,\(task.raw)"
+            }, path: { "/\($0.raw)" })
+    }
+
     private let consumer: any EventConsumer
+    private let names: Names
     private var plan = SchedulingPlan()
     private var past: RunHistory?
     private var beganAt: Now?
@@ -31,7 +56,10 @@ package final class EventTape {
     /// The first error that the consumer threw; `nil` while it threw none.
     package private(set) var failure: (any Error)?
 
-    package init(_ consumer: any EventConsumer) { self.consumer = consumer }
+    package init(_ consumer: any EventConsumer, names: Names = .madeUp) {
+        self.consumer = consumer
+        self.names = names
+    }
 
     private func add(_ kind: Event.Kind, _ now: Now, task: TaskIndex? = nil, session: SessionIndex? = nil) {
         sequence += 1
@@ -84,7 +112,7 @@ package final class EventTape {
         guard case .start(let task, let number, let mirror) = command else { return }
         let origin = plan.origin(of: task, mirror: mirror)
         // Two mirrors at one host get different URLs.
-        let url = Self.url(task, origin) + (mirror == 0 ? "" : "?\(mirror)")
+        let url = names.url(task, origin) + (mirror == 0 ? "" : "?\(mirror)")
         open[task] = OpenAttempt(number: number, startedAt: now, origin: origin, url: url)
         add(.attemptStarted(AttemptStart(number: number, url: url)), now, task: task)
     }
@@ -94,14 +122,19 @@ package final class EventTape {
         case .waiting(let task, let reason): add(.waiting(reason), now, task: task)
         case .resumed(let task): add(.taskResumed, now, task: task)
         case .attemptEnded(let task, let end):
-            endAttempt(task, end.outcome, end.error, backoff: end.backoff, away: end.held, now)
+            endAttempt(task, end.outcome, end.error, backoff: end.backoff, until: end.until, away: end.held, now)
+        case .connectionsChanged(let session, let origin, let step):
+            let step = ConnectionStep(
+                origin: names.origin(origin), from: step.from, to: step.to, reason: step.reason)
+            add(.connectionsChanged(step), now, session: session)
         case .perform, .expand, .finished, .groupFinished: break
         }
     }
 
     /// Reports the end of the task's open attempt, if there is one. `away` is time that the task's waits account for.
     private func endAttempt(
-        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, away: TimeSpan,
+        _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, backoff: TimeSpan?, until: Instant? = nil,
+        away: TimeSpan,
         _ now: Now
     ) {
         guard let attempt = open.removeValue(forKey: task) else { return }
@@ -112,7 +145,8 @@ package final class EventTape {
                     number: attempt.number, url: attempt.url, outcome: outcome, resumedFrom: 0,
                     startedAt: attempt.startedAt.wall, duration: now.instant - attempt.startedAt.instant - away,
                     error: outcome == .succeeded ? nil : error ?? attempt.error, backoff: backoff,
-                    transactions: Self.transactions(attempt.url, attempt.bytes, attempt.startedAt.wall))),
+                    transactions: Self.transactions(attempt.url, attempt.bytes, attempt.startedAt.wall),
+                    retriesUntil: until.map { now.wall + ($0 - now.instant) })),
             now, task: task)
     }
 
@@ -133,7 +167,7 @@ package final class EventTape {
             error: conclusion.error, body: nil, lengthUnverified: false, captures: [], duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: conclusion.error, waits: conclusion.waits,
-                attempts: conclusion.attempts, deferral: conclusion.deferral))
+                attempts: conclusion.attempts, triedFor: conclusion.triedFor, deferral: conclusion.deferral))
         facts.count(record, type: .download)
         add(.taskFinished(record), now, task: task)
     }
@@ -175,7 +209,7 @@ package final class EventTape {
 
     private func redirect(_ task: TaskIndex, to origin: OriginID, _ now: Now) {
         guard let attempt = open[task], let status = attempt.status else { return }
-        let target = Self.url(task, origin)
+        let target = names.url(task, origin)
         add(
             .redirect(
                 RedirectRecord(
@@ -188,11 +222,12 @@ package final class EventTape {
     private func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         open[task]?.error = verdict.error
         if case .succeeded = verdict.outcome { open[task]?.hasSucceeded = true }
-        guard case .succeeded = verdict.outcome, plan.tasks[Int(task.raw)].group == nil else { return }
+        guard case .succeeded = verdict.outcome, plan.tasks[Int(task.raw)].group == nil, let path = names.path(task)
+        else { return }
         add(
             .fileFinished(
                 FileRecord(
-                    path: "/\(task.raw)", bytes: bytes[task] ?? 0, checksum: nil, changed: true, lengthUnverified: false
+                    path: path, bytes: bytes[task] ?? 0, checksum: nil, changed: true, lengthUnverified: false
                 )), now, task: task)
     }
 
@@ -200,7 +235,7 @@ package final class EventTape {
         for index in plan.sessions.indices where past?.sessions[index].isInvalidated != true {
             let session = SessionIndex(raw: UInt16(index))
             let hosts = scheduler.hosts(of: session).map {
-                SessionRecord.Host(origin: Self.origin($0.origin), peakConnections: $0.peak, tasks: $0.tasks)
+                SessionRecord.Host(origin: names.origin($0.origin), peakConnections: $0.peak, tasks: $0.tasks)
             }
             add(
                 .sessionInvalidated(SessionRecord(connectionsOpened: 0, connectionsReused: 0, hosts: hosts)), now,
@@ -212,15 +247,5 @@ package final class EventTape {
         add(
             .runFinished(RunRecord(outcome: status.outcome, exitStatus: Int(status.code), duration: duration)), now)
         handOver()
-    }
-
-    // MARK: Names
-
-    private static func origin(_ origin: OriginID) -> Origin {
-        Origin(scheme: "http", host: "host-\(origin.raw).example", port: 80)
-    }
-
-    private static func url(_ task: TaskIndex, _ origin: OriginID?) -> String {
-        origin.map { "http://host-\($0.raw).example/\(task.raw)" } ?? "data:,\(task.raw)"
     }
 }

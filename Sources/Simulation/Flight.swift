@@ -42,9 +42,13 @@ struct Flight {
     var hop = 0
     /// Whether the current request has a connection of its own.
     var isAlone = false
+    /// Whether the host had more requests than it takes when the current one was sent.
+    var isTooMany = false
     /// Length in bytes of the whole body (of a branch: of its segment), and how many of them have arrived.
     var size: Int64
     var received: Int64
+    /// How many of them were there before the attempt.
+    var resumedFrom: Int64 = 0
     /// Length in bytes of the part that moves now, and the reading of the host's byte clock when that part began.
     var segment: Int64 = 0
     var segmentStart = 0.0

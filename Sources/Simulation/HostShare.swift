@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The bandwidth of one host, shared evenly by the transfers there at each moment.
+/// The bandwidth of one host, shared evenly by the transfers there at each moment, up to the most that one may have.
 ///
 /// All transfers move at one speed, so a clock of bytes serves them all: one that began at byte 100 and has 50 to move
 /// is done when the clock shows 150. A change in number only changes how fast the clock runs.
@@ -12,6 +12,8 @@ struct HostShare {
     }
 
     let rate: Double
+    /// Bytes per second of one transfer at most.
+    let most: Double
     private(set) var count = 0
     /// Counts up with each change; it voids calendar entries that were put before.
     private(set) var generation: UInt32 = 0
@@ -19,16 +21,23 @@ struct HostShare {
     private var readAt = Instant(nanoseconds: 0)
     private var members: [Member] = []
 
-    init(rate: Int64) { self.rate = Double(max(1, rate)) }
+    /// `nil` sets no limit, on all transfers together or on each.
+    init(rate: Int64?, most: Int64?) {
+        self.rate = rate.map { Double(max(1, $0)) } ?? .infinity
+        self.most = most.map { Double(max(1, $0)) } ?? .infinity
+    }
 
     /// Keeps the bandwidth of `other` and none of its transfers.
-    init(_ other: HostShare) { rate = other.rate }
+    init(_ other: HostShare) { (rate, most) = (other.rate, other.most) }
+
+    /// Bytes per second of each transfer now.
+    private var speed: Double { min(rate / Double(max(1, count)), most) }
 
     /// Advances the byte clock to `now` and returns its reading, which a transfer keeps as its beginning.
     mutating func reading(at now: Instant) -> Double {
         let elapsed = (now - readAt).seconds
         readAt = now
-        if count > 0 { clock += elapsed * rate / Double(count) } else { clock = 0 }
+        if count > 0 { clock += elapsed * speed } else { clock = 0 }
         return clock
     }
 
@@ -54,7 +63,7 @@ struct HostShare {
     mutating func next(isVoid: (Int, UInt32) -> Bool) -> Instant? {
         dropVoid(isVoid)
         guard let first = members.first else { return nil }
-        let seconds = max(0, first.done - clock) * Double(count) / rate
+        let seconds = max(0, first.done - clock) / speed
         return readAt + TimeSpan(nanoseconds: Int64((min(seconds, 1e9) * 1e9).rounded(.up)))
     }
 

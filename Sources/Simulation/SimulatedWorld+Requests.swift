@@ -8,19 +8,42 @@ extension SimulatedWorld {
     mutating func ask(_ place: Int) {
         guard let flight = flights[place], let origin = flight.origin else { return }
         let host = model.hosts[Int(origin.raw)]
-        let (fate, jitter) = fate(of: flight, at: host)
-        flights[place]?.fate = fate
+        let drawn = fate(of: flight, at: host)
+        var jitter = drawn.jitter
+        if let from = host.crowdedFrom {
+            jitter += Double(max(0, hosts[Int(origin.raw)].under + 1 - from)) * host.crowding
+        }
+        flights[place]?.fate = drawn.0
         flights[place]?.phase = .asking
         generations[place] &+= 1
         var delay = host.latency + TimeSpan(nanoseconds: Int64(Double(host.latency.nanoseconds) * jitter))
-        if case .silence = fate { delay = model.patience }
+        delay = delay + takeConnection(place, origin, host)
+        if case .silence = drawn.0 { delay = model.patience }
         calendar.put(.answer, place, generations[place], at: now + delay)
+    }
+
+    /// Takes a connection for the flight's request, and returns how long it takes to make one if none is free.
+    private mutating func takeConnection(_ place: Int, _ origin: OriginID, _ host: WorldModel.Host) -> TimeSpan {
+        let number = Int(origin.raw)
+        hosts[number].under += 1
+        flights[place]?.isTooMany = host.mostRequests.map { hosts[number].under > $0 } ?? false
+        if host.version == .http2, hosts[number].under > 1 { return .zero }
+        guard hosts[number].idle > 0 else { return host.connectTime }
+        hosts[number].idle -= 1
+        return .zero
+    }
+
+    /// Ends a request's use of its connection, which stays open if the server answered over it.
+    mutating func leaveConnection(_ origin: OriginID, isKept: Bool) {
+        let number = Int(origin.raw)
+        hosts[number].under = max(0, hosts[number].under - 1)
+        if isKept { hosts[number].idle += 1 }
     }
 
     /// Draws the outcome of a request, and the random part of its latency as a share of it.
     func fate(of flight: Flight, at host: WorldModel.Host) -> (Flight.Fate, jitter: Double) {
         var chance = Chance(seed: model.seed, Int(flight.task.raw), flight.attempt, flight.hop + 1)
-        let jitter = Double(chance.below(1024)) / 4096
+        let jitter = Double(chance.below(1024)) / 1024 * host.spread
         let faults = host.faults
         if model.isBadPath(Int(flight.task.raw), at: host) { return (.hangUp, jitter) }
         var draw = Int(chance.below(1000))
@@ -32,6 +55,9 @@ extension SimulatedWorld {
         if hits(faults.missing) { return (.answer(status: 404, retryAfter: nil), jitter) }
         if hits(faults.tooMany) { return (.answer(status: 429, retryAfter: faults.retryAfter), jitter) }
         if hits(faults.unavailable) { return (.answer(status: 503, retryAfter: faults.retryAfter), jitter) }
+        for status in faults.statuses where hits(status.share) {
+            return (.answer(status: status.status, retryAfter: faults.retryAfter), jitter)
+        }
         if hits(faults.cuts) {
             let rest = UInt64(max(0, flight.size - flight.received))
             return (.cut(after: Int64(chance.below(rest))), jitter)
@@ -70,7 +96,7 @@ extension SimulatedWorld {
             let wait = host.quota.map { $0.window - TimeSpan(nanoseconds: time.nanoseconds % $0.window.nanoseconds) }
             return refuse(place, 429, quota, wait)
         }
-        if host.overloads.contains(where: { $0.contains(time) }) {
+        if host.overloads.contains(where: { $0.contains(time) }) || flight.isTooMany {
             return refuse(place, 503, quota, host.faults.retryAfter)
         }
         follow(place, flight, quota)
@@ -129,6 +155,7 @@ extension SimulatedWorld {
     /// Ends the flight with a response that the task does not expect.
     private mutating func refuse(_ place: Int, _ status: Int, _ quota: RequestQuota?, _ retryAfter: TimeSpan?) {
         guard let flight = flights[place] else { return }
+        flights[place]?.status = status
         reports.append(.answered(flight.task, Answer(status: status, quota: quota)))
         end(
             place,
@@ -150,6 +177,7 @@ extension SimulatedWorld {
         if flight.received > 0 { partials[flight.task] = flight.received }
         var verdict = Verdict(.failed(error), status: flight.status, sentSomething: flight.status != nil)
         verdict.lostNetwork = lostNetwork
+        verdict.wentFurther = !flight.isWhole && !flight.isUpload && flight.received > flight.resumedFrom
         end(place, verdict)
     }
 

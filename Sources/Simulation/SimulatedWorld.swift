@@ -10,6 +10,9 @@ package struct SimulatedWorld: Sendable {
         /// Number of the current window of the host's quota, and the requests counted in it.
         var window: Int64 = -1
         var requests = 0
+        /// Requests that hold a slot, and connections that are open and carry none.
+        var under = 0
+        var idle = 0
     }
 
     let model: WorldModel
@@ -43,12 +46,17 @@ package struct SimulatedWorld: Sendable {
         beganAt = now
         conditions = plan.conditions
         budget = plan.maximumBytes.map { ByteBudget(most: $0) }
-        hosts = model.hosts.map { HostState(share: $0.bandwidth.map { HostShare(rate: $0) }) }
+        hosts = model.hosts.map { HostState(share: Self.share(of: $0)) }
         places = Array(repeating: -1, count: plan.tasks.count)
         for (index, outage) in model.outages.enumerated() {
             calendar.put(.outage, index, 0, at: now + outage.from)
         }
         for (index, handover) in model.handovers.enumerated() { calendar.put(.handover, index, 0, at: now + handover) }
+    }
+
+    private static func share(of host: WorldModel.Host) -> HostShare? {
+        guard host.bandwidth != nil || host.connectionBandwidth != nil else { return nil }
+        return HostShare(rate: host.bandwidth, most: host.connectionBandwidth)
     }
 
     /// When something happens next: now, if reports are waiting; `nil` if nothing will.
@@ -117,6 +125,7 @@ package struct SimulatedWorld: Sendable {
         flight.isUpload = origin != nil && model.isUpload(Int(task.raw))
         flight.isWhole = model.isWhole(Int(task.raw))
         if flight.isWhole { flight.received = 0 }
+        flight.resumedFrom = flight.received
         let place = board(flight)
         if flight.isUpload, putsOff(place) { return }
         if script != nil {
@@ -162,6 +171,7 @@ package struct SimulatedWorld: Sendable {
         hosts = hosts.map { state in
             var state = state
             state.share = state.share.map { HostShare($0) }
+            (state.under, state.idle) = (0, 0)
             return state
         }
         reports = []
@@ -210,6 +220,9 @@ package struct SimulatedWorld: Sendable {
     }
 
     mutating func leave(_ place: Int) {
+        if let flight = flights[place], flight.parent != nil, let origin = flight.origin {
+            leaveConnection(origin, isKept: flight.isAnswered)
+        }
         flights[place] = nil
         generations[place] &+= 1
         free.append(place)
@@ -219,6 +232,7 @@ package struct SimulatedWorld: Sendable {
     mutating func release(_ place: Int) {
         guard let flight = flights[place], flight.holdsSlot, let origin = flight.origin else { return }
         flights[place]?.holdsSlot = false
+        leaveConnection(origin, isKept: flight.status != nil)
         reports.append(.released(flight.task, origin))
     }
 

@@ -25,6 +25,8 @@ package struct TraceHash: Hashable, Sendable {
             mix(23, task.raw, conclusion.duration.nanoseconds)
             for wait in conclusion.waits { mix(24, task.raw, wait.duration.nanoseconds) }
         case .groupFinished(let group, let published, _): mix(25, UInt32(group.raw), published ? 1 : 0)
+        case .connectionsChanged(let session, let origin, let step):
+            mix(27, UInt32(session.raw), Int64(origin.raw) << 32 | Int64(step.to))
         }
     }
 

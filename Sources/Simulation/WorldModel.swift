@@ -39,11 +39,22 @@ package struct WorldModel: Sendable {
         package var badPaths = 0
         /// Redirected to a host drawn at random.
         package var redirects = 0
+        /// Answered with other statuses.
+        package var statuses: [Status] = []
         /// Answered over HTTP/2 with a body whose end nothing proves: it is fetched again on a connection of its own.
         package var doubts = 0
         /// `Retry-After` of responses 429 and 503; `nil` sends none.
         package var retryAfter: TimeSpan?
         package init() {}
+    }
+
+    /// How many requests in a thousand a host answers with a status.
+    package struct Status: Hashable, Sendable {
+        /// The status.
+        package var status: Int
+        /// Requests in a thousand.
+        package var share: Int
+        package init(_ status: Int, share: Int) { (self.status, self.share) = (status, share) }
     }
 
     /// A limit on requests per window, counted from the beginning of the run; requests beyond it are answered 429.
@@ -66,10 +77,19 @@ package struct WorldModel: Sendable {
 
     /// One host of the modelled network.
     package struct Host: Sendable {
-        /// Time from a request to the head of its response, before a random addition of up to a quarter.
+        /// Time from a request to the head of its response, before a random addition.
         package var latency = TimeSpan.milliseconds(20)
-        /// Bytes per second, shared evenly by the host's transfers; `nil` moves any body in no time.
+        /// Largest random addition to the latency, as a share of it.
+        package var spread = 0.25
+        /// Time to make a connection, for a request that finds none free.
+        package var connectTime = TimeSpan.zero
+        /// Bytes per second, shared evenly by the host's transfers; `nil` moves any body in no time, unless
+        /// `connectionBandwidth` says otherwise.
         package var bandwidth: Int64?
+        /// Most bytes per second of one transfer; `nil` for no such limit.
+        package var connectionBandwidth: Int64?
+        /// Requests at a time that the host takes; one more is answered 503. `nil` for no limit.
+        package var mostRequests: Int?
         /// The protocol that the host's connections use.
         package var version = HTTPProtocol.http1
         /// When connections to the host are refused.
@@ -82,6 +102,10 @@ package struct WorldModel: Sendable {
         package var faults = Faults()
         /// The limit on requests that the host enforces; `nil` for none.
         package var quota: Quota?
+        /// From so many requests at a time on each further one lengthens the latency by `crowding` of it; `nil` for never.
+        package var crowdedFrom: Int?
+        /// The share of the latency by which a request beyond `crowdedFrom` lengthens it.
+        package var crowding = 1.0
         package init() {}
     }
 
@@ -122,6 +146,8 @@ package struct WorldModel: Sendable {
     package var leastSegment: Int64 = 1 << 20
     /// Tasks in a thousand that send their body before they are answered.
     package var uploads = 0
+    /// Tasks that send their body before they are answered, beside those of `uploads`.
+    package var uploadTasks: Set<Int> = []
     /// Tasks in a thousand whose body cannot be resumed once it was cut.
     package var wholes = 0
     /// Bytes that move between two reports of a transfer's progress.
@@ -136,7 +162,7 @@ package struct WorldModel: Sendable {
 extension WorldModel {
     func isOut(at time: TimeSpan) -> Bool { outages.contains { $0.contains(time) } }
 
-    func isUpload(_ task: Int) -> Bool { isOne(of: uploads, task, 3_000_000) }
+    func isUpload(_ task: Int) -> Bool { isOne(of: uploads, task, 3_000_000) || uploadTasks.contains(task) }
     /// Whether the host says that it keeps the bytes of the task's upload: true for half of the tasks.
     func keepsUpload(_ task: Int) -> Bool { isOne(of: 500, task, 6_000_000) }
     func isWhole(_ task: Int) -> Bool { isOne(of: wholes, task, 4_000_000) }

@@ -1,5 +1,6 @@
 internal import CSQLite
 import Glibc
+import TransferModel
 
 /// One connection to an SQLite file. Belongs to one thread at a time.
 @safe struct Database: ~Copyable {
@@ -21,6 +22,24 @@ import Glibc
         unsafe sqlite3_busy_timeout(handle, Int32(tr_sqlite_patience))
         // Statements in the file itself must have no effects: the file may have been exchanged.
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        setKeepsJournal(true)
+    }
+
+    /// Opens a file only to read it. `isStill`: no log lies beside it, so that SQLite need not make the files that
+    /// readers share with writers.
+    init(toRead path: String, isStill: Bool, title: String) throws(StoreError) {
+        var opened: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let name = "file:\(PercentEncoding.encode(path, keepingSlash: true))?\(isStill ? "immutable=1" : "mode=ro")"
+        let code = unsafe sqlite3_open_v2(name, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened = unsafe opened else {
+            unsafe sqlite3_close_v2(opened)
+            throw unsafe StoreError(sqlite: code, nil, title)
+        }
+        unsafe handle = opened
+        self.title = title
+        unsafe sqlite3_busy_timeout(handle, Int32(tr_sqlite_patience))
         unsafe tr_sqlite_set_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         setKeepsJournal(true)
     }

@@ -7,10 +7,8 @@ package import TransferModel
 package struct MemoryPlace: Sendable {
     /// State folder of the store.
     package let folder: String
-    /// Key of the job in the store: its name if it has one, else its absolute path.
-    package let job: String
-    /// Names of the job's sessions, by number; `nil` for a session that remembers nothing.
-    package let sessions: [String?]
+    /// The sessions by number; `nil` for a session that remembers nothing.
+    package let sessions: [StoredSessionName?]
     /// The job's secrets: a record that contains one is not written.
     package let secrets: Redactor
     /// Disk caches, by session number; `nil` for a session without one.
@@ -18,12 +16,29 @@ package struct MemoryPlace: Sendable {
     /// The store of the folder, if it was opened ahead of the run; the `MemoryKeeper` of this place takes it over.
     package var ahead: StoreAhead?
 
-    package init(folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []) {
+    package init(folder: String, sessions: [StoredSessionName?], secrets: Redactor, caches: [CachePlace?] = []) {
         self.caches = caches
         self.folder = folder
-        self.job = job
         self.sessions = sessions
         self.secrets = secrets
+    }
+
+    /// The place of one job's sessions.
+    package init(folder: String, job: String, sessions: [String?], secrets: Redactor, caches: [CachePlace?] = []) {
+        let names = sessions.map { name in name.map { StoredSessionName(job: job, name: $0) } }
+        self.init(folder: folder, sessions: names, secrets: secrets, caches: caches)
+    }
+}
+
+/// By what the store knows a session.
+package struct StoredSessionName: Hashable, Sendable {
+    /// Key of the job in the store: its name if it has one, else its absolute path.
+    package let job: String
+    /// The session's name in the job.
+    package let name: String
+    package init(job: String, name: String) {
+        self.job = job
+        self.name = name
     }
 }
 

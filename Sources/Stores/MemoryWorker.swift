@@ -48,7 +48,7 @@ final class MemoryWorker {
         var memory = OpenedMemory()
         memory.forgotten = store.forgotten
         for (number, name) in place.sessions.enumerated() {
-            guard let name, let session = try store.existingSession(job: place.job, name: name) else { continue }
+            guard let name, let session = try store.existingSession(job: name.job, name: name.name) else { continue }
             let index = SessionIndex(raw: UInt16(number))
             sessions[index] = session
             let records = try store.resumeRecords(session)
@@ -303,7 +303,7 @@ final class MemoryWorker {
         _ session: SessionIndex, in store: Store, _ now: WallTime
     ) throws(StoreError) -> StoredSession? {
         guard let name = place.sessions[Int(session.raw)] else { return nil }
-        let stored = try store.session(job: place.job, name: name, now: now)
+        let stored = try store.session(job: name.job, name: name.name, now: now)
         sessions[session] = stored
         return stored
     }

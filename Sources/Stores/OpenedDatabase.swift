@@ -25,6 +25,25 @@ struct OpenedDatabase: ~Copyable {
         return OpenedDatabase(database: database, files: files, quarantined: quarantined)
     }
 
+    /// Opens an existing database only to read it: nothing is made, migrated or put aside, and no lock is taken. One of
+    /// another version of this program is an error.
+    static func openToRead(folder: String, _ kind: DatabaseKind) throws(StoreError) -> OpenedDatabase {
+        let files = try StoreFiles(folder, kind.name)
+        let database = try Database(toRead: files.database, isStill: !files.hasLog, title: files.title)
+        guard try database.number("PRAGMA application_id") == kind.applicationID else {
+            throw StoreError(.foreign, "\(database.title) is another program's SQLite file")
+        }
+        let version = Int(try database.number("PRAGMA user_version"))
+        guard version <= kind.steps.count else {
+            throw StoreError(
+                .newerVersion(found: version, known: kind.steps.count), "a later version wrote \(database.title)")
+        }
+        guard version == kind.steps.count else {
+            throw StoreError(.other, "an earlier version wrote \(database.title), and the next run migrates it")
+        }
+        return OpenedDatabase(database: database, files: files, quarantined: nil)
+    }
+
     private static func connectAnyhow(
         _ files: borrowing StoreFiles, _ kind: DatabaseKind, _ quarantined: inout Quarantine?
     ) throws(StoreError) -> Database {

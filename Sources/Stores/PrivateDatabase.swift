@@ -66,7 +66,7 @@ package class PrivateDatabase {
     }
 
     /// Makes the next opening read every page.
-    final func suspect() { files.suspect() }
+    final func suspect() { if !database.isReadOnly { files.suspect() } }
 
     private func noted(_ error: StoreError) -> StoreError {
         if error.kind == .damaged { suspect() }

@@ -35,18 +35,26 @@ extension Store {
     /// Returns the session of that name of a job, or `nil` if there is none. The call counts as a use of the session:
     /// it is recorded when the last recorded use is a day old.
     package func existingSession(job: String, name: String) throws(StoreError) -> StoredSession? {
-        let found = try read { () throws(StoreError) -> (session: StoredSession, used: WallTime)? in
+        guard let found = try find(job: job, name: name) else { return nil }
+        // A failed write, for want of space or because another process writes, does no harm: the next opening records
+        // the use.
+        if !isFresh(found.used, openedAt) { try? noteUse(of: found.session, now: openedAt) }
+        return found.session
+    }
+
+    /// Returns the session of that name of a job, or `nil`, without recording its use.
+    func knownSession(job: String, name: String) throws(StoreError) -> StoredSession? {
+        try find(job: job, name: name)?.session
+    }
+
+    private func find(job: String, name: String) throws(StoreError) -> (session: StoredSession, used: WallTime)? {
+        try read { () throws(StoreError) -> (session: StoredSession, used: WallTime)? in
             let query = try database.prepare("SELECT id, used FROM sessions WHERE job = ? AND name = ?")
             query.bind(1, job)
             query.bind(2, name)
             guard try query.step(), let id = query.integer(0) else { return nil }
             return (StoredSession(id: id), WallTime(nanoseconds: query.integer(1) ?? 0))
         }
-        guard let found else { return nil }
-        // A failed write, for want of space or because another process writes, does no harm: the next opening records
-        // the use.
-        if !isFresh(found.used, openedAt) { try? noteUse(of: found.session, now: openedAt) }
-        return found.session
     }
 
     private func isFresh(_ used: WallTime, _ now: WallTime) -> Bool {

@@ -41,6 +41,12 @@ package final class Store: PrivateDatabase {
         return Store(opened, Clocks.wall())
     }
 
+    /// Opens an existing store only to read it; nothing in its folder changes. Throws where `open` would have to mend or
+    /// migrate it.
+    static func openToRead(folder: String) throws(StoreError) -> Store {
+        Store(try OpenedDatabase.openToRead(folder: folder, kind(Migration.all)), Clocks.wall())
+    }
+
     /// Deletes old records. A failure, for want of space or because another process writes, is ignored: a later opening
     /// tries again.
     func forgetOld() {

@@ -90,6 +90,9 @@ struct StoreFiles: ~Copyable {
 
     var mayWriteDatabase: Bool { folder.mayWrite(file) }
 
+    /// Whether a log of changes lies beside the file that are not in it yet.
+    var hasLog: Bool { ((try? folder.facts(of: file + "-wal"))?.size ?? 0) > 0 }
+
     var isSuspect: Bool { exists(suspicion) }
     func suspect() { _ = try? folder.open(suspicion, O_CREAT | O_WRONLY, mode: 0o600) }
     func trust() { try? folder.unlink(suspicion) }

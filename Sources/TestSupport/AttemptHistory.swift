@@ -49,7 +49,7 @@ package struct AttemptHistory: SimulationObserver {
             outcomes[Int(task.raw)] = conclusion.outcome
             errors[Int(task.raw)] = conclusion.error?.name
             finishedAt[Int(task.raw)] = now.instant
-        case .perform, .waiting, .resumed, .expand, .attemptEnded, .groupFinished: break
+        case .perform, .waiting, .resumed, .expand, .attemptEnded, .groupFinished, .connectionsChanged: break
         }
     }
 

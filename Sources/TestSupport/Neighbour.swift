@@ -97,6 +97,39 @@ extension Neighbour {
         }
     }
 
+    /// Whether nginx is installed.
+    package static var hasNginx: Bool { access("/usr/sbin/nginx", X_OK) == 0 }
+
+    /// Starts a web server with the files in `site`. `rules` are directives of its `server`, `zones` those of its `http`.
+    package static func nginx(site: [String: [UInt8]], zones: String, rules: String) throws -> Neighbour {
+        try Neighbour("/usr/sbin/nginx") { port, folder in
+            for (name, bytes) in site { try folder.write("site/\(name)", bytes) }
+            let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+                "\($0)_temp_path \(folder.path("\($0)_temp"));"
+            }
+            try folder.write(
+                "nginx.conf",
+                """
+                daemon off;
+                master_process off;
+                pid \(folder.path("nginx.pid"));
+                error_log stderr crit;
+                events { worker_connections 256; }
+                http {
+                    access_log off;
+                    \(temporary.joined(separator: "\n    "))
+                    \(zones)
+                    server {
+                        listen 127.0.0.1:\(port);
+                        root \(folder.path("site"));
+                        \(rules)
+                    }
+                }
+                """)
+            return ["-p", folder.path(""), "-c", folder.path("nginx.conf"), "-e", "stderr"]
+        }
+    }
+
     /// Starts a SOCKS5 proxy, which requires a login if `user` is given.
     package static func microsocks(user: String? = nil, password: String = "") throws -> Neighbour {
         try Neighbour("/usr/bin/microsocks") { port, _ in

@@ -16,7 +16,7 @@ package struct RandomEvents: Sendable {
     /// Number of kinds that random stories use.
     package static let kinds = 20
     /// Number of all kinds, including those that came later and are in no random story.
-    package static let allKinds = 21
+    package static let allKinds = 23
     /// The names of the format's first release: one more would change the story of every seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
 
@@ -33,11 +33,11 @@ package struct RandomEvents: Sendable {
     }
 
     /// Returns one event of each kind, in which every field has a value: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 5) -> [Event] {
+    package static func filled(format: Int = 6) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
-        return (0..<(format < 4 ? kinds : allKinds)).map { kind in
+        return (0..<(format < 4 ? kinds : format < 6 ? 21 : allKinds)).map { kind in
             var event = full.next(kind: kind)
             event.time = WallTime(nanoseconds: 1_795_244_400_000_000_000 + Int64(kind))
             event.session = SessionIndex(raw: 7)
@@ -50,7 +50,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Version of the events' format: a sample of an older one contains nothing that came later.
-    private var format = 5
+    private var format = 6
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -147,6 +147,11 @@ package struct RandomEvents: Sendable {
                 HookRecord(
                     task: text(), command: some { $0.text() }, exitStatus: maybe { Int($0.number()) },
                     duration: span(), trouble: maybe { $0.text() }))
+        case 22:
+            .connectionsChanged(
+                ConnectionStep(
+                    origin: Origin(scheme: text(), host: text(), port: UInt16(1 + random.below(60_000))),
+                    from: Int(number()), to: Int(number()), reason: random.pick(ConnectionStep.Reason.allCases)))
         case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }
@@ -209,7 +214,8 @@ package struct RandomEvents: Sendable {
         AttemptRecord(
             number: Int(number()), url: text(), outcome: random.pick(TaskOutcome.allCases), resumedFrom: number(),
             startedOver: text(), startedAt: time(), duration: span(), error: maybe { $0.error() },
-            backoff: maybe { $0.span() }, transactions: some { $0.transaction() })
+            backoff: maybe { $0.span() }, transactions: some { $0.transaction() },
+            retriesUntil: format < 6 ? nil : maybe { $0.time() })
     }
 
     private mutating func transaction() -> TransactionMetrics {

@@ -105,6 +105,10 @@ package struct RandomWorld: Sendable {
         setting.plan.seed = random.next()
         setting.plan.ownTries = (unanswered: 1 + random.below(8), answered: 1 + random.below(16))
         setting.plan.failFast = random.oneIn(8)
+        if random.oneIn(8) {
+            setting.plan.stopWhen = RunLimits.StopRule(
+                failedPercent: Double(5 * (1 + random.below(20))), atLeast: 1 + random.below(12))
+        }
         setting.plan.tellsLimitWaits = random.oneIn(2)
         setting.plan.maximumConcurrentTasks = 1 + random.below(10)
         if random.oneIn(6) { setting.plan.bandwidth = rateRule(&random, below: 400_000) }
@@ -138,6 +142,10 @@ package struct RandomWorld: Sendable {
             maximumConnectionsPerHost: 1 + random.below(5),
             maximumConcurrentTasks: random.oneIn(2) ? 1 + random.below(6) : nil,
             streamsPerConnection: 1 + random.below(12), cancelsOnInvalidation: random.oneIn(2))
+        if random.oneIn(4) {
+            let least = 1 + random.below(session.maximumConnectionsPerHost)
+            session.connectionRange = ConnectionRange(minimum: least, maximum: session.maximumConnectionsPerHost)
+        }
         if random.oneIn(5) { session.requestsPerSecond = Self.rate(&random) }
         if random.oneIn(6) { session.bandwidth = rateRule(&random, below: 400_000) }
         if random.oneIn(6) { session.window = window(&random) }
@@ -172,13 +180,23 @@ package struct RandomWorld: Sendable {
     private func policy(_ random: inout Seeded) -> SchedulingPlan.TaskPolicy {
         var policy = SchedulingPlan.TaskPolicy()
         policy.priority = random.oneIn(3) ? random.pick([0, 0.25, 0.75, 1]) : 0.5
-        policy.retry.attempts = 1 + random.below(4)
+        policy.retry.attempts = random.oneIn(3) ? nil : 1 + random.below(4)
         policy.retry.initialBackoff = Self.span(&random, below: 1_500)
         policy.retry.maximumBackoff = .milliseconds(Int64(1 + random.below(4_000)))
         policy.retry.multiplier = random.pick([0.5, 1, 2, 10])
-        policy.retry.jitter = random.oneIn(2) ? .full : .none
+        policy.retry.jitter = random.pick([.equal, .full, .none, .none])
         policy.retry.honorsRetryAfter = !random.oneIn(4)
         policy.retry.maximumRetryAfter = Self.span(&random, below: 6_000)
+        if policy.retry.attempts == nil || random.oneIn(3) {
+            policy.retry.writtenPatience = Self.span(&random, below: random.oneIn(4) ? 90_000 : 12_000)
+        }
+        // Or a host that is always down would be asked thousands of times.
+        if policy.retry.attempts == nil {
+            policy.retry.initialBackoff = .milliseconds(100) + policy.retry.initialBackoff
+            policy.retry.maximumBackoff = .milliseconds(500) + policy.retry.maximumBackoff
+            policy.retry.multiplier = max(1, policy.retry.multiplier)
+        }
+        if random.oneIn(8) { policy.retry = RetryPolicy() }
         if random.oneIn(5) { policy.timeoutForResource = .milliseconds(Int64(1 + random.below(8_000))) }
         switch random.below(5) {
         case 0: policy.allowFailure = .any
@@ -326,6 +344,7 @@ extension TraceFacts {
             })
         maximumConcurrentTasks = plan.maximumConcurrentTasks
         failFast = plan.failFast
+        stopWhen = plan.stopWhen
         timeout = plan.timeout
         finishBy = plan.finishBy
         takesCommands = setting.hasOrders

@@ -45,6 +45,9 @@ package struct RunChecker: Sendable {
     private(set) var beganAt: WallTime?
     /// Sequence number of the failure that ended the run by `failFast`.
     private var failedFast: UInt64?
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    private var endedCount = 0
+    private var failedCount = 0
     var runEnd: (outcome: RunOutcome, exitStatus: Int)?
     /// Tolerance of waits and attempts against a task's duration.
     static let accountingSlack = TimeSpan.milliseconds(5)
@@ -122,7 +125,8 @@ package struct RunChecker: Sendable {
         let mayBeAgain = facts.interruptions > 0 && facts.tasks[task].isGrouped
         if tasks[task].hasSucceeded, !mayBeAgain { report(.attempts, task, "is tried again after it succeeded") }
         if tasks[task].failures >= mostFailures(task) {
-            report(.attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts)")
+            report(
+                .attempts, task, "is tried again after \(tasks[task].failures) failures of \(policy.attempts ?? .max)")
         }
         checkNeeds(task)
         checkMoment(task, now)
@@ -139,7 +143,8 @@ package struct RunChecker: Sendable {
         // Tries on until `timeoutForResource`.
         if facts.isPatient { return .max }
         let begunAnew = facts.mirrors > 1 ? self.facts.interruptions * facts.mirrors : 0
-        return facts.retry.attempts * facts.mirrors + begunAnew
+        guard let attempts = facts.retry.attempts else { return .max }
+        return attempts * facts.mirrors + begunAnew
     }
 
     private mutating func checkNeeds(_ task: Int) {
@@ -161,7 +166,9 @@ package struct RunChecker: Sendable {
         if let earliest = moment(facts.tasks[task].earliestBegin), now + facts.slack < earliest {
             report(.earliestBegin, task, "starts \((earliest - now).seconds) s too early")
         }
-        if let failedFast, facts.tasks[task].when?.runsAfterFailure != true { report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`)") }
+        if let failedFast, facts.tasks[task].when?.runsAfterFailure != true {
+            report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`, `stopWhen`)")
+        }
         for (name, end) in [("timeout", facts.timeout.map { .afterStart($0) }), ("finishBy", facts.finishBy)] {
             if let end = moment(end), end + facts.slack < now {
                 report(.stopping, task, "starts \((now - end).seconds) s after `limits.\(name)`")
@@ -249,7 +256,9 @@ package struct RunChecker: Sendable {
         if tasks[task].failures >= mostFailures(task) {
             report(.policy, task, "waits for an attempt that it has not left")
         }
-        guard policy.jitter == .none, end.outcome == .failed, facts.tasks[task].mirrors == 1 else { return }
+        // With a time the last pause may be cut short.
+        guard policy.jitter == .none, policy.patience == nil, end.outcome == .failed, facts.tasks[task].mirrors == 1
+        else { return }
         let least = policy.ceiling(afterFailures: tasks[task].failures)
         if backoff < least { report(.policy, task, "waits \(backoff.seconds) s of \(least.seconds) s") }
     }
@@ -311,6 +320,12 @@ package struct RunChecker: Sendable {
         tasks[task].end = end
         tasks[task].endedAt = sequence
         if facts.failFast, end.outcome == .failed, !end.tolerated, failedFast == nil { failedFast = sequence }
+        if end.outcome == .succeeded || end.outcome == .failed {
+            endedCount += 1
+            if end.outcome == .failed, !end.tolerated { failedCount += 1 }
+            let isMet = facts.stopWhen?.isMet(failed: failedCount, ended: endedCount) ?? false
+            if isMet, failedFast == nil { failedFast = sequence }
+        }
     }
 
     private mutating func checkOutcome(_ task: Int, _ end: TraceStep.TaskEnd) {

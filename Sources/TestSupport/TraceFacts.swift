@@ -76,6 +76,8 @@ package struct TraceFacts: Sendable {
     package var maximumConcurrentTasks = 64
     /// Whether the first failure cancels the rest.
     package var failFast = false
+    /// The job's `limits.stopWhen`; `nil` for none.
+    package var stopWhen: RunLimits.StopRule?
     /// Whether tasks that would wait are put off to the next run (`--no-wait`).
     package var putsOffWhatWaits = false
     /// Time after which the run ends; `nil` without a limit.
@@ -145,6 +147,8 @@ package struct TraceFacts: Sendable {
             })
         maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         failFast = job.failFast
+        // Of a part of the tasks other tasks may have been counted, too.
+        stopWhen = chosen == nil ? job.limits.stopWhen : nil
         timeout = job.limits.timeout
         finishBy = job.limits.finishBy
         hasHook = job.onFinish != nil || job.tasks.contains { $0.options.values.onFinish != nil }

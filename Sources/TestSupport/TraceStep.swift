@@ -118,7 +118,7 @@ extension TraceStep.Kind {
             case .runFinished(let record): .runFinished(outcome: record.outcome, exitStatus: record.exitStatus)
             case .expanded: .expanded
             case .sessionStarted, .challenge, .resumedAtOffset, .becameDownload, .needNewBodyStream, .cacheStored,
-                .hookFinished, .sessionFinishedEvents, .sessionInvalidated:
+                .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated:
                 .other
             }
     }

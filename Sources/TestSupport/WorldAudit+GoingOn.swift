@@ -11,13 +11,16 @@ extension WorldAudit {
         slack = .milliseconds(2)
         bytesMoved = history.bytesMoved
         hasFailedFast = plan.failFast && history.tasks.contains { $0.ending.map(Self.isFailure) ?? false }
+        for past in history.tasks {
+            if let ending = past.ending { countEnd(ending.outcome, ending.isTolerated, now) }
+        }
         for (index, past) in history.tasks.enumerated() {
             pages[index].attempts = past.attempts
             let policy = plan.policies[plan.tasks[index].policy]
             pages[index].tries =
                 pages[index].mirrors == nil
                 ? past.tries
-                : past.rounds(of: policy.retry.attempts, waitsForConnectivity: policy.waitsForConnectivity)
+                : past.rounds(of: policy.retry.attempts ?? .max, waitsForConnectivity: policy.waitsForConnectivity)
             if let ending = past.ending { close(index, past, ending) } else { open(index, past, now) }
         }
         for (group, page) in groups.enumerated()
@@ -52,6 +55,7 @@ extension WorldAudit {
         }
         pages[index].isSuspended = past.isSuspended || policy.isSuspended && !past.wasResumed
         pages[index].backoffUntil = past.retryAt.map { setting.start.instant + $0 }
+        pages[index].failingSince = past.failing.map { setting.start.instant + $0.since }
         pages[index].isPatient = facts.needs.contains {
             facts.group != nil && plan.tasks[Int($0.raw)].group == facts.group
         }

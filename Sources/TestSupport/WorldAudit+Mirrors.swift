@@ -106,6 +106,12 @@ extension WorldAudit {
         }
     }
 
+    /// The longest that a server may have asked to wait.
+    private func askedLongest(_ index: Int) -> TimeSpan {
+        let policy = plan.policies[plan.tasks[index].policy].retry
+        return policy.honorsRetryAfter ? policy.maximumRetryAfter : .zero
+    }
+
     private func mayHeal(_ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy) -> Bool {
         if policy.honorsRetryAfter, let asked = verdict.retryAfter, asked > policy.maximumRetryAfter { return false }
         guard error.name == .unexpectedResponse else { return error.name.canHeal }
@@ -134,11 +140,12 @@ extension WorldAudit {
         let policy = policy(task).retry
         hold(page.isRoundOver, now, "task \(index) pauses before it tried all its places")
         hold(page.canHeal, now, "task \(index) begins another round, and nothing could heal")
-        hold(pages[index].tries < policy.attempts, now, "task \(index) begins round \(pages[index].tries + 1)")
+        hold(pages[index].tries < policy.attempts ?? .max, now, "task \(index) begins round \(pages[index].tries + 1)")
         let asked = policy.honorsRetryAfter ? policy.maximumRetryAfter : .zero
         hold(backoff <= max(policy.maximumBackoff, asked), now, "task \(index) pauses longer than its policy")
+        checkPatience(index, backoff, now)
         if policy.jitter == .none, !page.wasCharged {
-            let least = policy.ceiling(afterFailures: pages[index].tries)
+            let least = min(policy.ceiling(afterFailures: pages[index].tries), patienceLeft(index, now))
             hold(backoff >= least, now, "task \(index) pauses \(backoff.seconds) s, not \(least.seconds) s")
         }
         pages[index].mirrors?.failures = []
@@ -152,7 +159,9 @@ extension WorldAudit {
             page.wasCharged || conclusion.tolerated == allows(task, page.tellingStatus)
             || hasReasonToEnd(task, now) && conclusion.tolerated == allows(task, pages[index].verdict?.status)
         hold(mayBeTolerated, now, "task \(index) is tolerated: \(conclusion.tolerated)")
-        let isSpent = page.wasCharged || pages[index].tries >= policy(task).retry.attempts || !page.canHeal
+        let isSpent =
+            page.wasCharged || pages[index].tries >= policy(task).retry.attempts ?? .max
+            || !page.canHeal || isOutOfPatience(index, after: askedLongest(index), now)
         hold(
             hasReasonToEnd(task, now) || page.isRoundOver && isSpent, now,
             "task \(index) was given up with places to try")

@@ -34,7 +34,7 @@ extension WorldAudit {
         pages[index].phase = .running
         pages[index].attempts = attempt
         startAtMirror(task, mirror, now)
-        hold(pages[index].tries <= policy(task).retry.attempts, now, "task \(index) has no attempt left")
+        hold(pages[index].tries <= policy(task).retry.attempts ?? .max, now, "task \(index) has no attempt left")
         pages[index].startedAt = now.instant
         pages[index].backoffUntil = nil
         pages[index].isCancelled = false
@@ -139,11 +139,30 @@ extension WorldAudit {
             ? page.slots - page.alone <= max(session.streamsPerConnection, session.maximumConnectionsPerHost)
             : page.slots <= session.maximumConnectionsPerHost
         hold(isWithin, now, "\(page.slots) requests at host \(origin) in one session")
+        if let found = page.found, !origins[origin].isShared {
+            hold(page.slots <= found, now, "\(page.slots) requests at host \(origin), where \(found) were found to do")
+        }
         for (limited, limits) in setting.hostLimits where Int(limited.raw) == origin {
             guard let most = limits.maximumConnections else { continue }
             let all = (0..<plan.sessions.count).reduce(0) { $0 + connections($1 * origins.count + origin, origin) }
             hold(all <= most, now, "\(all) connections to host \(origin), \(most) are allowed")
         }
+    }
+
+    /// Checks a step of a number that is found: it is told from where it was, and stays within its bounds.
+    mutating func connectionsChanged(
+        _ session: SessionIndex, _ origin: OriginID, _ step: ConnectionController.Step, _ now: Now
+    ) {
+        let lane = Int(session.raw) * origins.count + Int(origin.raw)
+        guard let range = plan.sessions[Int(session.raw)].connectionRange else {
+            return hold(false, now, "the number of connections of session \(session.raw) is fixed and changes")
+        }
+        hold(lanes[lane].found == step.from, now, "connections to host \(origin.raw) change from \(step.from)")
+        let isWithin = step.to >= range.minimum && step.to <= range.maximum && step.to != step.from
+        hold(isWithin, now, "connections to host \(origin.raw) change to \(step.to)")
+        let isRefusal = [.tooManyRequests, .unavailable, .noAnswer, .noGain, .slower].contains(step.reason)
+        hold(isRefusal == (step.to < step.from), now, "\(step.reason.rawValue) changes \(step.from) to \(step.to)")
+        lanes[lane].found = step.to
     }
 
     private func connections(_ lane: Int, _ origin: Int) -> Int {
@@ -184,7 +203,7 @@ extension WorldAudit {
             if let limit = quota.limit, let window = quota.window { origins[origin].nextQuota = (limit, window) }
         }
         heard(origin, now)
-        pages[index].charged = 0
+        (pages[index].charged, pages[index].chargedSince) = (0, nil)
         guard answer.status != 429, answer.status != 503 else { return }
         reopen(origin, now)
     }
@@ -192,7 +211,7 @@ extension WorldAudit {
     mutating func heard(_ task: TaskIndex, _ now: Now) {
         let index = Int(task.raw)
         guard pages[index].holdsSlot, let origin = pages[index].origin.map({ Int($0.raw) }) else { return }
-        (pages[index].wasHeard, pages[index].charged) = (true, 0)
+        (pages[index].wasHeard, pages[index].charged, pages[index].chargedSince) = (true, 0, nil)
         heard(origin, now)
         reopen(origin, now)
     }
@@ -223,10 +242,12 @@ extension WorldAudit {
         } else if verdict.status == nil, !pages[Int(task.raw)].wasHeard, Self.deadNames.contains(error.name) {
             origins[origin].restUntil = max(origins[origin].restUntil, rest)
             for other in pages.indices where pages[other].phase == .waiting {
+                guard mayAsk(other, origin) else { continue }
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
+                pages[other].chargedSince = pages[other].chargedSince ?? now.instant
             }
             if origins[origin].hasHadTrouble { chargeMirrors(origin, of: task) }
-            noteUnheard(origin, error)
+            noteUnheard(origin, error, now)
             if origins[origin].mayGiveOwnTries {
                 // Whether the host still allows own tries only the scheduler knows.
                 origins[origin].mayRest = true
@@ -259,15 +280,23 @@ extension WorldAudit {
         origins[origin].mayGiveOwnTries = false
         // The failures of others no longer count for tasks that were not tried since.
         for other in pages.indices where pages[other].attempts == 0 && pages[other].mirrors == nil {
-            if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged = 0 }
+            if plan.tasks[other].origin.map({ Int($0.raw) }) == origin {
+                (pages[other].charged, pages[other].chargedSince) = (0, nil)
+            }
         }
     }
 
-    private mutating func noteUnheard(_ origin: Int, _ error: TransferError) {
+    /// Whether the origin is one of the task's own places.
+    private func mayAsk(_ index: Int, _ origin: Int) -> Bool {
+        if let mirrors = pages[index].mirrors { return mirrors.origins.contains { $0.map { Int($0.raw) } == origin } }
+        return plan.tasks[index].origin.map { Int($0.raw) } == origin
+    }
+
+    private mutating func noteUnheard(_ origin: Int, _ error: TransferError, _ now: Now) {
         guard error.name == .networkConnectionLost else { return origins[origin].unheard = .max / 2 }
         origins[origin].unheard += 1
         guard origins[origin].isParked || origins[origin].mayRest,
-            pages.indices.contains(where: { wantsOwnTry($0, at: origin) })
+            pages.indices.contains(where: { wantsOwnTry($0, at: origin, now) })
         else { return }
         origins[origin].mayGiveOwnTries = true
         origins[origin].hadOwnTries = true
@@ -275,12 +304,13 @@ extension WorldAudit {
     }
 
     /// Whether the task was never tried, and may have no other try left.
-    private func wantsOwnTry(_ index: Int, at origin: Int) -> Bool {
+    private func wantsOwnTry(_ index: Int, at origin: Int, _ now: Now) -> Bool {
         guard pages[index].phase == .waiting, pages[index].attempts == 0 else { return false }
         let task = TaskIndex(raw: UInt32(index))
         if let mirrors = plan.mirrors[task] { return mirrors.contains { $0.map { Int($0.raw) } == origin } }
         return plan.tasks[index].origin.map { Int($0.raw) } == origin
-            && pages[index].tries + pages[index].charged >= policy(task).retry.attempts
+            && (pages[index].tries + pages[index].charged >= policy(task).retry.attempts ?? .max
+                || isOutOfPatience(index, after: .zero, now))
     }
 
     /// Whether a task that was never tried may fail because its host hangs up: only after enough ends without an

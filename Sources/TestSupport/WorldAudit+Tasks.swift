@@ -45,6 +45,7 @@ extension WorldAudit {
     mutating func ended(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         let index = Int(task.raw)
         noteLoss(task, verdict, now)
+        noteFailure(task, verdict, now)
         judgeHost(task, verdict, now)
         endedAtMirror(task, verdict, now)
         release(task)
@@ -88,14 +89,18 @@ extension WorldAudit {
     private mutating func checkRetry(_ task: TaskIndex, _ verdict: Verdict, _ backoff: TimeSpan, _ now: Now) {
         let policy = policy(task).retry
         let index = Int(task.raw)
-        hold(pages[index].tries < policy.attempts, now, "task \(index) retries after \(pages[index].tries) attempts")
+        let most = policy.attempts ?? .max
+        hold(pages[index].tries < most, now, "task \(index) retries after \(pages[index].tries) attempts")
+        checkPatience(index, backoff, now)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter ?? .zero : .zero
         hold(backoff >= asked, now, "task \(index) waits less than the server asked for")
         hold(backoff <= max(asked, policy.maximumBackoff), now, "task \(index) waits longer than its policy")
         hold(asked <= policy.maximumRetryAfter, now, "task \(index) waits longer than `retryAfter.maximum`")
         if policy.jitter == .none {
-            let least = policy.ceiling(afterFailures: pages[index].tries)
-            hold(backoff == max(asked, least), now, "task \(index) waits \(backoff.seconds) s, not \(least.seconds) s")
+            let most = policy.ceiling(afterFailures: pages[index].tries)
+            let least = min(most, patienceLeft(index, now))
+            let isRight = backoff == max(asked, most) || backoff < most && backoff >= max(asked, least)
+            hold(isRight, now, "task \(index) waits \(backoff.seconds) s, not \(most.seconds) s")
         }
         if let status = verdict.status, verdict.error?.name == .unexpectedResponse {
             hold(policy.statuses.contains(status), now, "task \(index) retries after \(status)")
@@ -118,10 +123,21 @@ extension WorldAudit {
         checkFit(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
+        countEnd(conclusion.outcome, conclusion.tolerated, now)
         // Also in the turn in which all bytes have moved: the order of the two is unknown here.
         if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOverButForBytes(now) {
             hasFailedFast = true
         }
+    }
+
+    /// Counts a task for `limits.stopWhen`; where that is met, the run's end begins.
+    mutating func countEnd(_ outcome: TaskOutcome, _ tolerated: Bool, _ now: Now) {
+        guard outcome == .succeeded || outcome == .failed else { return }
+        endedCount += 1
+        if outcome == .failed, !tolerated { failedCount += 1 }
+        guard let rule = plan.stopWhen, endedCount >= rule.atLeast, !isOverButForBytes(now) else { return }
+        let share = Double(failedCount) / Double(endedCount)
+        if failedCount > 0, share * 100 >= rule.failedPercent - 1e-9 { hasFailedFast = true }
     }
 
     /// Checks that a task that does not fit into the rest of the run is put off, and that only a task found too long
@@ -210,7 +226,9 @@ extension WorldAudit {
             error.name == .unexpectedResponse
             ? pages[index].verdict?.status.map { policy.statuses.contains($0) } ?? false : error.name.canHeal
         let isUseless = networks[index].loss == .noRoute || !canHeal
-        let isSpent = pages[index].tries + pages[index].charged >= policy.attempts || asked > policy.maximumRetryAfter
+        let isSpent =
+            pages[index].tries + pages[index].charged >= policy.attempts ?? .max || asked > policy.maximumRetryAfter
+            || isOutOfPatience(index, after: asked, now)
         hold(isSpent || isUseless || hasReasonToEnd(task, now), now, "task \(index) was given up too early")
     }
 
@@ -266,7 +284,9 @@ extension WorldAudit {
         if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant {
             hold(isEnding, now, "task \(task.raw) outlives `limits.timeout`")
         }
-        if isOver(for: task, now), page.phase == .waiting { hold(false, now, "task \(task.raw) waits although nothing starts") }
+        if isOver(for: task, now), page.phase == .waiting {
+            hold(false, now, "task \(task.raw) waits although nothing starts")
+        }
         if hasMovedAll, page.sentBody == .no {
             hold(isEnding, now, "task \(task.raw) goes on after `limits.maximumBytes`")
         }

@@ -23,6 +23,10 @@ package struct WorldAudit: SimulationObserver {
         /// Failures of other tasks at its host without an answer while it waited: a probe's failure counts for all
         /// waiting tasks.
         var charged = 0
+        /// Time of its first failure since its patience began anew; `nil` before.
+        var failingSince: Instant?
+        /// Time of the first failure that counted in `charged`.
+        var chargedSince: Instant?
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero
@@ -111,6 +115,8 @@ package struct WorldAudit: SimulationObserver {
         var slots = 0
         var alone = 0
         var bucket: AuditBucket?
+        /// The number of connections that its session may have there now, where that number is found.
+        var found: Int?
     }
 
     struct GroupPage {
@@ -145,6 +151,9 @@ package struct WorldAudit: SimulationObserver {
     var runningCount = 0
     var sessionRunning: [Int]
     var hasFailedFast = false
+    /// Tasks that succeeded or failed, and those of them whose failure is not tolerated.
+    var endedCount = 0
+    var failedCount = 0
     var isStopped = false
     /// Tasks after whose end another process is to take over the run; `nil` without a handover.
     var way: Set<TaskIndex>?
@@ -185,7 +194,10 @@ package struct WorldAudit: SimulationObserver {
         lanes = []
         for session in plan.sessions {
             for _ in model.hosts {
-                lanes.append(LanePage(bucket: session.requestsPerSecond.map { AuditBucket($0, begin) }))
+                lanes.append(
+                    LanePage(
+                        bucket: session.requestsPerSecond.map { AuditBucket($0, begin) },
+                        found: session.connectionRange?.first))
             }
         }
         groups = Array(repeating: GroupPage(), count: plan.groupCount)
@@ -320,6 +332,7 @@ package struct WorldAudit: SimulationObserver {
         case .resumed, .expand: break
         case .attemptEnded(let task, let end): attemptEnded(task, end, now)
         case .finished(let task, let conclusion): finished(task, conclusion, now)
+        case .connectionsChanged(let session, let origin, let step): connectionsChanged(session, origin, step, now)
         case .groupFinished(let group, let published, _): groupFinished(group, published, now)
         }
     }

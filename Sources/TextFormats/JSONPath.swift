@@ -17,6 +17,23 @@ package struct JSONPath: Sendable {
 
     package init(_ text: String) throws(Problem) { segments = try JSONPathParser.parse(text) }
 
+    private init(segments: [Segment]) { self.segments = segments }
+
+    /// Whether the last segment selects any number of values: `[*]`, a slice, a filter, `..name`.
+    package var selectsSeveral: Bool {
+        guard let last = segments.last else { return false }
+        return last.isDescendant || last.selectors.count > 1
+            || last.selectors.contains { selector in
+                switch selector {
+                case .name, .index: false
+                case .wildcard, .slice, .filter: true
+                }
+            }
+    }
+
+    /// The path without its last segment.
+    package var parent: JSONPath { JSONPath(segments: segments.dropLast()) }
+
     /// Returns the values that the path selects, in document order.
     package func select(from root: JSONValue) -> [JSONValue] {
         JSONPath.select(segments, from: root, Walk(root: root, left: .max))

@@ -28,8 +28,9 @@ struct Carryover {
     var leftForeignFileUnanswered = false
     /// Whether a file that was put together of several streams' parts had the wrong checksum: the next comes in one stream.
     var takesOneStream = false
-    /// Whether a whole file had the wrong checksum: the next attempt asks for it past all caches, and is the last for that.
-    var hadWrongFile = false
+    /// The places of `urls` whose whole file had the wrong checksum: the next attempt there asks past all caches, and is
+    /// the last for that.
+    var placesWithWrongFile: Set<Int> = []
     /// Whether an attempt failed after a response: the next request goes past the caches.
     var hadFailedResponse = false
     /// Credentials that servers rejected: the next attempt does not show them again.

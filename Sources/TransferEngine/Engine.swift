@@ -52,6 +52,8 @@ package struct AttemptResult: Sendable {
     package var cache: CacheRecord?
     /// Values captured from the answer.
     package var captures: [CapturedValue]
+    /// What lists of `forEach` are read from, in the form of captured values.
+    package var rows: [CapturedValue] = []
     /// Parts of a multipart answer as the report shows them.
     package var parts: [AnswerPart]
 }
@@ -140,6 +142,7 @@ package final class Engine {
     var claims: PathClaims?
     /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
+    var rowSources: RowSources
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait: one reading for a whole turn.
@@ -180,6 +183,7 @@ package final class Engine {
         self.sessions = sessions
         policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
+        rowSources = RowSources(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
         memory = StoreClient(place, job, keeping: groups.map { $0.place.keeping != nil }, wake: { waker.wake() })
@@ -293,11 +297,15 @@ package final class Engine {
             loop: loop, now: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
-            if carryover.hadWrongFile {
+            if carryover.placesWithWrongFile.contains(mirror) {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
+        }
+        if let held = job.held {
+            let places = specification.options.values.mirrors
+            attempt.life.held = HeldTask(held, id: specification.id, url: url, isOneOfSeveral: places.count > 1)
         }
         attempts[Int(task.raw)] = attempt
         attempt.ledger = ledger
@@ -558,11 +566,11 @@ package final class Engine {
         attempt.download.staging = newStaging(attempt.specification, attempt.task)
     }
 
-    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns whether it is
-    /// kept.
-    private func keepPartial(_ attempt: Attempt) -> Bool {
+    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns where that one
+    /// goes on; `nil` where nothing is kept.
+    private func keepPartial(_ attempt: Attempt) -> ResumePoint? {
         guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
-            return false
+            return nil
         }
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
@@ -570,14 +578,14 @@ package final class Engine {
             .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering,
             .flushing,
             .awaitingOutput:
-            return false
+            return nil
         }
         attempt.handOverRest()
         if attempt.streams.segmented != nil { outbox.add(.settle(attempt.download.staging)) }
         partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
         let file = Carryover.PartialFile(staging: attempt.download.staging, point: point, mirror: attempt.mirror)
         carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
-        return true
+        return point
     }
 
     /// Cleans up after a task; its partial file stays for the next run, or is deleted.
@@ -612,15 +620,16 @@ package final class Engine {
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
         var verdict = Verdict(
-            .failed(explained(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
+            .failed(explained(attempt.life.held?.renamed(error) ?? error, attempt)), status: attempt.life.lastStatus,
+            retryAfter: retryAfter,
             sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.transport.lostNetwork
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
             carryovers[attempt.task, default: Carryover()].takesOneStream = true
         }
-        let isOfACache = mayBeOfACache(attempt, error)
-        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error) || isOfACache
+        verdict.mayBeOfACache = mayBeOfACache(attempt, error)
+        verdict.mayBeIncomplete = mayBeIncomplete(attempt, error)
         finish(attempt, verdict)
     }
 
@@ -631,8 +640,13 @@ package final class Engine {
         if attempt.streams.segmented != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.download.staging)
-        } else if attempt.isDownload, !leaveUntouched(attempt), !keepPartial(attempt) {
-            discard(attempt.download.staging)
+        } else if attempt.isDownload, !leaveUntouched(attempt) {
+            let began = attempt.life.resume?.offset ?? 0
+            if let kept = keepPartial(attempt) {
+                verdict.wentFurther = attempt.life.startedOver == nil && kept.offset > began
+            } else {
+                discard(attempt.download.staging)
+            }
         }
         releaseSlot(attempt)
         if case .failed = verdict.outcome, attempt.exchange.head != nil {
@@ -661,6 +675,7 @@ package final class Engine {
         let flushWait = attempt.download.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
+        let rows = keepRows(attempt, verdict)
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
@@ -670,7 +685,7 @@ package final class Engine {
             credentialWait: attempt.credentialWait.total,
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
             startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.caching.note,
-            captures: captures(attempt), parts: parts)
+            captures: captures(attempt), rows: rows, parts: parts)
         attempt.streams.segmented = nil
         reports.append(.ended(attempt.task, verdict))
     }

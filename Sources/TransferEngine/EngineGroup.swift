@@ -45,10 +45,13 @@ struct EngineGroup {
     private static func keeping(
         _ members: [TaskIndex], of job: Job, at folder: String, _ memory: MemoryPlace?
     ) -> KeptPlace? {
-        guard let memory, members.allSatisfy({ memory.sessions[Int(job.tasks[Int($0.raw)].session.raw)] != nil })
+        guard let memory else { return nil }
+        // Members are of one job file, whose sessions the store knows under one job. A group may have none yet.
+        let owners = members.map { memory.sessions[Int(job.tasks[Int($0.raw)].session.raw)]?.job }
+        guard !owners.contains(nil), let owner = owners.first ?? memory.sessions.compactMap({ $0?.job }).first
         else { return nil }
         return KeptPlace(
-            group: folder, job: memory.job, state: memory.folder,
+            group: folder, job: owner, state: memory.folder,
             maximum: job.limits.maximumStaged ?? KeptPlace.defaultMaximum)
     }
 }

@@ -93,11 +93,8 @@ final class StoreClient {
     /// Whatever is told from now on may hold them. Nobody need be woken for that.
     func captured(_ secrets: [KnownSecret]) { orders.append(.captured(secrets)) }
 
-    /// Under what a task's file is kept: its path, or its folder and the URL that will give it its name.
     private static func key(_ task: borrowing TaskSpecification) -> String {
-        let destination = task.destination ?? ""
-        guard destination.utf8.last == UInt8(ascii: "/"), let url = task.location.url else { return destination }
-        return destination + url.text
+        StoreKey.of(destination: task.destination, task.location)
     }
 
     private static func mayOutliveRun(_ task: borrowing TaskSpecification, _ keeping: [Bool]) -> Bool {

@@ -22,6 +22,7 @@ extension Event.Kind {
         case .attemptFinished(let record): .attemptFinished(record.redacted(by: redactor))
         case .taskFinished(let record): .taskFinished(record.redacted(by: redactor))
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
+        case .connectionsChanged(let step): .connectionsChanged(step.redacted(by: redactor))
         case .hookFinished(let record): .hookFinished(record.redacted(by: redactor))
         case .runFinished(let record): .runFinished(record.redacted(by: redactor))
         case .waiting(let reason, let lacks): .waiting(reason, lacks: redactor.redacted(lacks))
@@ -36,6 +37,13 @@ extension Event.Kind {
 extension AttemptStart {
     fileprivate func redacted(by redactor: Redactor) -> AttemptStart {
         AttemptStart(number: number, url: redactor.redacted(url), bodyFiles: bodyFiles)
+    }
+}
+
+extension ConnectionStep {
+    fileprivate func redacted(by redactor: Redactor) -> ConnectionStep {
+        let origin = Origin(scheme: origin.scheme, host: redactor.redacted(origin.host), port: origin.port)
+        return ConnectionStep(origin: origin, from: from, to: to, reason: reason)
     }
 }
 
@@ -129,7 +137,7 @@ extension AttemptRecord {
             number: number, url: redactor.redacted(url), outcome: outcome, resumedFrom: resumedFrom,
             startedOver: redactor.redacted(startedOver),
             startedAt: startedAt, duration: duration, error: error?.redacted(by: redactor), backoff: backoff,
-            transactions: transactions.map { $0.redacted(by: redactor) })
+            transactions: transactions.map { $0.redacted(by: redactor) }, retriesUntil: retriesUntil)
     }
 }
 

@@ -46,6 +46,8 @@ package struct Event: Sendable {
         case taskFinished(TaskRecord)
         /// The `onFinish` command of a task has ended. An event of the task's session: the task itself has ended before.
         case hookFinished(HookRecord)
+        /// The session's number of connections to a host changes, where it is found by what the host bears.
+        case connectionsChanged(ConnectionStep)
         case sessionFinishedEvents
         case sessionInvalidated(SessionRecord)
         case runFinished(RunRecord)
@@ -240,11 +242,14 @@ package final class AttemptRecord: Sendable {
     package let backoff: TimeSpan?
     /// The attempt's requests, by the time they began.
     package let transactions: [TransactionMetrics]
+    /// When the task's last attempt begins at the latest; `nil` when none follows, or no time bounds them.
+    package let retriesUntil: WallTime?
     package init(
         number: Int, url: String, outcome: TaskOutcome, resumedFrom: Int64, startedOver: String? = nil,
         startedAt: WallTime, duration: TimeSpan,
-        error: TransferError?, backoff: TimeSpan?, transactions: [TransactionMetrics]
+        error: TransferError?, backoff: TimeSpan?, transactions: [TransactionMetrics], retriesUntil: WallTime? = nil
     ) {
+        self.retriesUntil = retriesUntil
         self.number = number
         self.url = url
         self.outcome = outcome

@@ -1,14 +1,16 @@
 /// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
 package enum Explanation {
-    /// Returns the explanation, or `nil` for a task that succeeded. `attempts` counts those that began; `lacks` says
-    /// what networks or power would have to be like; `unmet` which `when` passed the task over.
+    /// Returns the explanation, or `nil` for a task that succeeded. `attempts` counts those that began; `triedFor` is the
+    /// time over which they failed; `lacks` says what networks or power would have to be like; `unmet` which `when`
+    /// passed the task over.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
-        deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil, unmet: String? = nil
+        triedFor: TimeSpan? = nil, deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil,
+        unmet: String? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
-        case .failed: join([failure(error, attempts: attempts), error?.whatHelps(type)])
+        case .failed: join([failure(error, attempts, triedFor), error?.whatHelps(type)])
         case .cancelled:
             join([cancellation(error, attempts: attempts), error?.whatHelps(type) ?? ErrorName.runCancelled.whatHelps])
         case .skipped where error == nil && unmet != nil: unmet.map { "Skipped: \(ended($0))" }
@@ -18,9 +20,31 @@ package enum Explanation {
         }
     }
 
-    private static func failure(_ error: TransferError?, attempts: Int) -> String {
+    private static func failure(_ error: TransferError?, _ attempts: Int, _ time: TimeSpan?) -> String {
         let reason = error.map { ended($0.message) } ?? "It failed."
-        return attempts > 1 ? "Failed after \(attempts) attempts: \(reason)" : reason
+        guard attempts > 1 else { return reason }
+        guard let time else { return "Failed after \(attempts) attempts: \(reason)" }
+        return "\(triedFor)\(words(time)), \(attempts) times: \(reason)"
+    }
+
+    private static let triedFor = "Tried for "
+
+    /// Returns how long and how often a task was tried, in words that follow its name: `tried for 10 m 3 s, 24 times`; `nil`
+    /// where its explanation does not begin so.
+    package static func effort(_ sentence: String?) -> String? {
+        guard let sentence, sentence.hasPrefix(triedFor), let end = sentence.firstIndex(of: ":") else { return nil }
+        return "t" + String(sentence[..<end].dropFirst())
+    }
+
+    /// Returns a time in words: `0.4 s`, `45 s`, `10 m 3 s`, `2 h 5 m`.
+    package static func words(_ time: TimeSpan) -> String {
+        let tenths = (time.nanoseconds + 50_000_000) / 100_000_000
+        if tenths < 100 { return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s" }
+        let seconds = (tenths + 5) / 10
+        if seconds < 60 { return "\(seconds) s" }
+        let (first, second) = seconds < 3600 ? (seconds / 60, seconds % 60) : (seconds / 3600, seconds / 60 % 60)
+        let units = seconds < 3600 ? ("m", "s") : ("h", "m")
+        return second == 0 ? "\(first) \(units.0)" : "\(first) \(units.0) \(second) \(units.1)"
     }
 
     private static func cancellation(_ error: TransferError?, attempts: Int) -> String {

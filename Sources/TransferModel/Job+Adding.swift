@@ -66,7 +66,7 @@ private struct NewProofs {
 }
 
 /// Places of a job's tasks, sessions and groups in another job.
-private struct Renumbering {
+struct Renumbering {
     let tasks: [Int]
     let sessions: [Int]
     let groups: [Int]

@@ -34,6 +34,10 @@ package struct Job: Sendable {
     package var onFinish: [SecretText]?
     /// Files that the run itself is made of or reads, at absolute paths: no task may write over them.
     package var reserved: [Reserved] = []
+    /// Earlier answers to which the run holds its servers (`--locked`, `--plan`); `nil` for none.
+    package var held: HeldAnswers?
+    /// The job files that this run carries out together, in the order given; empty for a run of one file.
+    package internal(set) var members: [Member] = []
 
     package init(name: String, file: String, baseDirectory: String) {
         self.name = name
@@ -111,9 +115,28 @@ package struct RunLimits: Hashable, Sendable {
     package var maximumBytes: Int64?
     /// Bytes that groups which were not published may keep for the next run; `nil` is 10 GiB.
     package var maximumStaged: Int64?
+    /// When so many tasks have failed that the rest is cancelled; `nil` for never.
+    package var stopWhen: StopRule?
     /// Limits per host, by pattern, in the order of the job file.
     package var hosts: [HostLimit] = []
     package init() {}
+
+    /// The rule of `limits.stopWhen`, over the tasks that succeeded or failed. A tolerated failure is no failure.
+    package struct StopRule: Hashable, Sendable {
+        /// Per cent of these tasks that must have failed.
+        package var failedPercent: Double
+        /// How many of them there must be at least.
+        package var atLeast: Int
+        package init(failedPercent: Double, atLeast: Int) {
+            self.failedPercent = failedPercent
+            self.atLeast = atLeast
+        }
+
+        /// Whether the run is to stop when `failed` of the `ended` tasks have failed.
+        package func isMet(failed: Int, ended: Int) -> Bool {
+            ended >= atLeast && failed > 0 && Double(failed) * 100 >= failedPercent * Double(ended)
+        }
+    }
 
     /// Limits for each host that matches a pattern, over all sessions.
     package struct HostLimit: Hashable, Sendable {

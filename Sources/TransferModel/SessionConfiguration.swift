@@ -17,6 +17,9 @@ package struct SessionConfiguration: Sendable {
     package var identifier: String?
     /// Most simultaneous connections to one origin, over all tasks of the session.
     package var maximumConnectionsPerHost = 6
+    /// Within these bounds the number of connections to an origin is found by what the origin bears;
+    /// `maximumConnectionsPerHost` is then the upper one. `nil`: the number is fixed.
+    package var connectionRange: ConnectionRange?
     /// Most running tasks of the session; `nil` for no limit.
     package var maximumConcurrentTasks: Int?
     /// Limit on requests to one host, over all tasks of the session; `nil` for none.
@@ -416,18 +419,27 @@ package struct RedirectPolicy: Sendable {
 
 /// The `retry` of a session or task: what happens after a failed attempt.
 package struct RetryPolicy: Sendable {
-    /// Whether the pause is a random part of the computed time or all of it.
-    package enum Jitter: String, CaseIterable, Sendable { case full, none }
-    /// Most attempts, the first one counted.
-    package var attempts = 3
+    /// Whether the pause is half of the computed time and a random part of the other half, a random part of all of it,
+    /// or all of it.
+    package enum Jitter: String, CaseIterable, Sendable { case equal, full, none }
+    /// The longest time for which a task is tried where the job file bounds neither time nor attempts.
+    package static let standardPatience = TimeSpan.seconds(600)
+    /// The longest time for which a task is tried at a host that never answered in the run.
+    package static let unansweredPatience = TimeSpan.seconds(60)
+    /// Most attempts, the first one counted; `nil` for any number.
+    package var attempts: Int?
+    /// For how long after its first failure a task is tried, where the job file says so; `nil` where it does not.
+    package var writtenPatience: TimeSpan?
+    /// For how long after its first failure a task is tried; `nil` where attempts alone are bounded.
+    package var patience: TimeSpan? { writtenPatience ?? (attempts == nil ? Self.standardPatience : nil) }
     /// Pause before the second attempt.
     package var initialBackoff = TimeSpan.seconds(1)
     /// Factor by which each pause is longer than the one before.
     package var multiplier = 2.0
     /// Longest pause.
-    package var maximumBackoff = TimeSpan.seconds(60)
-    /// Whether the pause is shortened at random.
-    package var jitter = Jitter.full
+    package var maximumBackoff = TimeSpan.seconds(30)
+    /// How the pause is shortened at random.
+    package var jitter = Jitter.equal
     /// HTTP statuses that are retried.
     package var statuses = StatusSet(408, 425, 429, 500, 502, 503, 504)
     /// Whether a server's `Retry-After` is waited for.

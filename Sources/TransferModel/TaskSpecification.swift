@@ -203,6 +203,8 @@ package final class TaskOptions: Sendable {
         package var awaitedDestination: SecretText?
         /// Set for a template: the task transfers nothing itself, and other tasks take its place.
         package var template: TaskTemplate?
+        /// Whether a `forEach` goes over what the task brings, which is kept for that.
+        package var leavesRows = false
 
         package init(policies: TransferPolicies) { self.policies = policies }
 

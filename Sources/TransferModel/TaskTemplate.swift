@@ -1,18 +1,37 @@
-/// A task whose `forEach` goes over values that another task captures. It stands in the job until that task has ended;
-/// then the tasks made of it are added to the run in its place.
+/// A task whose `forEach` goes over values that another task captures or brings. It stands in the job until that task
+/// has ended; then the tasks made of it are added to the run in its place. It is known by all but its `lists`.
 package struct TaskTemplate: Hashable, Sendable {
     /// The template's place among those of its job file, counted from 0; the same whatever part of the job is run.
     package let number: Int
     /// The place, among the job files that a run was given, of the file that holds the template: 0 is the one that the
     /// run began with.
     package var file = 0
-    /// Ids of the tasks whose lists it goes over, in the order of its `forEach`.
+    /// Ids of the tasks whose captured lists it goes over, and the `RowList.key` of each of `lists`, in the order of its
+    /// `forEach`.
     package let sources: [String]
+    /// The lists that are read from what tasks bring.
+    package let lists: [RowList]
 
-    package init(number: Int, file: Int = 0, sources: [String]) {
+    package init(number: Int, file: Int = 0, sources: [String], lists: [RowList] = []) {
         self.number = number
         self.file = file
         self.sources = sources
+        self.lists = lists
+    }
+
+    /// What its first list is, in words for people.
+    package var sourceWords: String {
+        let source = sources.first ?? ""
+        return RowList.task(of: source).map { "`\($0)` brought" } ?? "`\(source)` captured"
+    }
+
+    package static func == (left: TaskTemplate, right: TaskTemplate) -> Bool {
+        (left.number, left.file, left.sources) == (right.number, right.file, right.sources)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(number)
+        hasher.combine(file)
     }
 }
 
@@ -28,7 +47,7 @@ package struct TemplateValues: Sendable {
     package var file: Int
     /// The `TaskTemplate.number` of each template that became tasks, in the order in which they did.
     package var order: [Int]
-    /// The captured lists that the templates go over.
+    /// The lists that the templates go over.
     package var captured: CapturedValues
 
     package init(file: Int = 0, order: [Int] = [], captured: CapturedValues = CapturedValues()) {

@@ -22,6 +22,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
     case cannotWriteOutput, expansionFailed
+    case lockMismatch, notLocked, movedSincePlan
 
     /// Apple's number of the error; `nil` for this runner's own names.
     package var code: Int? {
@@ -76,7 +77,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .captureNotFound, .captureUnusable, .expansionFailed, .serverCertificateWrongHost, .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
-            .cannotWriteOutput:
+            .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan:
             nil
         }
     }
@@ -134,13 +135,18 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .unexpectedResponse: "Look at the response in the report, and at `expect`."
         case .checksumMismatch:
             "Correct `checksum` if the file was published anew; else tell whoever publishes it."
+        case .lockMismatch:
+            "Look at what changed; if it is welcome, lock it anew: `transfer-run lock JOB --update ID`."
+        case .notLocked: "Lock the task: `transfer-run lock JOB --update ID`."
+        case .movedSincePlan:
+            "Look at what changed; if it is welcome, make the plan anew: `transfer-run plan JOB --online --save FILE`."
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
         case .captureNotFound:
             "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
-        case .expansionFailed: "See what was captured for `forEach`: no task was made of it."
+        case .expansionFailed: "See what was captured or brought for `forEach`: no task was made of it."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."
@@ -169,7 +175,9 @@ package enum ErrorName: String, CaseIterable, Sendable {
     /// Whether the answer's content is the fault, so that an attempt which fetches other bytes may succeed.
     package var isOfContent: Bool {
         switch self {
-        case .checksumMismatch, .magicMismatch, .unexpectedHTML, .unexpectedResponse, .captureNotFound: true
+        case .checksumMismatch, .magicMismatch, .unexpectedHTML, .unexpectedResponse, .captureNotFound, .lockMismatch,
+            .movedSincePlan:
+            true
         default: false
         }
     }

@@ -39,7 +39,7 @@ import TransferModel
     }
 }
 
-/// One run of thirty files, two of them long and slow and eight of a list that another task captures, and the kills that come over it.
+/// One run of thirty files, two of them long and slow and eight of lists that other tasks capture or bring, and the kills that come over it.
 private final class KillRound {
     struct Facts: Sendable, CustomStringConvertible {
         var rounds = 0
@@ -92,6 +92,8 @@ private final class KillRound {
     private let server: ScriptedServer
     private let sizes: [String: Int]
     private let job: String
+    /// Whether the list that a task brings is a file, and not an answer.
+    private let keepsLines: Bool
     /// How often each was asked for when its end was first found in the journal.
     private var asked: [String: Int] = [:]
 
@@ -103,7 +105,8 @@ private final class KillRound {
         for file in 1...28 { sizes["f\(file)"] = random.below(random.oneIn(4) ? 300_000 : 3_000) }
         self.sizes = sizes
         server = try Self.server(sizes)
-        job = Self.job(server)
+        keepsLines = number.isMultiple(of: 2)
+        job = Self.job(server, keepsLines: keepsLines)
     }
 
     func stop() { server.stop() }
@@ -116,8 +119,9 @@ private final class KillRound {
         let bodies = sizes.reduce(into: [:]) { $0["/\($1.key)"] = body($1.key, $1.value) }
         return try ScriptedServer { request in
             if request.path == "/names" {
-                return .respond(200, headers: [("Content-Type", "application/json")], body: "[21,22,23,24,25,26,27,28]")
+                return .respond(200, headers: [("Content-Type", "application/json")], body: "[21,22,23,24]")
             }
+            if request.path == "/lines" { return .respond(200, body: "25\n26\n27\n28\n") }
             guard let body = bodies[request.path] else { return .respond(404) }
             let answer = ServedResource(body, etag: "\"\(request.path)\"").answer(request)
             if body.count == slowSize { return answer.paced(piece, pause) }
@@ -125,7 +129,7 @@ private final class KillRound {
         }
     }
 
-    private static func job(_ server: ScriptedServer) -> String {
+    private static func job(_ server: ScriptedServer, keepsLines: Bool) -> String {
         BackgroundScene.head(
             "org.example.test", ", onFinish: [sh, -c, \"echo $TRANSFER_RUN_HOOK_DELIVERY_ID >> told\"]") + """
                 tasks:
@@ -134,6 +138,9 @@ private final class KillRound {
                   - { id: "f${n}", forEach: { n: 1..20 }, url: "\(server.origin)/f${n}", to: "out/f${n}" }
                   - { id: names, needs: [f1], url: "\(server.url("/names"))", capture: { all: { json: "$[*]", all: true } } }
                   - { id: "f${n}", forEach: { n: { captured: tasks.names.all } }, needs: [f2], url: "\(server.origin)/f${n}",
+                      to: "out/f${n}" }
+                  - { id: lines, needs: [f3], url: "\(server.url("/lines"))", \(keepsLines ? "to: lines" : "type: data") }
+                  - { id: "f${n}", forEach: { n: { lines: { task: lines } } }, needs: [f4], url: "\(server.origin)/f${n}",
                       to: "out/f${n}" }
                 """
     }
@@ -230,7 +237,7 @@ private final class KillRound {
         for (id, size) in sizes {
             #expect(try scene.folder.bytes("out/\(id)") == Self.body(id, size), "round \(number): \(id)")
         }
-        #expect(scene.stage.files.count == sizes.count + 2, "round \(number): \(scene.stage.files)")
+        #expect(scene.stage.files.count == sizes.count + (keepsLines ? 3 : 2), "round \(number): \(scene.stage.files)")
     }
 
     private func expectLeft() throws {

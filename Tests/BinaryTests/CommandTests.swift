@@ -211,8 +211,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["plan", "job.yaml"], ["simulate", "job.yaml"], ["rerun", "r.json"],
-        ["completions", "bash"], ["run", "job.yaml", "--confine", "."],
+        ["run", "job.yaml", "--confine", "."]
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {
         let binary = try Binary()
@@ -402,8 +401,7 @@ import TextFormats
         #expect(result.exitStatus == 1)
         let line = try #require(result.errorText.split(separator: "\n").first { $0.hasPrefix("Run just it again: ") })
         #expect(
-            line == "Run just it again: transfer-run run ./-job.yaml --set site=\(server.origin) "
-                + "--network wired,metered --only bad")
+            line == "Run just it again: transfer-run rerun ./-job.report.json --network wired,metered")
         let words = line.split(separator: " ").dropFirst(5).map { String($0) }
         server.on("/bad", .respond(200, body: "x"))
         #expect(try binary.run(arguments: words).exitStatus == 0)

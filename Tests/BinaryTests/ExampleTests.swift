@@ -8,16 +8,20 @@ import TextFormats
         let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
         #expect(
             found.outputText
-                == "api-checks.yaml api-harvest.yaml before-the-move.yaml local-service.yaml mirror-list.yaml "
+                == "api-checks.yaml api-harvest.yaml apt-mirror.yaml before-the-move.yaml found-connections.yaml local-service.yaml mirror-list.yaml "
                 + "nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
-                + "publish-build.yaml quickstart.yaml release-artefacts.yaml signed-in.yaml suite-matrix.yaml token-upload.yaml "
+                + "publish-build.yaml quickstart.yaml release-artefacts.yaml release-by-checksums.yaml "
+                + "signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
         )
     }
 
     @Test(arguments: [
-        "api-checks", "api-harvest", "before-the-move", "local-service", "mirror-list", "nightly-mirror", "own-scheme",
-        "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "signed-in", "suite-matrix",
+        "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
+        "mirror-list", "nightly-mirror",
+        "own-scheme",
+        "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "release-by-checksums",
+        "signed-in", "suite-matrix",
         "token-upload", "two-mirrors", "wifi-only",
     ])
     func checkFindsNothing(_ name: String) throws {
@@ -67,6 +71,28 @@ import TextFormats
         #expect(repair.status == 0)
         #expect(place.server.requests().count == 4)
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
+    }
+
+    @Test func releaseByChecksumsGoesByTheListThatComesFirst() throws {
+        let place = try ExamplePlace()
+        let names = ["manual", "linux-amd64", "linux-arm64"].map { "app-1.4.0-\($0).txt" }
+        let run = try place.run("release-by-checksums.yaml")
+        #expect(run.status == 0, "\(run.errorText)")
+        for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
+        #expect(try run.value("$.totals.succeeded") == "4")
+
+        // Nothing new: the list is asked for, and no more.
+        let before = place.server.requests().count
+        let again = try place.run("release-by-checksums.yaml")
+        #expect(again.status == 0, "\(again.errorText)")
+        #expect(place.server.requests().dropFirst(before).map(\.target) == ["/releases/SHA256SUMS"])
+
+        // A file that is not the one of the list: nothing appears of it, and the release stays whole.
+        place.server.serve("/releases/\(names[0])", ServedResource(Array("another".utf8)))
+        try place.stage.folder.write("release/\(names[0])", "damaged")
+        let wrong = try place.run("release-by-checksums.yaml")
+        #expect(wrong.status == 1)
+        #expect(try place.stage.text("release/\(names[0])") == "damaged")
     }
 
     @Test func nightlyMirror() throws {
@@ -237,6 +263,17 @@ import TextFormats
         try place.expectSame("mirror/manual.txt", as: "releases/app-1.4.0-manual.txt")
         #expect(place.server.peakConnections <= 4 && place.server.requests().count == 8)
         #expect(try run.task("manual", "waits[0].reason") == "earliestBegin")
+    }
+
+    @Test func foundConnections() throws {
+        let place = try ExamplePlace()
+        let run = try place.run("found-connections.yaml")
+        #expect(run.status == 0)
+        try place.expectSame("found/testing-arm64.txt", as: "suites/testing-arm64.txt")
+        #expect(place.server.peakConnections <= 12)
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.minimum") == "2")
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.maximum") == "12")
+        #expect(try run.value("$.sessions[0].hosts[0].connectionLimit.first") == "4")
     }
 
     @Test func twoMirrors() throws {

@@ -152,6 +152,28 @@ import TransferModel
         #expect(run.result.duration < .seconds(15))
     }
 
+    @Test func aRunInWhichNearlyAllFails_isStopped() throws {
+        let server = try ScriptedServer { $0.target == "/0" ? .respond(200, body: "x") : .respond(404) }
+        defer { server.stop() }
+        let tasks = (0..<30).map { "  - { id: t\($0), url: \"\(server.url("/\($0)"))\" }\n" }.joined()
+        let run = try Stage().run(
+            """
+            limits: { maximumConcurrentTasks: 1, stopWhen: { failed: 80%, atLeast: 5 } }
+            tasks:
+            \(tasks)
+            """)
+        #expect(run.status == 1)
+        let outcomes = try run.values("$.tasks[*].outcome")
+        #expect(
+            outcomes == ["succeeded"] + Array(repeating: "failed", count: 4) + Array(repeating: "cancelled", count: 25))
+        let message = "`limits.stopWhen` stopped the run when 4 of 5 tasks had failed"
+        #expect(try run.value("$.stopped") == message)
+        #expect(try run.task("t29", "explanation")?.contains(message) == true)
+        #expect(run.errorText.contains("\(message): 25 of 30 tasks are not done."))
+        #expect(run.events.last?["stopped"]?.plainText == message)
+        #expect(server.requests().count == 5)
+    }
+
     @Test func failuresThatMayHealAreTriedAgain() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -146,6 +146,29 @@ import TextFormats
         #expect(server.requests().compactMap { $0.header("Cache-Control") }.count { $0 == "max-age=5" } == 2)
     }
 
+    /// Of several places the last is asked past all caches, and the others are not.
+    @Test func aWrongFileOfTheLastPlace_isAskedForOnce_pastAllCaches() throws {
+        let servers = try (0..<2).map { _ in try ScriptedServer() }
+        defer { for server in servers { server.stop() } }
+        for server in servers {
+            server.on("/a") {
+                $0.header("Cache-Control") == "no-cache" ? .respond(200, body: "abc") : .respond(200, body: "old")
+            }
+        }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            defaults: { retry: { backoff: { initial: 1ms } }, checksum: "md5:900150983cd24fb0d6963f7d28e17f72" }
+            tasks: [{ id: a, urls: ["\(servers[0].url("/a"))", "\(servers[1].url("/a"))"], to: a }]
+            """)
+        #expect(run.status == 0)
+        #expect(try stage.text("a") == "abc")
+        #expect(servers[0].requests().map { $0.header("Cache-Control") } == [nil])
+        #expect(servers[1].requests().map { $0.header("Cache-Control") } == [nil, "no-cache"])
+        let why = "the file had the wrong checksum: asked for once more past all caches"
+        #expect(try run.values("$.tasks[0].attempts[*].startedOver") == [nil, nil, why])
+    }
+
     @Test func withOneAttempt_aWrongFileIsNotAskedForAgain() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "old") }
         defer { server.stop() }

@@ -58,7 +58,8 @@ import TextFormats
         #expect(try run.task("notify", "outcome") == "skipped" && run.value("$.totals.skipped") == "2")
         #expect(try run.task("notify", "error") == nil)
         #expect(
-            try run.task("notify", "explanation") == "Skipped: its `when: failed` is not met: nothing that it needs failed.")
+            try run.task("notify", "explanation")
+                == "Skipped: its `when: failed` is not met: nothing that it needs failed.")
         #expect(
             try run.task("after", "explanation")
                 == "Skipped: `notify`, which it needs, was skipped, without harm.")
@@ -192,13 +193,13 @@ import TextFormats
         server.on("/hook", .respond(204))
         let job =
             BackgroundScene.head() + "tasks:\n" + get(server, "a") + get(server, "b")
-            + """
-              - id: notify
-                when: finished
-                needs: ["*"]
-                url: "\(server.url("/hook"))?outcome=${run.outcome}&failed=${run.failed}&a=${tasks.a.outcome}&why=${tasks.a.error}"
+                + """
+                  - id: notify
+                    when: finished
+                    needs: ["*"]
+                    url: "\(server.url("/hook"))?outcome=${run.outcome}&failed=${run.failed}&a=${tasks.a.outcome}&why=${tasks.a.error}"
 
-            """
+                """
         let scene = try BackgroundScene()
         let program = try scene.stage.start(job)
         if let signal {

@@ -1,4 +1,6 @@
 import FileDelivery
+import Synchronization
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -84,10 +86,36 @@ import TransferModel
         }
         #expect(try read() == "new")
         #expect(try tree.text("site/sums") == "old")
+        // Opened once, it stays the same file.
+        let opened = try #require(open(["site/sums", "missing"], place, desk))
+        #expect(try Self.text(opened[0].get()) == "new" && opened[1].failureName == .fileDoesNotExist)
         desk.submit(.publishGroup(place))
         _ = try desk.next()
+        try tree.write("site/other", "x")
+        #expect(try Self.text(opened[0].get()) == "new")
         #expect(try read() == "new")
         #expect(try tree.text("site/sums") == "new")
+    }
+
+    private func open(
+        _ paths: [String], _ place: GroupPlace, _ desk: Desk
+    ) -> [Result<OpenedFile, TransferError>]? {
+        let found = Mutex<[Result<OpenedFile, TransferError>]?>(nil)
+        let isThere = WakeSignal()
+        let files = paths.map { DeliveryOrder.ListedFile(path: tree.path($0), group: place) }
+        desk.submit(
+            .open(files) { opened in
+                found.withLock { $0 = opened }
+                isThere.signal()
+            })
+        _ = isThere.wait(nanoseconds: 60_000_000_000)
+        return found.withLock { $0 }
+    }
+
+    private static func text(_ file: OpenedFile) throws -> String {
+        var bytes: [UInt8] = []
+        try file.read { bytes += Array($0) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     @Test func aLocalSourceIsCheckedBeforeItIsNamed() throws {
@@ -105,4 +133,8 @@ import TransferModel
         #expect(error.name == .magicMismatch)
         #expect(tree.list() == ["source"])
     }
+}
+
+extension Result where Failure == TransferError {
+    fileprivate var failureName: ErrorName? { if case .failure(let error) = self { error.name } else { nil } }
 }

@@ -110,16 +110,21 @@ struct ForEachTests {
         #expect(result.summary == told)
     }
 
-    @Test func aTaskOfAnotherIsAcceptedAndNotBuilt() {
-        let result = load(
-            """
-            tasks:
-              - { id: list, url: https://example.org/l, to: l }
-              - { id: "f-${n.index}", forEach: { n: { csv: { task: list } } }, url: "${n.url}", to: "${n.name}", checksum: "${n.sum}" }
-              - { id: all, needs: ["f-*", f-7], url: https://example.org/ }
-            """)
-        #expect(result.summary == [])
-        #expect(result.laterPlaces == ["3:48 "])
+    /// A path picks the rows of a file, too; it may stand in the list or beside it.
+    @Test(arguments: [
+        ("{ json: list.json, path: \"$.items[*]\" }", "${r.a.b}"),
+        ("{ json: { file: list.json, path: \"$.items[*]\" } }", "${r.id}"),
+        ("{ xml: feed.xml, path: /rss/channel/item }", "${r.title}"),
+        ("{ xml: { file: feed.xml, path: /rss/*/item } }", "${r.enclosure.url}"),
+    ]) func pathsPickTheRows(_ list: String, _ id: String) {
+        let files = [
+            "/job/list.json": #"{"items": [{"id": "x", "a": {"b": "x"}}, {"id": "y", "a": {"b": "y"}}]}"#,
+            "/job/feed.xml": """
+            <rss><channel><item><title>x</title><enclosure url="x"/></item>
+            <item><title>y</title><enclosure url="y"/></item></channel></rss>
+            """,
+        ]
+        #expect(ids("{ r: \(list) }", id, files: files) == ["x", "y"])
     }
 }
 

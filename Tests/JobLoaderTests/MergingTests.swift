@@ -61,9 +61,35 @@ struct MergingTests {
         #expect(own.policies.retry.attempts == 2)
         #expect(own.policies.retry.initialBackoff == .seconds(5))
         #expect(own.headers.map { "\($0.name)=\($0.value.revealed)" } == ["b=d", "c=t", "D=1", "D=2"])
-        #expect(removed.policies.retry.attempts == 3)
+        #expect(removed.policies.retry.attempts == nil)
         #expect(removed.policies.timeoutForRequest == .seconds(60))
         #expect(removed.headers.isEmpty)
+    }
+
+    /// Without a word it is ten minutes; `attempts` alone bounds no time; of both what comes first.
+    @Test func retryBounds_addUp() throws {
+        let job = try #require(
+            load(
+                """
+                sessions: { few: { retry: { attempts: 5 } }, some: {}, long: { retry: { for: 2h } } }
+                tasks:
+                  - { id: a, session: some, url: https://example.org/ }
+                  - { id: b, session: few, url: https://example.org/ }
+                  - { id: c, session: few, url: https://example.org/, retry: { for: 2m } }
+                  - { id: d, session: few, url: https://example.org/, retry: { attempts: unlimited } }
+                  - { id: e, session: long, url: https://example.org/, retry: { attempts: 3 } }
+                  - { id: f, session: long, url: https://example.org/, retry: { for: null } }
+                  - { id: g, session: long, url: https://example.org/, retry: { for: 0 } }
+                """
+            ).job)
+        let retries = job.tasks.map(\.options.values.policies.retry)
+        #expect(retries.map(\.attempts) == [nil, 5, 5, nil, 3, nil, nil])
+        let minute = TimeSpan.seconds(60)
+        let hours = TimeSpan.seconds(7_200)
+        #expect(
+            retries.map(\.patience) == [.seconds(600), nil, .seconds(120), .seconds(600), hours, .seconds(600), .zero])
+        #expect(retries.map(\.writtenPatience) == [nil, nil, .seconds(120), nil, hours, nil, .zero])
+        #expect(RetryPolicy.unansweredPatience == minute)
     }
 
     @Test func plainTasksShareTheirOptions() throws {

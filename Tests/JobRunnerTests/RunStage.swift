@@ -19,6 +19,8 @@ final class RunStage {
     /// What a template of the job becomes; what is kept of that is in the job of the next process.
     var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
     private(set) var expanded: [ExpandedTemplate] = []
+    /// Whether the process dies before what templates became is kept.
+    var forgetsExpansions = false
     /// Of all processes, as far as they are kept.
     private(set) var events: [Event] = []
 
@@ -118,6 +120,7 @@ final class RunStage {
         let status = run.run()
         if let failure = log.finish() { throw failure }
         events += watcher.events.withLock { $0 }
+        if forgetsExpansions { return status }
         for (template, captured) in kept.withLock({ $0 }) { try grow(template, captured) }
         return status
     }

@@ -12,7 +12,7 @@ extension ModelWorld {
         case .perform(.grant(let task, let origin)): grant(task, origin)
         case .perform(.cancel(let task, _)): cancel(task)
         case .perform(.credit), .perform(.publish), .perform(.giveUp), .perform(.discard), .perform(.lend),
-            .perform(.recall), .perform(.discardPartial), .resumed, .expand, .groupFinished:
+            .perform(.recall), .perform(.discardPartial), .resumed, .expand, .groupFinished, .connectionsChanged:
             Issue.record("nobody asked for that")
         case .waiting: break
         case .attemptEnded(let task, let end):
@@ -26,7 +26,7 @@ extension ModelWorld {
         let index = Int(task.raw)
         hold(!isStopped && !hasFailedFast, "something started after the end had begun")
         hold(books[index].finished == nil && !books[index].isRunning)
-        hold(attempt == books[index].attempts + 1 && attempt <= retry(task).attempts)
+        hold(attempt == books[index].attempts + 1 && attempt <= retry(task).attempts ?? .max)
         for need in facts(task).needs {
             let conclusion = books[Int(need.raw)].finished
             hold(conclusion?.outcome == .succeeded || conclusion?.tolerated == true, "\(task) before its needs")
@@ -92,7 +92,7 @@ extension ModelWorld {
     /// The contract's rule in other words.
     private func mayRetry(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict) -> Bool {
         let policy = retry(task)
-        if books[Int(task.raw)].attempts >= policy.attempts { return false }
+        if books[Int(task.raw)].attempts >= policy.attempts ?? .max { return false }
         if policy.honorsRetryAfter, let asked = verdict.retryAfter, asked > policy.maximumRetryAfter { return false }
         let isBusy = verdict.status == 429 || verdict.status == 503
         if !verdict.isIdempotent, !policy.nonIdempotent, verdict.sentSomething, !isBusy { return false }

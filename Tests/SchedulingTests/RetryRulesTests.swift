@@ -19,7 +19,7 @@ import TransferModel
 
     @Test func pausesGrowUpToTheLongest() {
         let pauses = [1, 2, 3, 7, 1_000_000].map { policy().longestPause(after: $0) }
-        #expect(pauses == [1, 2, 4, 60, 60].map { TimeSpan.seconds($0) })
+        #expect(pauses == [1, 2, 4, 30, 30].map { TimeSpan.seconds($0) })
     }
 
     @Test func aFactorBelowOneShortensPauses() {
@@ -36,6 +36,14 @@ import TransferModel
         #expect(pauses.allSatisfy { $0 >= .zero && $0 <= .seconds(4) } && Set(pauses).count > 100)
         let parks = (0..<200).map { _ in jittered.park(after: 3, &random) }
         #expect(parks.allSatisfy { $0 >= .seconds(2) && $0 <= .seconds(4) } && Set(parks).count > 100)
+    }
+
+    @Test func equalJitter_keepsHalfOfThePause() {
+        var random = RandomBits(seed: 6)
+        let equal = policy { $0.jitter = .equal }
+        let pauses = (0..<200).map { _ in equal.pause(after: 3, &random) }
+        #expect(pauses.allSatisfy { $0 >= .seconds(2) && $0 <= .seconds(4) } && Set(pauses).count > 100)
+        #expect(RetryPolicy().jitter == .equal)
     }
 
     @Test func withoutJitterPausesAreExact() {

@@ -122,6 +122,8 @@ func plan(
     for index in 0..<tasks {
         var policy = SchedulingPlan.TaskPolicy()
         policy.retry.jitter = .none
+        // Few, and no time: what bounds the tries is the subject of `PatienceTests`.
+        policy.retry.attempts = 3
         plan.policies.append(policy)
         plan.tasks.append(
             SchedulingPlan.Task(

@@ -19,6 +19,7 @@ import TransferModel
             model.sizes = .fixed(size)
             var policy = SchedulingPlan.TaskPolicy()
             policy.retry.jitter = .none
+            policy.retry.attempts = 3
             setting.plan.policies = [policy]
             setting.plan.sessions = [
                 SchedulingPlan.Session(

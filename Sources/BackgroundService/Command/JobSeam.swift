@@ -94,7 +94,8 @@ package struct JobSeam {
                         task.options.values.when == nil
                             ? "`\(task.id)` needs `\(other)`, which has a `when` and which another process carries"
                             : "`\(task.id)` has a `when` and needs `\(other)`, which another process carries",
-                        "let both be in background sessions, or none, and name under `needs` what is on its side", task))
+                        "let both be in background sessions, or none, and name under `needs` what is on its side", task)
+                )
             } else if task.options.values.when != nil, task.namesRun {
                 found.append(
                     problem(

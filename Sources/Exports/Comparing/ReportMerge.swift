@@ -60,6 +60,7 @@ private struct MergedHead {
         json.member("duration", start.flatMap { start in end.map { $0 - start } })
         json.member("outcome", outcome?.rawValue)
         json.member("exitStatus", exitStatus)
+        json.member("stopped", heads.lazy.compactMap(\.stopped).first)
         writeTotals(to: &json)
         writeSessions(to: &json)
         for member in [ReportHead.Members.groups, .hooks] { writeLists(member, to: &json) }
@@ -127,12 +128,35 @@ private struct MergedHead {
                 json.member("host", host.host)
                 json.member("peakConnections", host.peakConnections)
                 json.member("tasks", host.tasks)
+                json.key("connectionLimit")
+                write(host.connectionLimit, to: &json)
                 json.endObject()
             }
             json.endArray()
             json.endObject()
         }
         json.endArray()
+    }
+
+    private func write(_ limit: ReportHead.ConnectionLimit?, to json: inout JSONWriter) {
+        guard let limit else { return json.null() }
+        json.beginObject()
+        json.member("minimum", limit.minimum)
+        json.member("maximum", limit.maximum)
+        json.member("first", limit.first)
+        json.member("last", limit.last)
+        json.key("steps")
+        json.beginArray()
+        for step in limit.steps {
+            json.beginObject()
+            json.member("time", step.time)
+            json.member("from", step.from)
+            json.member("to", step.to)
+            json.member("reason", step.reason)
+            json.endObject()
+        }
+        json.endArray()
+        json.endObject()
     }
 
     /// Joins sessions of one name. Merged runs may have run at the same time, so peaks add up.
@@ -151,6 +175,9 @@ private struct MergedHead {
                 if let other = joined[place].hosts.firstIndex(where: { $0.host.isExactly(host.host) }) {
                     joined[place].hosts[other].peakConnections += host.peakConnections
                     joined[place].hosts[other].tasks += host.tasks
+                    // Of runs at the same time each found its own: the first stands for them.
+                    joined[place].hosts[other].connectionLimit =
+                        joined[place].hosts[other].connectionLimit ?? host.connectionLimit
                 } else {
                     joined[place].hosts.append(host)
                 }

@@ -64,7 +64,12 @@ package struct TaskExplanation {
         var lines = [words]
         if let reason = attempt.startedOver { lines.append("    from the beginning: \(SafeText.line(reason))") }
         attempt.eachRequest { request, phases in lines += self.lines(of: request, phases) }
-        if let pause = attempt.backoff { lines.append("    then a pause of \(HumanText.duration(pause))") }
+        if let pause = attempt.backoff {
+            let bound = attempt.retriesUntil.flatMap { until in
+                task.createdAt.map { ", to be tried until +\(HumanText.duration(until - $0)) at most" }
+            }
+            lines.append("    then a pause of \(HumanText.duration(pause))\(bound ?? "")")
+        }
         return lines
     }
 

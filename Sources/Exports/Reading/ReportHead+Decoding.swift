@@ -50,6 +50,9 @@ extension ReportHead {
         case "exitStatus":
             exitStatus = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
             return .exitStatus
+        case "stopped":
+            stopped = try cursor.optional { (cursor) throws(CursorStop) in try cursor.string() }
+            return []
         case "totals":
             totals = try Totals(&cursor)
             return .totals
@@ -186,6 +189,41 @@ extension ReportHead.Host {
             case "host": host = try cursor.string()
             case "peakConnections": peakConnections = try cursor.count()
             case "tasks": tasks = try cursor.count()
+            case "connectionLimit":
+                connectionLimit = try cursor.optional { (cursor) throws(CursorStop) in
+                    try ReportHead.ConnectionLimit(&cursor)
+                }
+            default: try cursor.skip()
+            }
+        }
+    }
+}
+
+extension ReportHead.ConnectionLimit {
+    init(_ cursor: inout JSONCursor) throws(CursorStop) {
+        self.init()
+        try cursor.object { (name, cursor) throws(CursorStop) in
+            switch name {
+            case "minimum": minimum = try cursor.count()
+            case "maximum": maximum = try cursor.count()
+            case "first": first = try cursor.count()
+            case "last": last = try cursor.count()
+            case "steps": steps = try cursor.list { (cursor) throws(CursorStop) in try Step(&cursor) }
+            default: try cursor.skip()
+            }
+        }
+    }
+}
+
+extension ReportHead.ConnectionLimit.Step {
+    init(_ cursor: inout JSONCursor) throws(CursorStop) {
+        self.init()
+        try cursor.object { (name, cursor) throws(CursorStop) in
+            switch name {
+            case "time": time = try cursor.date()
+            case "from": from = try cursor.count()
+            case "to": to = try cursor.count()
+            case "reason": reason = try cursor.string()
             default: try cursor.skip()
             }
         }

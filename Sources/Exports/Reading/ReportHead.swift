@@ -88,6 +88,33 @@ package struct ReportHead: Sendable {
         package var peakConnections = 0
         /// Number of the session's tasks for the origin.
         package var tasks = 0
+        /// How many connections were allowed, where that number was found; `nil` where it was fixed.
+        package var connectionLimit: ConnectionLimit?
+    }
+
+    /// How many connections a session was allowed to a host, where that number was found by what the host bears.
+    package struct ConnectionLimit: Sendable {
+        /// A change of the number.
+        package struct Step: Sendable {
+            /// When it changed.
+            package var time = WallTime(nanoseconds: 0)
+            /// The number before.
+            package var from = 0
+            /// The number from then on.
+            package var to = 0
+            /// Why it changed: a raw value of `ConnectionStep.Reason`.
+            package var reason = ""
+        }
+        /// Never fewer.
+        package var minimum = 0
+        /// Never more.
+        package var maximum = 0
+        /// The number at the beginning.
+        package var first = 0
+        /// The number at the end.
+        package var last = 0
+        /// The changes, in order.
+        package var steps: [Step] = []
     }
 
     /// One group of the job: files that are published together.
@@ -127,6 +154,8 @@ package struct ReportHead: Sendable {
     package var outcome: RunOutcome?
     /// Exit status of the run; `nil` if the report was written before its end.
     package var exitStatus: Int?
+    /// In words what ended the run before its tasks were done; `nil` where nothing did.
+    package var stopped: String?
     /// Counts over all tasks.
     package var totals = Totals()
     /// The job's sessions, in its order.

@@ -14,6 +14,7 @@ extension ReportedAttempt {
             case "duration": duration = try cursor.span()
             case "error": error = try ReportedError.optional(&cursor)
             case "backoff": backoff = try cursor.optional { (cursor) throws(CursorStop) in try cursor.span() }
+            case "retriesUntil": retriesUntil = try cursor.optionalDate()
             case "transactions" where wantsTransactions:
                 transactions = try cursor.list { (cursor) throws(CursorStop) in try ReportedTransaction(&cursor) }
             default: try cursor.skip()

@@ -235,6 +235,8 @@ package struct ReportedAttempt: Sendable {
     package var error: ReportedError?
     /// Pause after the attempt; `nil` if none followed.
     package var backoff: TimeSpan?
+    /// When the task's last attempt begins at the latest; `nil` when none follows, or no time bounds them.
+    package var retriesUntil: WallTime?
     /// The attempt's requests in the order in which they began; only decoded with `ReportParts.transactions`.
     package var transactions: [ReportedTransaction] = []
 

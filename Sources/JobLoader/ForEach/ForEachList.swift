@@ -17,9 +17,9 @@ struct ForEachList {
         case values([Value])
         /// Numbers, padded with zeros to `width` digits.
         case range(ClosedRange<Int64>, width: Int)
-        /// Values of a file that another task downloads.
+        /// Values that could not be read.
         case deferred
-        /// A list that another task captures; the values are `nil` until it has ended.
+        /// A list that another task captures or brings; the values are `nil` until it has ended.
         case captured(CapturedList, CapturedValue?)
 
         var count: Int {
@@ -46,7 +46,9 @@ struct ForEachList {
             case .deferred: return .unknown
             case .captured(let list, let values):
                 return .captured(
-                    CapturedItem(task: list.task, list: list.name, values: values, index: values == nil ? -1 : index))
+                    CapturedItem(
+                        task: list.task, list: list.name, rows: list.rows, values: values,
+                        index: values == nil ? -1 : index))
             }
         }
 

@@ -1,80 +1,18 @@
+import RowFormats
 import TransferModel
 import YAMLTree
-
-/// The source of a `forEach` name's values, if they are not a list in the job.
-struct ForEachSource: Blank, Sendable {
-    enum Kind: String, Sendable, CaseIterable { case lines, csv, json, checksums, files, captured }
-    var kind: Kind?
-    var node: NodeID?
-    static var blank: ForEachSource { ForEachSource() }
-}
-
-extension Sections {
-    static let forEachSource = Section<ForEachSource>(
-        "forEachSource", in: "`forEach`", title: "`forEach`",
-        """
-        A map of name → a list, a range (`1..20`), or one of these. Several names give every combination, the last one \
-        running fastest. `${name}` is the value and `${name.index}` its number from 1.
-        """,
-        keys: [
-            source("lines", .lines, "each line that is not empty"),
-            source("csv", .csv, "each row; `${name.column}` is a field, by the names in the first line"),
-            source("json", .json, "each element of the list in it; `${name.key}` is a field of an object"),
-            source(
-                "checksums", .checksums,
-                "each line of a `SHA256SUMS` file, signed or not: `${name.path}` and `${name.checksum}`"),
-            source(
-                "files", .files,
-                """
-                each file that the pattern matches, in order: `${name.path}` and `${name.name}`; `*`, `?` and `[a-z]` stay \
-                within a name, `**` is any number of folders and at the end all that is below; a name that begins with a dot \
-                is found where its pattern does too; links to files count, those to folders are not followed
-                """),
-            source(
-                "captured", .captured,
-                """
-                each value of a list that a task captures (`tasks.ID.NAME`, of `capture: { NAME: { json: …, all: true } }`): \
-                the tasks are made when task ID has succeeded, which this one then needs. `${name.key}` is a field of an \
-                object. Values come from the network and can do no more than other captured values
-                """),
-        ],
-        rules: [.exactlyOne(["lines", "csv", "json", "checksums", "files", "captured"])])
-
-    private static func source(_ name: StaticString, _ kind: ForEachSource.Kind, _ meaning: String) -> Key<
-        ForEachSource
-    > {
-        let shape: Shape =
-            switch kind {
-            case .files: .pattern(".", words: "a pattern of paths")
-            case .captured: .pattern(CapturedList.pattern, words: "`tasks.ID.NAME`")
-            case .lines, .csv, .json, .checksums: .either([.path, .object("fromTask")])
-            }
-        return Key(name, over: \.self, shape, default: "none", meaning) { source, node, _ in
-            source.kind = kind
-            source.node = node
-        }
-    }
-
-    static let fromTask = Section<FromTask>(
-        "fromTask", in: "a source of `forEach`", title: "`forEach`: a downloaded file",
-        """
-        `lines`, `csv`, `json` and `checksums` may name a download instead of a file; its tasks are made when it has \
-        succeeded. *Not built yet.*
-        """,
-        keys: [Key("task", \.task, .text, default: "required", "the download's id") { $1.text($0).map { .some($0) } }])
-
-    struct FromTask: Blank, Sendable {
-        var task: String?
-        static var blank: FromTask { FromTask() }
-    }
-}
 
 /// Reads `forEach` into lists of values.
 struct ForEachReader {
     let reader: Reader
+    /// The map of the task that is read, which says what it uses of the rows.
+    let task: NodeID
     private static let fileLimit = 64 << 20
 
-    init(reader: Reader) { self.reader = reader }
+    init(reader: Reader, task: NodeID) {
+        self.reader = reader
+        self.task = task
+    }
 
     /// The lists that were read; after a fault, at least those whose names are known.
     struct Lists {
@@ -102,7 +40,7 @@ struct ForEachReader {
                     (lists.isWhole, lists.hasUnreadNames) = (false, true)
                     continue
                 }
-                let items = items(value)
+                let items = items(value, of: name)
                 if items == nil { lists.isWhole = false }
                 lists.all.append(ForEachList(name: name, node: value, items: items ?? .deferred))
             }
@@ -116,12 +54,12 @@ struct ForEachReader {
         return lists
     }
 
-    private func items(_ node: NodeID) -> ForEachList.Items? {
+    private func items(_ node: NodeID, of name: String) -> ForEachList.Items? {
         switch reader.tree.kind(node) {
         case .sequence:
             let values = reader.tree.children(node).map { value($0) }
             return values.contains { $0 == nil } ? nil : .values(values.compactMap { $0 })
-        case .mapping: return source(node)
+        case .mapping: return source(node, of: name)
         case .scalar: return range(node)
         }
     }
@@ -174,22 +112,100 @@ struct ForEachReader {
 
     // MARK: Files
 
-    private func source(_ node: NodeID) -> ForEachList.Items? {
+    private func source(_ node: NodeID, of name: String) -> ForEachList.Items? {
         var source = ForEachSource()
         Sections.forEachSource.decode(node, into: &source, reader)
-        guard let kind = source.kind, let value = source.node, reader.tree.count(node) == 1 else { return nil }
-        if kind == .captured { return captured(value) }
-        if reader.tree.kind(value) == .mapping, kind != .files { return task(value) }
-        if kind == .files { return files(value) }
+        guard let kind = source.kind, let value = source.node, source.count == 1 else { return nil }
+        if let path = source.path, kind != .json, kind != .xml {
+            reader.error(
+                "conflicting-keys", "`\(kind.rawValue)` and `path` exclude each other",
+                hint: "`path` picks the rows of `json` and `xml`", at: reader.beginning(path))
+            return nil
+        }
+        switch kind {
+        case .captured: return captured(value)
+        case .files: return files(value)
+        case .lines, .csv, .json, .xml, .checksums, .debian, .links: return list(value, kind, source.path, of: name)
+        }
+    }
+
+    /// Reads a list that is in a file, or that a task brings.
+    private func list(
+        _ node: NodeID, _ kind: ForEachSource.Kind, _ path: NodeID?, of name: String
+    ) -> ForEachList.Items? {
+        var draft = ListDraft()
+        if reader.tree.kind(node) == .mapping || kind == .debian || kind == .links {
+            section(kind).decode(node, into: &draft, reader)
+            guard draft.task != nil || draft.file != nil else { return nil }
+        } else {
+            draft.file = node
+        }
+        if let path, draft.path != nil {
+            reader.error(
+                "conflicting-keys", "`path` is there twice", hint: "write it once, beside `\(kind.rawValue)` or in it",
+                at: reader.beginning(path))
+            return nil
+        }
+        draft.path = draft.path ?? path
+        guard let format = format(kind, draft, node) else { return nil }
+        if let file = draft.file { return rows(of: file, format) }
+        guard let task = draft.task else { return nil }
+        let rows = RowList(task: task, format: format, fields: reader.fields(of: name, in: self.task))
+        let list = CapturedList(rows, node: draft.taskNode ?? node)
+        reader.capturedLists.append(list)
+        return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
+    }
+
+    private func section(_ kind: ForEachSource.Kind) -> Section<ListDraft> {
+        switch kind {
+        case .json: Sections.jsonList
+        case .xml: Sections.xmlList
+        case .links: Sections.linkList
+        case .lines, .csv, .checksums, .debian, .files, .captured: Sections.listOfTask
+        }
+    }
+
+    private func format(_ kind: ForEachSource.Kind, _ draft: ListDraft, _ node: NodeID) -> RowFormat? {
+        switch kind {
+        case .lines: return .lines
+        case .csv: return .csv
+        case .checksums: return .checksums
+        case .debian: return .debian
+        case .links: return .links(match: draft.match)
+        case .json:
+            guard let path = draft.path else { return .json(path: nil) }
+            return reader.jsonPath(path).map { .json(path: $0) }
+        case .xml: return elementPath(draft, node).map { .xml(path: $0) }
+        case .files, .captured: return nil
+        }
+    }
+
+    private func elementPath(_ draft: ListDraft, _ node: NodeID) -> String? {
+        let shape = Shape.pattern(Sections.elementPath, words: Sections.elementPathWords)
+        guard let path = draft.path else {
+            reader.error(
+                "missing-key", "`xml` needs a `path`", hint: "it must be \(Sections.elementPathWords)",
+                at: reader.beginning(node))
+            return nil
+        }
+        guard let text = reader.text(path, shape) else { return nil }
+        guard ElementPath(text) != nil else {
+            reader.invalid(path, shape, text)
+            return nil
+        }
+        return text
+    }
+
+    private func rows(of file: NodeID, _ format: RowFormat) -> ForEachList.Items? {
         reader.key = "forEach"
-        guard let path = reader.path(value) else { return nil }
-        reader.fileReads.append(FileRead(path: path, node: value))
+        guard let path = reader.path(file) else { return nil }
+        reader.fileReads.append(FileRead(path: path, node: file))
         if !reader.lists.contains(path) { reader.lists.append(path) }
         switch reader.resources.readFile(path, Self.fileLimit) {
         case .failure(let problem):
-            reader.error("unreadable-file", "`\(Reader.short(reader.tree.text(value)))`: \(problem.words)", value)
+            reader.error("unreadable-file", "`\(Reader.short(reader.tree.text(file)))`: \(problem.words)", file)
             return nil
-        case .success(let bytes): return rows(bytes, kind, value)
+        case .success(let bytes): return rows(bytes, format, file)
         }
     }
 
@@ -212,39 +228,31 @@ struct ForEachReader {
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 
-    private func task(_ node: NodeID) -> ForEachList.Items? {
-        var from = Sections.FromTask()
-        Sections.fromTask.decode(node, into: &from, reader)
-        guard let task = from.task else { return nil }
-        reader.forEachTasks.append(ChecksumTask(text: task, node: node))
-        reader.problems.isNotBuilt("`forEach` from a task", at: reader.beginning(node), in: reader.source)
-        return .deferred
-    }
-
-    private func rows(_ bytes: [UInt8], _ kind: ForEachSource.Kind, _ node: NodeID) -> ForEachList.Items? {
-        do {
-            switch kind {
-            case .lines: return .values(try TableFiles.lines(bytes))
-            case .csv: return .values(try TableFiles.csv(bytes))
-            case .json: return .values(try TableFiles.json(bytes))
-            case .checksums:
-                let (values, other) = try TableFiles.checksums(bytes)
-                if let other { reader.warning("bad-line", passedOver(other, node), at: reader.tree.span(node)) }
-                return .values(values)
-            case .files, .captured: return nil
+    private func rows(_ bytes: [UInt8], _ format: RowFormat, _ node: NodeID) -> ForEachList.Items? {
+        do throws(RowProblem) {
+            let table = try RowReader.rows(bytes, format)
+            if let stray = table.stray {
+                reader.warning("bad-line", passedOver(stray, node), at: reader.tree.span(node))
             }
+            return .values(table.rows.map { Self.value(of: $0, format) })
         } catch {
             reader.error("bad-file", words(error, node), node)
             return nil
         }
     }
 
-    private func words(_ problem: TableFiles.Problem, _ node: NodeID) -> String {
+    /// Converts a row; in formats whose rows have a text of their own a map is a record.
+    private static func value(of row: PlainValue, _ format: RowFormat) -> Value {
+        guard case .map(let entries) = row, case .json = format else { return Value(row: row) }
+        return Value(.map(entries))
+    }
+
+    private func words(_ problem: RowProblem, _ node: NodeID) -> String {
         let place = problem.line > 0 ? ", line \(problem.line)" : ""
         return "`\(Reader.short(reader.tree.text(node)))`\(place): \(problem.message)"
     }
 
-    private func passedOver(_ problem: TableFiles.Problem, _ node: NodeID) -> String {
+    private func passedOver(_ problem: RowProblem, _ node: NodeID) -> String {
         words(problem, node) + "; it makes no task"
     }
 
@@ -307,13 +315,24 @@ struct FileRead {
     let node: NodeID
 }
 
-/// A captured list as `forEach` names it: `tasks.ID.NAME`.
+/// A list that is known in mid-run: one that a task captures, as `forEach` names it (`tasks.ID.NAME`), or the rows of
+/// what a task brings.
 struct CapturedList {
     static let pattern = #"^tasks\.[A-Za-z0-9._-]+\.[A-Za-z_][A-Za-z0-9_-]*$"#
 
+    /// Id of the task; of rows `RowList.key`.
     let task: String
     let name: String
     let node: NodeID
+    /// Set if it is read from what a task brings.
+    let rows: RowList?
+
+    /// Id of the task that captures or brings the list.
+    var source: String { rows?.task ?? task }
+
+    init(_ rows: RowList, node: NodeID) {
+        (task, name, self.node, self.rows) = (rows.key, RowList.name, node, rows)
+    }
 
     init?(_ text: String, node: NodeID) {
         guard text.hasPrefix("tasks.") else { return nil }
@@ -322,6 +341,6 @@ struct CapturedList {
             Names.isWellFormed(rest[rest.index(after: dot)...])
         else { return nil }
         (task, name) = (String(rest[..<dot]), String(rest[rest.index(after: dot)...]))
-        self.node = node
+        (self.node, rows) = (node, nil)
     }
 }

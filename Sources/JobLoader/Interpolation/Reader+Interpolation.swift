@@ -38,8 +38,10 @@ extension Reader {
 
     private func notAScalar(_ reference: Template.Reference, _ value: Value, _ node: NodeID) {
         let fields = value.fieldNames.prefix(8).map { "`${\(reference.name.text).\($0)}`" }
+        var place = ""
+        if case .captured(let item) = value, let row = item.row { place = "\(row): " }
         error(
-            "wrong-type", "`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
+            "wrong-type", "\(place)`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
             hint: fields.isEmpty ? nil : "name one of its fields: \(fields.joined(separator: ", "))",
             at: referenceSpan(node, reference.ordinal))
     }
@@ -119,7 +121,7 @@ extension Reader {
         }
         error(
             "path-from-network", "`${\(reference.name.text)}` came from the network and cannot begin a path",
-            hint: "put a folder of your own before it", at: referenceSpan(node, reference.ordinal))
+            hint: "put a folder of your own before it, or `./`", at: referenceSpan(node, reference.ordinal))
     }
 
     // MARK: Names
@@ -214,7 +216,10 @@ extension Reader {
                         task: item.task, name: item.list, span: referenceSpan(node, reference.ordinal),
                         isInPath: key.description == "to", isDefault: isInDefaults, isOfList: true))
             }
-            guard let field else { return binding.value }
+            guard let field else {
+                if case .captured(let item) = binding.value, item.isMissing { return nil }
+                return binding.value
+            }
             if field == "index", binding.index > 0 { return .number(String(binding.index)) }
             return binding.value.field(field)
         }
@@ -236,11 +241,20 @@ extension Reader {
         case .secret(let name): hint = names.secretHint(name)
         case .capture: break
         }
+        if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
         if names.isBroken(reference.name) { return }
         if case .secret(let name) = reference.name, names.declaresSecret(name) {
             return error("unknown-name", "the secret `\(name)` has no value", hint: hint, at: span)
         }
         error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
+    }
+
+    /// Returns what a row of a list lacks, if that is why the name has no value.
+    private func missingField(_ name: Template.Name) -> String? {
+        guard case .local(let local, let field) = name,
+            case .captured(let item)? = bindings.first(where: { $0.name == local })?.value, let row = item.row
+        else { return nil }
+        return field.map { "\(row) has no `\(Self.short($0))`" } ?? "\(row) is `null`"
     }
 
     /// Warns that this machine lacks a value and returns a stand-in, if the load tolerates that; else returns `nil`.
@@ -295,14 +309,41 @@ extension Reader {
 
     /// Returns every name that a `${…}` below the node uses.
     func references(below node: NodeID) -> [Template.Name] {
-        var found: [Template.Name] = []
+        templates(below: node).flatMap { $0.references.map(\.name) }
+    }
+
+    /// Returns the fields of a `forEach` name that a task uses. Those in `defaults` may be of no use to it, and with a
+    /// default of its own a field may be missing.
+    func fields(of name: String, in task: NodeID) -> RowFields {
+        var (needed, others): (Set<String>, Set<String>) = ([], [])
+        for template in templates(below: task) {
+            for reference in template.references {
+                guard case .local(name, let field?) = reference.name, field != "index" else { continue }
+                let isNeeded = template.isNeeded(reference)
+                if isNeeded { needed.insert(field) } else { others.insert(field) }
+            }
+        }
+        if let root = tree.root {
+            for (key, value) in tree.entries(root) where tree.text(key, is: "defaults") {
+                for case .local(name, let field?) in references(below: value) where field != "index" {
+                    others.insert(field)
+                }
+            }
+        }
+        return RowFields(needed: needed.sorted(), optional: others.subtracting(needed).sorted())
+    }
+
+    /// Returns the templates of all scalars below the node.
+    private func templates(below node: NodeID) -> [Template] {
+        var found: [Template] = []
         var rest = [node]
         while let next = rest.popLast() {
             switch tree.kind(next) {
             case .scalar:
                 guard hasDollar(next) else { continue }
-                let template = try? TemplateParser.parse(tree.withUTF8(next) { Array($0) })
-                found += template?.references.map(\.name) ?? []
+                if let template = try? TemplateParser.parse(tree.withUTF8(next) { Array($0) }) {
+                    found.append(template)
+                }
             case .sequence: rest += tree.children(next)
             case .mapping: for (_, value) in tree.entries(next) { rest.append(value) }
             }

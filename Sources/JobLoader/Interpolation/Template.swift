@@ -66,6 +66,15 @@ struct Template: Sendable {
         return false
     }
 
+    /// Returns whether the text cannot be made without a value for the reference: it stands in no default and has none.
+    func isNeeded(_ reference: Reference) -> Bool {
+        segments.contains { segment in
+            guard case .reference(let own) = segment, own.ordinal == reference.ordinal else { return false }
+            if case .standard? = own.fallback { return false }
+            return true
+        }
+    }
+
     /// Every reference in the template, those in fallbacks included.
     var references: [Reference] {
         var found: [Reference] = []

@@ -11,9 +11,9 @@ enum Value {
     case map([(key: String, value: Value)])
     /// A line of a list of files or checksums: a text with fields.
     case record(text: String, fields: [(key: String, value: String)])
-    /// Unknown until another task has downloaded the file with it.
+    /// Not known while the job is checked.
     case unknown
-    /// One value of a list that another task captures.
+    /// One value of a list that another task captures or brings.
     case captured(CapturedItem)
     /// A variable of the environment that is not set, in a check that tolerates it.
     case missing
@@ -29,6 +29,18 @@ enum Value {
         case .list(let values): self = .list(values.map { Value($0) })
         case .map(let entries): self = .map(entries.map { ($0.key, Value($0.value)) })
         }
+    }
+
+    /// A row of a list: with a text of its own it is a record.
+    init(row: PlainValue) {
+        guard case .map(let entries) = row, let own = entries.first(where: { $0.key == PlainValue.ownText }),
+            let text = own.value.scalarText
+        else {
+            self = Value(row)
+            return
+        }
+        let fields = entries.filter { $0.key != PlainValue.ownText }
+        self = .record(text: text, fields: fields.map { ($0.key, $0.value.scalarText ?? "") })
     }
 
     /// The value as a scalar; `nil` for a list or map.
@@ -83,10 +95,12 @@ enum Value {
     }
 }
 
-/// One value of a list that a task captures, or one field of it. Its content is unknown until the list is.
+/// One value of a list that a task captures or brings, or one field of it. Its content is unknown until the list is.
 struct CapturedItem {
     let task: String
     let list: String
+    /// Set for a list that a task brings.
+    let rows: RowList?
     /// `nil` until the list is known.
     let values: CapturedValue?
     var index = 0
@@ -116,17 +130,31 @@ struct CapturedItem {
     }
 
     var fieldNames: [String] {
+        if values == nil { return rows?.format.fieldNames ?? [] }
         guard fieldName == nil, case .map(let entries)? = plain else { return [] }
-        return entries.map(\.key)
+        return entries.map(\.key).filter { $0 != PlainValue.ownText }
+    }
+
+    /// Words for the row; `nil` for a captured value and while the list is unknown.
+    var row: String? {
+        guard let rows, values != nil else { return nil }
+        return "row \(index + 1) of what `\(rows.task)` brought"
+    }
+
+    /// Whether it is a row that has nothing here, or `null`.
+    var isMissing: Bool {
+        guard row != nil else { return false }
+        return plain == nil || plain == .null
     }
 
     func field(_ name: String) -> Value? {
         guard fieldName == nil else { return nil }
         // The index of a value in a list that is not known yet.
         if values == nil, name == "index" { return .unknown }
+        if values == nil, let known = rows?.format.fieldNames, !known.contains(name) { return nil }
         var item = self
         item.fieldName = name
-        return values == nil || item.plain != nil ? .captured(item) : nil
+        return values == nil || item.plain != nil && !item.isMissing ? .captured(item) : nil
     }
 }
 

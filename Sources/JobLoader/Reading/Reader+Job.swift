@@ -120,4 +120,32 @@ extension Reader {
         }
         return value
     }
+
+    func stopRule(_ node: NodeID) -> RunLimits.StopRule? {
+        var draft = Sections.StopRuleDraft.blank
+        Sections.stopWhen.decode(node, into: &draft, self)
+        return draft.failed > 0 ? RunLimits.StopRule(failedPercent: draft.failed, atLeast: draft.atLeast) : nil
+    }
+
+    /// Reads a share such as `80%`, above 0 and up to 100.
+    func failureShare(_ node: NodeID) -> Double? {
+        let shape = Sections.failureShape
+        switch scalar(node, shape) {
+        case .number(let number):
+            let isShare = ValueText.number(number).map { $0 > 0 && $0 <= 100 } ?? false
+            invalid(node, shape, number, hint: isShare ? "write `\(number)%`" : nil)
+        case .text(let text):
+            guard let share = plain(text, node) else { return nil }
+            let digits = share.dropLast()
+            if share.hasSuffix("%"), digits.utf8.allSatisfy({ $0 == 0x2E || (0x30...0x39).contains($0) }),
+                let value = ValueText.number(String(digits)), value > 0, value <= 100
+            {
+                return value
+            }
+            invalid(node, shape, share)
+        case .boolean, .null: wrongType(node, shape)
+        case .unknown, nil: break
+        }
+        return nil
+    }
 }

@@ -244,3 +244,20 @@ extension StringProtocol {
         return String(slice)
     }
 }
+
+extension Reader {
+    /// Reads `retry.attempts`: a number, or `unlimited` for none, which is `.some(nil)`.
+    func attempts(_ node: NodeID) -> Int?? {
+        let range: ClosedRange<Int64> = 1...1_000_000
+        switch scalar(node, .either([.integer(range), .choice(["unlimited"])])) {
+        case .number: return integer(node, range).map { .some(Int($0)) }
+        case .text(let text) where text.plain == "unlimited": return .some(nil)
+        case .text(let text) where hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } != nil:
+            return integer(node, range).map { .some(Int($0)) }
+        case .text, .boolean, .null:
+            wrongType(node, .either([.integer(range), .choice(["unlimited"])]))
+            return nil
+        case .unknown, nil: return nil
+        }
+    }
+}

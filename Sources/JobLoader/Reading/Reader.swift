@@ -42,12 +42,11 @@ final class Reader {
     var needLists = NeedLists()
     /// Tasks named by `checksum`. Options that tasks share name theirs once for all of them.
     var checksumTasks: [ChecksumTask] = []
-    /// Files that the `forEach` just read names; `forEachTasks` holds the tasks.
+    /// Files that the `forEach` just read names.
     var fileReads: [FileRead] = []
     /// All files that `forEach` has read, each once.
     var lists: [String] = []
-    var forEachTasks: [ChecksumTask] = []
-    /// Captured lists that the `forEach` just read names.
+    /// Lists of tasks that the `forEach` just read names.
     var capturedLists: [CapturedList] = []
     /// The values of the templates, while a job is read again; `nil` when it is read for the first time.
     var templateValues: TemplateValues?

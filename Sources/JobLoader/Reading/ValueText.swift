@@ -1,11 +1,11 @@
-import TransferModel
+package import TransferModel
 
 /// Parsers for durations, sizes, rates and times as the job file writes them. Pure functions over bytes; `nil` means
 /// that the text has another form.
 package enum ValueText {
     /// Returns a duration: `500ms`, `30s`, `1h30m`, or a bare number of seconds. Larger units stand before smaller
     /// ones, each once.
-    static func duration(_ text: String) -> TimeSpan? {
+    package static func duration(_ text: String) -> TimeSpan? {
         var scanner = Scanner(text)
         var total: Int64 = 0
         var lastUnit = Int64.max

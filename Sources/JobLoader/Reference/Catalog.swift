@@ -71,14 +71,17 @@ enum Catalog {
         name: "taskWithSession", keys: ["session"], rules: [.always(.needs(["session"]))])
 
     static let sections: [SectionDocument] = [
-        Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.hostLimit.document,
+        Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.stopWhen.document,
+        Sections.hostLimit.document,
         Sections.group.document, Sections.report.document,
-        Sections.session.document, Sections.requestRate.document, Sections.tls.document, Sections.trust.document,
+        Sections.session.document, Sections.connectionRange.document, Sections.requestRate.document,
+        Sections.tls.document, Sections.trust.document,
         Sections.clientCertificate.document, Sections.tracing.document, Sections.http.document, Sections.cache.document,
         Sections.cacheRule.document, Sections.cookies.document, Sections.cookie.document, Sections.proxy.document,
         Sections.ownProtocol.document, Sections.window.document, Sections.bandwidthHours.document,
         Sections.minimumRate.document,
-        task, defaults, Sections.forEachSource.document, Sections.fromTask.document, Sections.body.document,
+        task, defaults, Sections.forEachSource.document, Sections.listOfTask.document, Sections.jsonList.document,
+        Sections.xmlList.document, Sections.linkList.document, Sections.body.document,
         Sections.stream.document, Sections.part.document, Sections.expect.document, Sections.expectBody.document,
         Sections.capture.document, Sections.onResponse.document, Sections.checksum.document,
         Sections.allowFailure.document,

@@ -139,6 +139,14 @@ enum ReferenceText {
             forEach: { row: { csv: files.csv } }
             url: ${row.url}
             to: files/${row.name}
+          - id: sums
+            url: https://example.org/SHA256SUMS
+            to: SHA256SUMS
+          - id: file-${f.index}
+            forEach: { f: { checksums: { task: sums } } }
+            url: https://example.org/${f.path}
+            to: files/${f.path}
+            checksum: ${f.checksum}
         """,
         "body": """
         body: { json: { name: nightly, count: 3 } }

@@ -134,12 +134,40 @@ extension Sections {
                 "maximumStaged", \.maximumStaged, default: "10GiB",
                 "what groups that failed or were stopped keep for the next run, for up to seven days"),
             Key(
+                "stopWhen", \.stopWhen, .object("stopWhen"), default: "none",
+                "when so many tasks have failed that the rest is cancelled and the run ends with 1"
+            ) { $1.stopRule($0).map { .some($0) } },
+            Key(
                 "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
                 "host pattern → limits for each host that matches, over all sessions"
             ) {
                 $1.hostLimits($0)
             },
         ])
+
+    static let stopWhen = Section<StopRuleDraft>(
+        "stopWhen", in: "`stopWhen`", title: "`limits.stopWhen`",
+        """
+        Stops a run in which nearly everything fails. Of the tasks that succeeded or failed so far there must be at least so \
+        many, and of these at least this share failed. A failure that `allowFailure` tolerates is none; skipped, cancelled and \
+        deferred tasks count for nothing.
+        """,
+        keys: [
+            Key("failed", \.failed, failureShape, default: "required", "the share that failed") {
+                $1.failureShare($0)
+            },
+            .integer("atLeast", \.atLeast, 1...1_000_000, default: "20", "so many must have succeeded or failed"),
+        ])
+
+    /// `80%`: a share of a whole, and not nothing.
+    static let failureShape = Shape.pattern(
+        "^(100|(?!0{1,2}(\\.0+)?%)[0-9]{1,2}(\\.[0-9]+)?)%$", words: "a share above `0%` and up to `100%`")
+
+    struct StopRuleDraft: Blank, Sendable {
+        var failed = 0.0
+        var atLeast = 20
+        static var blank: StopRuleDraft { StopRuleDraft() }
+    }
 
     static let hostLimit = Section<HostLimitDraft>(
         "hostLimit", in: "a host's limits", title: "`limits.hosts`",

@@ -19,11 +19,13 @@ enum Sections {
             ) {
                 $1.number($0, 1...1000)
             },
-            .duration("maximum", \.maximumBackoff, default: "60s", "no wait is longer"),
+            .duration("maximum", \.maximumBackoff, default: "30s", "no wait is longer"),
             .choice(
-                "jitter", \.jitter, default: "full",
-                "`full` waits a random part of the time, so that many tasks do not come back at once; `none` waits all of it"
-            ),
+                "jitter", \.jitter, default: "equal",
+                """
+                so that many tasks do not come back at once: `equal` waits half of the time and a random part of the other \
+                half, `full` a random part of all of it; `none` waits all of it
+                """),
         ])
 
     static let retryAfter = Section<RetryPolicy>(
@@ -33,13 +35,28 @@ enum Sections {
             .boolean("honor", \.honorsRetryAfter, default: "true", "wait as long as the server asks"),
             .duration(
                 "maximum", \.maximumRetryAfter, default: "10m",
-                "a longer wait fails the task at once, or goes to the next of `urls`"),
+                "a longer wait, or one that ends after `retry.for`, fails the task at once, or goes to the next of `urls`"
+            ),
         ])
 
     static let retry = Section<RetryPolicy>(
         "retry", in: "`retry`", "What happens after a failed attempt.",
         keys: [
-            .integer("attempts", \.attempts, 1...1_000_000, default: "3", "in all, the first one counted"),
+            Key(
+                "for", \.writtenPatience, .duration, default: "10m (none with `attempts` alone)",
+                """
+                how long a task is tried after its first failure. At a host that never answered in this run no longer than \
+                one minute. A background session is bounded only where it is written
+                """
+            ) { $1.duration($0).map { .some($0) } },
+            Key(
+                "attempts", \.attempts, .either([.integer(1...1_000_000), .choice(["unlimited"])]),
+                default: "unlimited",
+                """
+                how many in all, the first one counted. Alone it bounds no time; beside `for` the task ends at what comes \
+                first
+                """
+            ) { $1.attempts($0) },
             Key(
                 "backoff", over: \.self, .object("backoff"), default: "see `retry.backoff`",
                 "how long to wait before the next one"

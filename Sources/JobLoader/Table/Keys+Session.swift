@@ -201,10 +201,31 @@ extension Sections {
             "background only: a command run once, when the session's last task ended"),
     ]
 
+    static let connectionCounts: ClosedRange<Int64> = 1...10_000
+
+    static let connectionRange = Section<ConnectionRange>(
+        "connectionRange", in: "`maximumConnectionsPerHost`", title: "`maximumConnectionsPerHost`",
+        """
+        Bounds between which the number of connections to a host is found by what the host bears: its throughput, its latency \
+        and what it refuses (429, 503, no answer). Each change is an event, `connectionsChanged`, and stands in the report.
+        """,
+        keys: [
+            .integer("minimum", \.minimum, connectionCounts, default: "2", "so many are always allowed"),
+            .integer("maximum", \.maximum, connectionCounts, default: "16", "never more"),
+        ])
+
     private static let sessionLimits: [Key<SessionDraft>] = [
-        .integer(
-            "maximumConnectionsPerHost", \.configuration.maximumConnectionsPerHost, 1...10_000, default: "6",
-            "simultaneous connections to one host (scheme, host, port), over all tasks of the session"),
+        Key(
+            "maximumConnectionsPerHost", over: \.configuration,
+            .either([.integer(connectionCounts), .choice(["auto"]), .object("connectionRange")]), default: "6",
+            """
+            simultaneous connections to one host (scheme, host, port), over all tasks of the session. `auto` (2…16) or a map of \
+            bounds: the number is found by what the host bears (docs/scheduling.md)
+            """
+        ) { $2.connections($1, into: &$0) }.resetting {
+            $0.configuration.maximumConnectionsPerHost = SessionConfiguration.blank.maximumConnectionsPerHost
+            $0.configuration.connectionRange = nil
+        },
         .integer(
             "maximumConcurrentTasks", \.configuration.maximumConcurrentTasks, RunLimits.concurrentTasks,
             default: "none",

@@ -22,8 +22,6 @@ struct CrossChecks {
     var captures: [Capture] = []
     /// Number of tasks in `checksumTasks` that `defaults` name: the first ones.
     var defaultChecksums = 0
-    /// Tasks whose files `forEach` reads.
-    var forEachTasks: [ChecksumTask] = []
     var reads: [Read] = []
     /// Groups that tasks name, including tasks of a `forEach` without values, so that the group has nothing to publish.
     var namedGroups: Set<Int> = []
@@ -89,7 +87,6 @@ struct TaskChecker {
         resolveNeeds()
         addImpliedNeeds()
         checkConditions()
-        checkForEachTasks()
         checkTemplates()
         if !reportCycle() {
             if !groups.isEmpty { reportGroupCycle() }
@@ -384,6 +381,7 @@ struct TaskChecker {
             checkIsCondition(use, task)
             return nil
         }
+        if let source = RowList.task(of: use.task) { return ids.owner(of: source) }
         // A fault of the list is reported where `forEach` names it.
         if use.isOfList, !isList(use) { return nil }
         guard let owner = ids.owner(of: use.task) ?? templates(fitting: use.task).first?.raw else {
@@ -431,21 +429,6 @@ struct TaskChecker {
     mutating func add(_ need: UInt32, to task: Int) {
         let index = TaskIndex(raw: need)
         if !tasks[task].needs.contains(index) { tasks[task].needs.append(index) }
-    }
-
-    private mutating func checkForEachTasks() {
-        for named in checks.forEachTasks {
-            guard let owner = ids.owner(of: named.text) else {
-                reportUnknown(named.text, named.node)
-                continue
-            }
-            if leavesNoFile(owner) {
-                let why = tasks[Int(owner)].toStandardOutput ? "goes to standard output" : "is no download"
-                reader.error(
-                    "not-for-type", "`\(named.text)` \(why): it leaves no file to go over",
-                    at: reader.beginning(named.node))
-            }
-        }
     }
 
     // MARK: Cycles and files

@@ -8,7 +8,7 @@ extension TaskLoader {
     var isDeferred: Bool { reader.unreadName != nil || reader.bindings.contains { $0.index == 0 } }
 
     func expand(_ node: NodeID) {
-        var read = ForEachReader(reader: reader).lists(own: ownForEach, defaults: defaultForEach)
+        var read = ForEachReader(reader: reader, task: node).lists(own: ownForEach, defaults: defaultForEach)
         noteForEach()
         if !isExpanding { read.all = read.all.map(\.unexpanded) }
         defer { reader.bindings = [] }
@@ -45,8 +45,7 @@ extension TaskLoader {
     func noteForEach() {
         let first = UInt32(tasks.count)
         checks.reads += reader.fileReads.map { .init(task: first, path: $0.path, node: $0.node) }
-        checks.forEachTasks += reader.forEachTasks
-        (reader.fileReads, reader.forEachTasks) = ([], [])
+        reader.fileReads = []
         capturedLists = reader.capturedLists
         reader.capturedLists = []
     }

@@ -67,7 +67,10 @@ extension TaskLoader {
         if !isDeferred, reader.captureUses.contains(where: \.isDefault) {
             var left: Set<[String]> = []
             whole.forEachPlace { text in
-                for case .capture(let task, let name, _) in text.pieces { left.insert([task, name]) }
+                for case .capture(let task, let name, _) in text.pieces {
+                    // Of a list's value the list is used: `names[3].url`.
+                    left.insert([task, String(name.prefix { $0 != "[" })])
+                }
             }
             reader.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
         }

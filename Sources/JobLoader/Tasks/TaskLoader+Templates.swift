@@ -2,10 +2,10 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Makes templates: tasks whose `forEach` reads a list that another task captures.
+/// Makes templates: tasks whose `forEach` reads a list that another task captures or brings.
 ///
-/// A job is read without the captured values first: each template is one task then, which waits for the tasks that
-/// capture its lists. With the values the same file is read again, and the templates' tasks are added after the written
+/// A job is read without the values of such lists first: each template is one task then, which waits for the tasks that
+/// have its lists. With the values the same file is read again, and the templates' tasks are added after the written
 /// ones.
 extension TaskLoader {
     /// Makes one task that stands for all of a template's, checked as far as possible without the values.
@@ -22,7 +22,8 @@ extension TaskLoader {
         guard tasks.count > place, !named.isEmpty else { return }
         if tasks[place].toStandardOutput {
             reader.error(
-                "conflicting-keys", "`to: \"-\"` and a `forEach` over what a task captures exclude each other",
+                "conflicting-keys",
+                "`to: \"-\"` and a `forEach` over what a task captures or brings exclude each other",
                 hint: "standard output is written in the order of the job, and these tasks are made in mid-run",
                 at: reader.beginning(node))
         }
@@ -32,7 +33,9 @@ extension TaskLoader {
         var values = tasks[place].options.values
         var sources: [String] = []
         for list in named where !sources.contains(list.task) { sources.append(list.task) }
-        values.template = TaskTemplate(number: number, sources: sources)
+        var rows: [RowList] = []
+        for list in named.compactMap(\.rows) where !rows.contains(list) { rows.append(list) }
+        values.template = TaskTemplate(number: number, sources: sources, lists: rows)
         tasks[place].options = TaskOptions(values)
         checks.templates.append(
             CrossChecks.Template(
@@ -59,29 +62,52 @@ extension TaskLoader {
 }
 
 extension TaskChecker {
-    /// Checks that each template's lists are captured by a task, and lets the template need it.
+    /// Checks that each template's lists are captured or brought by a task, and lets the template need it.
     mutating func checkTemplates() {
         for template in checks.templates {
             for list in template.lists {
-                guard let owner = ids.owner(of: list.task), let captured = capture(list, of: owner) else { continue }
-                if captured.source.isList {
+                guard let owner = ids.owner(of: list.source) else {
+                    reportUnknownSource(list)
+                    continue
+                }
+                if list.rows != nil {
                     add(owner, to: Int(template.task))
-                } else {
+                    checkBrings(owner, list)
+                } else if let captured = capture(list, of: owner) {
+                    add(owner, to: Int(template.task))
+                    guard !captured.source.isList else { continue }
                     reader.error(
                         "not-a-list", "`tasks.\(list.task).\(list.name)` is one value, no list",
                         hint: "write `all: true` beside its `json`", list.node)
                 }
             }
-            for list in template.lists where ids.owner(of: list.task) == nil {
-                guard templates(fitting: list.task).isEmpty else {
-                    reader.error(
-                        "unknown-task", "`\(Reader.short(list.task))` is not written in the job: a `forEach` makes it",
-                        hint: "`captured` names a task with an id of its own", list.node)
-                    continue
-                }
-                reportUnknown(list.task, list.node)
-            }
         }
+    }
+
+    private mutating func reportUnknownSource(_ list: CapturedList) {
+        guard templates(fitting: list.source).isEmpty else {
+            let key = list.rows == nil ? "captured" : "task"
+            return reader.error(
+                "unknown-task", "`\(Reader.short(list.source))` is not written in the job: a `forEach` makes it",
+                hint: "`\(key)` names a task with an id of its own", list.node)
+        }
+        if !fitsDeferred(list.source) { reportUnknown(list.source, list.node) }
+    }
+
+    /// Checks that the task brings something to read rows from, and marks it: what it brought is kept for that.
+    private mutating func checkBrings(_ owner: UInt32, _ list: CapturedList) {
+        let task = tasks[Int(owner)]
+        if task.type == .upload || task.toStandardOutput {
+            let why = task.type == .upload ? "is an upload" : "goes to standard output"
+            reader.error(
+                "not-for-type", "`\(Reader.short(list.source))` \(why): it leaves nothing to go over",
+                hint: "name a download or data task", list.node)
+            return
+        }
+        guard !task.options.values.leavesRows else { return }
+        var values = task.options.values
+        values.leavesRows = true
+        tasks[Int(owner)].options = TaskOptions(values)
     }
 
     private mutating func capture(_ list: CapturedList, of owner: UInt32) -> Capture? {

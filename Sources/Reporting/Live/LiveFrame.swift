@@ -99,13 +99,15 @@ package struct LiveFrame {
         return start + paint(words, "33")
     }
 
-    /// `again in 14s: the server answered 503`, `waits for a network it may use`.
+    /// `again in 14s, for 9m12s at most: the server answered 503`, `waits for a network it may use`.
     static func words(_ pause: LiveTask.Pause, _ now: WallTime) -> String {
         let failure = pause.failure.map { PeopleText.message($0) }
         if let until = pause.until {
             let time = Self.time(max(0, (until - now).seconds)) ?? "a while"
             let asked = pause.reason == .retryAfter ? ", as the server asked" : ""
-            return "again in \(time)\(asked)" + (failure.map { ": \($0)" } ?? "")
+            let bound =
+                pause.givesUpAt.flatMap { Self.time(max(0, ($0 - now).seconds)) }.map { ", for \($0) at most" } ?? ""
+            return "again in \(time)\(asked)\(bound)" + (failure.map { ": \($0)" } ?? "")
         }
         return "waits for \(pause.lacks ?? Explanation.words(pause.reason))" + (failure.map { ": \($0)" } ?? "")
     }

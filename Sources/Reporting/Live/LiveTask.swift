@@ -11,6 +11,8 @@ package struct LiveTask {
         var until: WallTime?
         /// Message of the error that ended the previous attempt.
         var failure: String?
+        /// Time when the last attempt begins at the latest, if one is set.
+        var givesUpAt: WallTime?
     }
 
     let beganAt: WallTime
@@ -74,7 +76,9 @@ package struct LiveTask {
     mutating func end(_ record: AttemptRecord, _ time: WallTime) {
         isRunning = false
         failure = record.error.map { $0.message }
-        pause = record.backoff.map { Pause(reason: .backoff, lacks: nil, until: time + $0, failure: failure) }
+        pause = record.backoff.map {
+            Pause(reason: .backoff, lacks: nil, until: time + $0, failure: failure, givesUpAt: record.retriesUntil)
+        }
     }
 
     mutating func wait(_ reason: WaitReason, _ lacks: String?) {

@@ -60,15 +60,12 @@ extension Engine {
     }
 
     /// Whether a cache on the way may have sent the file that misses the job's checksum, and the server can be asked
-    /// past it: once for each task.
+    /// past it: once for each place. Of several `urls` the scheduler asks so at the last.
     func mayBeOfACache(_ attempt: Attempt, _ error: TransferError) -> Bool {
         guard error.name == .checksumMismatch, attempt.isDownload, attempt.rules.hasChecksum,
-            attempt.life.request.url.isHTTP,
-            attempt.specification.options.values.mirrors.count < 2,
-            carryovers[attempt.task]?.hadWrongFile != true
+            attempt.life.request.url.isHTTP
         else { return false }
-        carryovers[attempt.task, default: Carryover()].hadWrongFile = true
-        return true
+        return carryovers[attempt.task, default: Carryover()].placesWithWrongFile.insert(attempt.mirror).inserted
     }
 
     private func cacheRequest(

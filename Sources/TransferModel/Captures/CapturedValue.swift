@@ -55,7 +55,8 @@ package struct CapturedValues: Sendable {
             if let end = ends.value(task, name) { return end }
             throw TransferError(
                 .dependencyFailed,
-                "`${\(LateReference.name(task, name))}` has no value: `\(task)` did not run or succeed in this run")
+                "\(Self.words(task, name)) has no value: `\(RowList.task(of: task) ?? task)` did not run or succeed in this run"
+            )
         }
         if let value = captured.first(where: { $0.name == name }) { return value }
         if let place = ListPlace(name), let list = captured.first(where: { $0.name == place.list }) {
@@ -63,6 +64,15 @@ package struct CapturedValues: Sendable {
         }
         if let end = ends.value(task, name) { return end }
         throw TransferError(.dependencyFailed, "`\(task)` captured no `\(name)`")
+    }
+
+    /// Names a value for people.
+    static func words(_ task: String, _ name: String) -> String {
+        guard let source = RowList.task(of: task), let place = ListPlace(name) else {
+            return "`${\(LateReference.name(task, name))}`"
+        }
+        let field = place.field.map { "`\($0)` of " } ?? ""
+        return "\(field)row \(place.index + 1) of what `\(source)` brought"
     }
 
     /// Returns a captured list, or `nil` where there is none of that name.
@@ -102,15 +112,16 @@ package struct ListPlace: Sendable {
     /// Returns the value at this place, or `nil` where there is none.
     package func plain(in list: CapturedValue) -> PlainValue? {
         guard case .list(let values) = list.value, values.indices.contains(index) else { return nil }
-        return field.map { values[index].member($0) } ?? values[index]
+        guard let field else { return values[index].member(PlainValue.ownText) ?? values[index] }
+        return values[index].member(field)
     }
 
     fileprivate func value(in list: CapturedValue, of task: String) throws(TransferError) -> CapturedValue {
         guard let plain = plain(in: list) else {
-            throw TransferError(.captureUnusable, "there is no `\(name)` among what `\(task)` captured")
+            throw TransferError(.captureUnusable, "there is no \(CapturedValues.words(task, name))")
         }
         guard let text = plain.scalarText else {
-            throw TransferError(.captureUnusable, "`\(name)`, which `\(task)` captured, is no text")
+            throw TransferError(.captureUnusable, "\(CapturedValues.words(task, name)) is no text")
         }
         return CapturedValue(name: name, text: text, value: plain, isSecret: list.isSecret, hosts: list.hosts)
     }

@@ -67,7 +67,8 @@ package struct RunEnds: Sendable {
         guard let known = TaskName(rawValue: name), let end = ends[task] else { return nil }
         switch known {
         case .outcome: return CapturedValue(name: name, text: end.outcome.rawValue)
-        case .error: return CapturedValue(name: name, text: end.error ?? "", value: end.error.map { .string($0) } ?? .null)
+        case .error:
+            return CapturedValue(name: name, text: end.error ?? "", value: end.error.map { .string($0) } ?? .null)
         }
     }
 
@@ -99,6 +100,6 @@ package struct RunEnds: Sendable {
 package enum LateReference {
     /// Returns the reference without its `${}`.
     package static func name(_ task: String, _ name: String) -> String {
-        task == RunEnds.run ? "run.\(name)" : "tasks.\(task).\(name)"
+        task == RunEnds.run ? "run.\(name)" : "tasks.\(RowList.task(of: task) ?? task).\(name)"
     }
 }

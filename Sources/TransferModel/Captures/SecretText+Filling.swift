@@ -24,7 +24,7 @@ extension SecretText {
             }
             let value = try captured.value(task, name)
             filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
-            try filling.append(value, "${\(LateReference.name(task, name))}", escaping)
+            try filling.append(value, (task, name), escaping)
         }
         return try filling.finish()
     }
@@ -40,6 +40,9 @@ extension SecretText {
 
 /// A text that captured values are being put into.
 private struct CaptureFilling {
+    /// The task and the name under which it captured a value.
+    typealias ValueName = (task: String, name: String)
+
     let place: SecretText.FilledPlace
     var isBeforeAt = false
     private var text = TextAssembly()
@@ -47,7 +50,7 @@ private struct CaptureFilling {
     /// The text so far, for paths and URLs.
     private var path = ""
     /// The stretches of `path` that captured values made.
-    private var stretches: [(range: Range<Int>, name: String)] = []
+    private var stretches: [(range: Range<Int>, name: ValueName)] = []
 
     init(_ place: SecretText.FilledPlace) {
         self.place = place
@@ -70,18 +73,21 @@ private struct CaptureFilling {
     }
 
     mutating func append(
-        _ value: CapturedValue, _ name: String, _ escaping: SecretText.Escaping
+        _ value: CapturedValue, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) {
         let placed = try placed(value.text, name, escaping)
         if value.isSecret {
-            text.append(.secret(name: name, value: placed, hosts: value.hosts))
+            text.append(.secret(name: Self.key(name), value: placed, hosts: value.hosts))
         } else {
             text.append(placed)
         }
     }
 
+    private static func key(_ name: ValueName) -> String { "${tasks.\(name.task).\(name.name)}" }
+    private static func words(_ name: ValueName) -> String { CapturedValues.words(name.task, name.name) }
+
     private mutating func placed(
-        _ value: String, _ name: String, _ escaping: SecretText.Escaping
+        _ value: String, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) -> String {
         switch place {
         case .text: return value
@@ -101,7 +107,7 @@ private struct CaptureFilling {
     }
 
     private mutating func placedInURL(
-        _ value: String, _ name: String, _ escaping: SecretText.Escaping
+        _ value: String, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) -> String {
         guard escaping == .url else {
             cursor.feed(value)
@@ -109,7 +115,7 @@ private struct CaptureFilling {
             return value
         }
         guard let placed = cursor.placing(value, isBeforeAt: isBeforeAt) else {
-            throw TransferError(.captureUnusable, "the value of `\(name)` would add another part to the URL")
+            throw TransferError(.captureUnusable, "the value of \(Self.words(name)) would add another part to the URL")
         }
         let start = path.utf8.count
         path += placed
@@ -119,11 +125,12 @@ private struct CaptureFilling {
     }
 
     private func refuseControls(
-        _ value: String, _ name: String, _ what: String, _ isRefused: (UInt8) -> Bool
+        _ value: String, _ name: ValueName, _ what: String, _ isRefused: (UInt8) -> Bool
     ) throws(TransferError) {
         guard value.utf8.contains(where: isRefused) else { return }
         throw TransferError(
-            .captureUnusable, "the value of `\(name)` holds a control character, which cannot stand in \(what)")
+            .captureUnusable,
+            "the value of \(Self.words(name)) holds a control character, which cannot stand in \(what)")
     }
 
     mutating func finish() throws(TransferError) -> SecretText {
@@ -146,7 +153,7 @@ private struct CaptureFilling {
                 PercentEncoding.decodeBytes(String(decoding: bytes[start..<end], as: UTF8.self)) == [0x2E, 0x2E]
             {
                 throw TransferError(
-                    .captureUnusable, "the value of `\(made.name)` would leave the path of the URL by `..`")
+                    .captureUnusable, "the value of \(Self.words(made.name)) would leave the path of the URL by `..`")
             }
             start = end + 1
         }
@@ -163,11 +170,12 @@ private struct CaptureFilling {
             if let made = stretches.first(where: { $0.range.lowerBound <= end && $0.range.upperBound >= start }) {
                 if segment.elementsEqual([0x2E, 0x2E]) {
                     throw TransferError(
-                        .captureUnusable, "the value of `\(made.name)` would leave the folder of `to` by `..`")
+                        .captureUnusable, "the value of \(Self.words(made.name)) would leave the folder of `to` by `..`"
+                    )
                 }
                 if end == bytes.count, made.range.upperBound == end, segment.isEmpty || segment.elementsEqual([0x2E]) {
                     throw TransferError(
-                        .captureUnusable, "the value of `\(made.name)` leaves `to` without a file's name")
+                        .captureUnusable, "the value of \(Self.words(made.name)) leaves `to` without a file's name")
                 }
             }
             start = end + 1

@@ -74,6 +74,11 @@ package struct TaskPast: Sendable {
     package private(set) var explained = TimeSpan.zero
     /// The last reason to wait that was recorded since `explained`, or since the attempt ended; `nil` for none.
     package private(set) var waiting: WaitReason?
+    /// Since when the task fails, less the time in which that was no fault of its host, and when its first failed attempt
+    /// began; `nil` for a task that does not fail.
+    package private(set) var failing: (since: TimeSpan, begunAfter: TimeSpan)?
+    /// Since when a wait that is no fault of the host goes on.
+    private var failingStandsSince: TimeSpan?
     /// End of the last pause between attempts; `nil` for none.
     package private(set) var retryAt: TimeSpan?
     /// Whether the host of the task's own URL asked for that pause.
@@ -137,7 +142,7 @@ package struct TaskPast: Sendable {
         case .taskFinished(let record): finishes(record)
         case .expanded: expands()
         case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
-            .cacheStored, .hookFinished, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            .cacheStored, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
     }
@@ -157,6 +162,9 @@ package struct TaskPast: Sendable {
         if open != nil, reason == .dependency { return }
         if open == nil { explainWait(until: time) }
         waiting = reason
+        if [.suspended, .window, .power, .network, .credential].contains(reason) {
+            failingStandsSince = failingStandsSince ?? time
+        }
         switch reason {
         case .suspended:
             isSuspended = true
@@ -176,6 +184,8 @@ package struct TaskPast: Sendable {
 
     private mutating func begins(_ record: AttemptStart, _ time: TimeSpan, _ date: WallTime) {
         explainWait(until: time)
+        if let stands = failingStandsSince, let since = failing?.since { failing?.since = since + (time - stands) }
+        failingStandsSince = nil
         open = OpenAttempt(number: record.number, url: record.url, startedAt: date, beganAfter: time)
         attempts = record.number
         untold.begins(at: record.url)
@@ -196,6 +206,7 @@ package struct TaskPast: Sendable {
         if record.error == .processEnded || record.error == .processCrashed {
             lostSince = lostSince ?? open?.startedAt
         }
+        if record.backoff != nil, let open { failing = failing ?? (time, open.beganAfter) }
         open = nil
         crashes = record.error == .processCrashed ? crashes + 1 : 0
         guard let backoff = record.backoff else {

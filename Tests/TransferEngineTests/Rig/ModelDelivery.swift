@@ -117,6 +117,9 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
                 }
                 return .contents(order.task, bytes)
             }
+        // The rig has no real files.
+        case .open(let listed, let opened):
+            opened(listed.map { .failure(TransferError(.fileDoesNotExist, "\($0.path) does not exist")) })
         case .examine(let task, let look):
             look()
             answer(.examined(task))

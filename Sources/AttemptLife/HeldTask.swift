@@ -1,0 +1,36 @@
+package import TransferModel
+
+/// The earlier answer that one task's result is held to.
+package struct HeldTask: Sendable {
+    private let answers: HeldAnswers
+    private let id: String
+    /// URL of the attempt; `nil` where any of several `urls` may answer, since the bytes decide.
+    private let original: String?
+
+    /// `nil` if the answers have none for the task. `isOneOfSeveral`: the task has several `urls`.
+    package init?(_ answers: HeldAnswers, id: String, url: ResourceURL, isOneOfSeveral: Bool) {
+        guard let held = answers[id] else { return nil }
+        self.answers = answers
+        self.id = id
+        original = isOneOfSeveral && held.sha256 != nil ? nil : url.text
+    }
+
+    /// Returns why a response with these headers is not the one that the task is held to; `nil` if it is. `size` is
+    /// that of the whole file.
+    func objection(to headers: HeaderBlock, from url: ResourceURL, size: Int64?) -> TransferError? {
+        var response = HeldAnswers.Response(url: original == nil ? nil : url.text, original: original)
+        response.size = size
+        response.etag = headers.first("etag")
+        response.lastModified = headers.first("last-modified")
+        return answers.objection(to: response, of: id)
+    }
+
+    /// Returns the error for bytes with the wrong checksum: what is locked, and what came.
+    package func renamed(_ error: TransferError) -> TransferError {
+        guard error.name == .checksumMismatch, answers.kind == .lock, answers[id]?.sha256 != nil else { return error }
+        var error = error
+        error.name = .lockMismatch
+        error.message = "the file is not the one in \(answers.file): \(error.message)"
+        return error
+    }
+}

@@ -1,0 +1,198 @@
+import Diagnostics
+import JobRunner
+import LockFiles
+import Planning
+import Reporting
+import SystemIO
+import TransferModel
+
+/// Holds a run to what servers said earlier: reads the file, and asks the servers before the run begins.
+struct HeldRun {
+    let options: RunOptions
+    let environment: [String: String]
+    let console: Console
+
+    /// Most tasks that are named in a message.
+    private static let most = 10
+
+    /// Reads a lock or a saved plan; `nil` after its diagnostics were printed.
+    func read(_ path: String, _ kind: HeldAnswers.Kind) throws(UsageError) -> LockFile? {
+        try WorkingFolder.check(path)
+        let bytes: [UInt8]
+        do throws(WholeFile.Problem) {
+            bytes = try WholeFile.read(path, limit: 64 << 20)
+        } catch {
+            throw Self.unreadable(path, kind, error)
+        }
+        let (file, diagnostics) = LockFileReader.read(SourceText(name: path, bytes: bytes), wanting: kind)
+        guard let file, !diagnostics.hasErrors else {
+            let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+            console.errors(DiagnosticRenderer.text(diagnostics.sorted(), color: color))
+            return nil
+        }
+        return file
+    }
+
+    private static func unreadable(_ path: String, _ kind: HeldAnswers.Kind, _ problem: WholeFile.Problem) -> UsageError
+    {
+        let reason =
+            switch problem {
+            case .notFound: "no such file"
+            case .notRegular: "not a regular file"
+            case .tooLarge: "larger than 64 MiB"
+            case .system(let error): error.reason
+            }
+        let hint =
+            kind == .lock
+            ? "`transfer-run lock JOB` writes it" : "`transfer-run plan JOB --online --save \(path)` writes it"
+        return UsageError("cannot read \(path): \(reason)", hint: hint)
+    }
+
+    /// Warns of tasks that only the job or only the file has.
+    func tellOfOthers(_ job: Job, _ held: HeldAnswers) {
+        let ids = Set(job.tasks.map { ExactText($0.id) })
+        let gone = held.ids.filter { !ids.contains(ExactText($0)) }
+        if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty {
+            console.errors("warning: \(held.file) has tasks that the job has not: \(Self.names(gone))\n")
+        }
+        let new = job.tasks.filter { $0.type == .download && !$0.isTemplate && held[$0.id] == nil }.map(\.id)
+        if !new.isEmpty {
+            console.errors("warning: \(held.file) does not hold these tasks to anything: \(Self.names(new))\n")
+        }
+    }
+
+    /// `a`, `b` and 3 more.
+    static func names(_ ids: [String]) -> String {
+        let shown = ids.prefix(most).map { "`\(SafeText.line($0))`" }.joined(separator: ", ")
+        return ids.count > most ? "\(shown) and \(ids.count - most) more" : shown
+    }
+
+    /// ` --update a --update b`, or nothing where they are many.
+    static func updates(_ ids: [String]) -> String {
+        ids.count > 5 ? "" : ids.map { " --update \(SafeText.line($0))" }.joined()
+    }
+
+    /// Asks the servers about the tasks that are held to something. Returns what moved, by task, in the order of the
+    /// job.
+    func moved(_ job: Job, _ held: HeldAnswers, _ probe: ServerProbe) throws -> [(id: String, error: TransferError)] {
+        let asked = job.tasks.indices.filter { index in
+            held[job.tasks[index].id] != nil && ProbeJob.refusal(job.tasks[index], TaskOutlook(.fetch)) == nil
+        }
+        let answers = try probe.ask(job, about: asked)
+        return asked.compactMap { index in
+            guard let answer = answers[index] else { return nil }
+            let task = job.tasks[index]
+            let word = ServerWord(answer.response, of: task, error: answer.error, standing: nil, latency: nil)
+            // A server that refuses the question may answer the request: the run tells.
+            guard case .answered = word.result, let url = word.url else { return nil }
+            var response = HeldAnswers.Response(url: url, original: task.location.url?.text)
+            (response.size, response.etag, response.lastModified) = (word.length, word.etag, word.lastModified)
+            return held.objection(to: response, of: task.id).map { (id: task.id, error: $0) }
+        }
+    }
+
+    /// Tells what moved; the run does not begin.
+    func refuse(_ moved: [(id: String, error: TransferError)], of asked: Int, _ held: HeldAnswers, _ job: Job) {
+        let redactor = Redactor(job.secrets)
+        console.errors(
+            "error: \(moved.count) of \(HumanText.count(asked, "file")) moved since the plan \(held.file) was made; "
+                + "nothing was fetched [\(ErrorName.movedSincePlan.rawValue)]\n")
+        for (id, error) in moved.prefix(Self.most) {
+            console.errors(
+                "  \(SafeText.line(redactor.redacted(name: id))): \(SafeText.line(redactor.redacted(error.message)))\n")
+        }
+        if moved.count > Self.most { console.errors("  and \(moved.count - Self.most) more\n") }
+        console.errors("  hint: \(ErrorName.movedSincePlan.whatHelps)\n")
+    }
+}
+
+extension RunningJob {
+    /// Holds the job to what the command line says: a saved plan or the job's lock. Returns the job to run, or the
+    /// status to end with.
+    func held(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+        options.plan == nil ? try holdingToLock(job) : try holdingToPlan(job)
+    }
+
+    /// Holds the job to a saved plan: asks its servers first. Returns the job to run, or the status to end with.
+    private func holdingToPlan(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+        guard let path = options.plan else { return .success(job) }
+        let hold = HeldRun(options: options, environment: environment, console: console)
+        guard let file = try hold.read(path, .plan) else { return .failure(EndedEarly(.invalidInput)) }
+        let held = file.held(file: path, redactor: Redactor(job.secrets))
+        hold.tellOfOthers(job, held)
+        guard let networks = networks() else { return .failure(EndedEarly(.invalidInput)) }
+        guard let memory = memory(job) else { return .failure(EndedEarly(.runnerFailed)) }
+        let probe = ServerProbe(
+            environment: environment, console: console, networks: networks, memory: memory.place)
+        do {
+            let moved = try hold.moved(job, held, probe)
+            if !moved.isEmpty {
+                hold.refuse(moved, of: held.ids.count, held, job)
+                return .failure(EndedEarly(.failed))
+            }
+        } catch {
+            console.errors("error: the servers could not be asked: \(Self.words(error))\n")
+            return .failure(EndedEarly(.runnerFailed))
+        }
+        var job = job
+        job.held = held
+        return .success(job)
+    }
+
+    /// Holds the job to its lock. Returns the job to run, or the status to end with.
+    private func holdingToLock(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+        guard options.locked else { return .success(job) }
+        if job.file == "-" {
+            throw UsageError("the lock of a job stands beside its file, and this job is read from standard input")
+        }
+        if options.arguments.jobs.count > 1 {
+            throw UsageError("`--locked` runs one job, whose lock stands beside it")
+        }
+        let hold = HeldRun(options: options, environment: environment, console: console)
+        let path = CommandLineTool.lockPath(of: job)
+        guard let file = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }
+        let held = file.held(file: path, redactor: Redactor(job.secrets))
+        let locked = LockedJob(held)
+        let missing = locked.missing(job)
+        if !missing.isEmpty {
+            throw UsageError(
+                "\(path) does not have \(HeldRun.names(missing)) [\(ErrorName.notLocked.rawValue)]",
+                hint: "lock it: `transfer-run lock \(job.file)\(HeldRun.updates(missing))`")
+        }
+        let contradicted = locked.contradicted(job)
+        if !contradicted.isEmpty {
+            throw UsageError(
+                "the job's `checksum` of \(HeldRun.names(contradicted)) is not the one in \(path) "
+                    + "[\(ErrorName.lockMismatch.rawValue)]",
+                hint: "if the job is right: `transfer-run lock \(job.file)\(HeldRun.updates(contradicted))`")
+        }
+        let ids = Set(job.tasks.map { ExactText($0.id) })
+        let gone = held.ids.filter { !ids.contains(ExactText($0)) }
+        if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty, !job.tasks.contains(where: \.isTemplate) {
+            console.errors(
+                "warning: \(path) has \(HeldRun.names(gone)), which the job has not: "
+                    + "`transfer-run lock \(job.file)` leaves them out\n")
+        }
+        return .success(locked.applied(to: job))
+    }
+
+    /// The status of a command that ends before its run begins.
+    struct EndedEarly: Error {
+        let status: ExitStatus
+        init(_ status: ExitStatus) { self.status = status }
+    }
+}
+
+extension ExpandedJob {
+    /// Holds the tasks that a template became to a lock; fails if it does not have them.
+    func holding(to held: HeldAnswers?) -> Result<ExpandedJob, TransferError> {
+        guard let held, held.kind == .lock else { return .success(self) }
+        let missing = job.tasks[added].filter { $0.type == .download && held[$0.id] == nil }.map(\.id)
+        guard missing.isEmpty else {
+            return .failure(TransferError(.notLocked, "\(held.file) does not have \(HeldRun.names(missing))"))
+        }
+        var locked = self
+        locked.job = LockedJob(held).applied(to: job, from: added.lowerBound)
+        return .success(locked)
+    }
+}

@@ -1,0 +1,346 @@
+import Diagnostics
+import Digests
+import Exports
+import FileVerification
+import Glibc
+import LockFiles
+import Reporting
+import Stores
+import SystemIO
+import TextFormats
+import TransferModel
+
+/// What `verify` holds files against.
+enum VerifiedInput {
+    case report(ReportFile)
+    case list(ReportFile)
+    case lock(LockFile)
+
+    /// Largest lock that is read.
+    private static let largestLock = 256 << 20
+
+    /// Tells a report by its first character, and a lock by its format, from a list of checksums.
+    init(_ path: String) throws(UsageError) {
+        let file: ReportFile
+        do throws(ReportProblem) { file = try ReportFile(path) } catch { throw UsageError(error.message) }
+        let start = file.bytes(4096, from: 0)
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+        if start.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") {
+            self = .report(file)
+        } else if start.split(separator: 0x0A).contains(where: { $0.starts(with: "format: transfer-run/".utf8) }) {
+            self = .lock(try Self.lock(file))
+        } else {
+            self = .list(file)
+        }
+    }
+
+    private static func lock(_ file: ReportFile) throws(UsageError) -> LockFile {
+        guard file.size <= Int64(largestLock) else { throw UsageError("\(file.name) is too large for a lock") }
+        let source = SourceText(name: file.name, bytes: file.bytes(Int(file.size), from: 0))
+        let read = LockFileReader.read(source, wanting: .lock)
+        guard let lock = read.file else {
+            let problem = read.diagnostics.sorted().first
+            let place = problem?.span.map { ":\($0.line):\($0.column)" } ?? ""
+            throw UsageError("\(file.name)\(place): \(problem?.message ?? "this is no lock")", hint: problem?.hint)
+        }
+        return lock
+    }
+}
+
+/// `verify`: files on the disk against what a report or a list says of them.
+struct Verification {
+    let path: String
+    let directory: String?
+    let printsJSON: Bool
+    let repairs: Bool
+    let options: RunOptions
+    let environment: [String: String]
+    let console: Console
+
+    /// Ids of a report's tasks whose files differ, for `--repair`.
+    private final class Found {
+        var ids: Set<String> = []
+        var paths: [String: RawName] = [:]
+        let spool = DifferenceSpool()
+        var toldAt = Clocks.instant()
+    }
+
+    func perform() throws(UsageError) -> Int32 {
+        let input = try VerifiedInput(path)
+        let found = Found()
+        let record = record()
+        let counts = try counts(input, record, found)
+        record?.remove()
+        if printsJSON { end(counts) } else { tell(counts, found) }
+        guard counts.differing > 0 else { return ExitStatus.succeeded.code }
+        guard repairs else { return ExitStatus.failed.code }
+        return try repair(input, found)
+    }
+
+    // MARK: Reading
+
+    private func counts(_ input: VerifiedInput, _ record: VerifiedFiles?, _ found: Found) throws(UsageError)
+        -> VerificationCounts
+    {
+        if printsJSON { console.output("{\"differences\":[") }
+        let verifier = FileVerifier(record: record)
+        let note = { (difference: Difference) in self.note(difference, found) }
+        let tick = { (counts: VerificationCounts) in self.tick(counts, found) }
+        switch input {
+        case .report(let file):
+            do throws(ReportProblem) {
+                let reader = try ReportReader(file, reading: [])
+                let folder = directory ?? jobFolder(reader.head.job.file)
+                return try verifier.verify(
+                    next: { () throws(ReportProblem) in try Self.next(reader, in: folder) }, found: note, tick: tick)
+            } catch { throw UsageError(error.message) }
+        case .lock(let lock):
+            var entries = lock.entries[...]
+            let folder = directory ?? (path == "-" ? "" : Folders.split(path).folder)
+            return verifier.verify(
+                next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: note, tick: tick)
+        case .list(let file):
+            do throws(VerificationProblem) {
+                let list = Self.list(file, in: directory ?? (path == "-" ? "" : Folders.split(path).folder))
+                let counts = try verifier.verify(
+                    next: { () throws(VerificationProblem) in try list.next() }, found: note, tick: tick)
+                warn(of: list)
+                return counts
+            } catch { throw UsageError(error.description) }
+        }
+    }
+
+    /// Returns the next file that a task left on this machine's disk.
+    private static func next(_ reader: ReportReader, in folder: String) throws(ReportProblem) -> ExpectedFile? {
+        while let task = try reader.next() {
+            guard let file = task.file, file.path != "-", !file.path.hasPrefix("s3://") else { continue }
+            return ExpectedFile(
+                RawName(file.path), in: folder, bytes: file.bytes, checksum: file.checksum.flatMap { Checksum($0) },
+                task: task.id)
+        }
+        return nil
+    }
+
+    /// Returns the next file of a lock, whose paths begin in its own folder.
+    private static func next(_ entries: inout ArraySlice<LockFile.Entry>, in folder: String) -> ExpectedFile? {
+        while let entry = entries.popFirst() {
+            guard let path = entry.path, !path.hasPrefix("s3://") else { continue }
+            return ExpectedFile(
+                RawName(path), in: folder, bytes: entry.answer.size, checksum: entry.answer.sha256, task: entry.id)
+        }
+        return nil
+    }
+
+    private static func list(_ file: ReportFile, in folder: String) -> ChecksumListReader {
+        ChecksumListReader(name: file.name, folder: folder == "." ? "" : folder) {
+            (count, offset, bytes) throws(VerificationProblem) in
+            let piece = file.bytes(count, from: offset)
+            if piece.isEmpty, offset < file.size { throw VerificationProblem("cannot read \(file.name)") }
+            bytes += piece
+            return piece.count
+        }
+    }
+
+    private func warn(of list: ChecksumListReader) {
+        guard list.skipped > 0 else { return }
+        let lines = list.skipped == 1 ? "1 line is" : "\(HumanText.grouped(list.skipped)) lines are"
+        console.errors(
+            "warning: \(SafeText.line(list.name)):\(list.firstSkipped): \(lines) no line of a checksum file\n")
+    }
+
+    /// Returns the folder in which a report's paths begin: that of the job file, as it was typed or beside the report.
+    private func jobFolder(_ file: String) -> String {
+        guard file != "-" else { return "" }
+        let places = RerunJobFile.places(of: file, report: path)
+        let place = places.first { (try? FileFacts.of($0)) != nil } ?? places[0]
+        return place.contains("/") ? Folders.split(place).folder : ""
+    }
+
+    // MARK: Telling
+
+    private func note(_ difference: Difference, _ found: Found) {
+        if printsJSON {
+            var json = JSONWriter(reserving: 256)
+            difference.write(to: &json)
+            console.output((found.spool.isEmpty ? "" : ",") + "\n" + String(decoding: json.bytes, as: UTF8.self))
+            found.spool.hasAny()
+        } else {
+            found.spool.add(difference.line { SafeText.line($0) })
+        }
+        guard repairs, let task = difference.file.task else { return }
+        found.ids.insert(task)
+        if difference.kind != .missing { found.paths[task] = difference.file.path }
+    }
+
+    /// Tells how far it is, twice a minute.
+    private func tick(_ counts: VerificationCounts, _ found: Found) {
+        let now = Clocks.instant()
+        guard now.nanoseconds - found.toldAt.nanoseconds >= 30_000_000_000 else { return }
+        found.toldAt = now
+        console.errors(
+            "verify: \(counts.line { HumanText.grouped($0) }) so far, \(HumanText.size(counts.bytesRead)) read\n")
+    }
+
+    private func tell(_ counts: VerificationCounts, _ found: Found) {
+        var line = counts.line { HumanText.grouped($0) }
+        if counts.bytesRead > 0 { line += " · \(HumanText.size(counts.bytesRead)) read" }
+        if counts.sizeOnly > 0 { line += " · \(HumanText.grouped(counts.sizeOnly)) by length alone" }
+        if counts.remembered > 0 {
+            line += " · \(HumanText.grouped(counts.remembered)) verified before it was interrupted"
+        }
+        console.output(line + "\n")
+        found.spool.forEachPiece { console.output($0) }
+    }
+
+    private func end(_ counts: VerificationCounts) {
+        var json = JSONWriter(reserving: 256)
+        json.beginObject()
+        counts.write(to: &json)
+        json.endObject()
+        // The members follow those of the differences in one object.
+        console.output("\n],\(String(decoding: json.bytes.dropFirst(), as: UTF8.self))\n")
+    }
+
+    // MARK: Going on after a kill
+
+    /// Returns the record of this input in the state folder; `nil`, after a warning, where there can be none.
+    private func record() -> VerifiedFiles? {
+        guard path != "-" else { return nil }
+        do {
+            let state = try StateFolder(options.stateDirectory, environment).state
+            let folder = state + "/verify"
+            _ = try PrivateFolder.make(state)
+            _ = try PrivateFolder.make(folder)
+            Self.removeOld(in: folder)
+            let place = Folders.resolved(path).map { "\($0)" } ?? path
+            let mark = Checksum.mark(of: Array("\(place)\n\(directory ?? "")".utf8)).bytes.prefix(8)
+            let name = mark.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+            return try VerifiedFiles(path: "\(folder)/\(name)")
+        } catch {
+            console.errors("warning: a verification that is interrupted will begin anew: \(error)\n")
+            return nil
+        }
+    }
+
+    /// Removes records of verifications that were interrupted 30 days ago.
+    private static func removeOld(in folder: String) {
+        let oldest = Clocks.wall().nanoseconds - 30 * 86_400_000_000_000
+        for name in Folders.names(in: folder) {
+            let path = "\(folder)/\(name)"
+            if let facts = try? FileFacts.ofName(path), facts.isRegular, facts.modifiedNanoseconds < oldest {
+                _ = unlink(path)
+            }
+        }
+    }
+
+    // MARK: Repairing
+
+    /// Fetches the broken files again, and returns the status of that run.
+    private func repair(_ input: VerifiedInput, _ found: Found) throws(UsageError) -> Int32 {
+        guard case .report = input else {
+            throw UsageError(
+                "`--repair` needs a report: it says which run its files are of",
+                hint: "run the job again: what has a wrong checksum is fetched anew")
+        }
+        let report: RerunReport
+        do throws(ReportProblem) { report = try RerunReport(path, RerunChoice(ids: found.ids)) } catch {
+            throw UsageError(error.message)
+        }
+        // A task of a background session or of a template is not replaced but revalidated: the kept validators do not
+        // count for a file whose time has changed.
+        for path in found.paths.values { FileMarks.touch(path) }
+        var rerun = Rerun(
+            report: report, words: "whose files are broken", options: options, environment: environment,
+            console: console)
+        rerun.replaces = true
+        return try rerun.perform()
+    }
+}
+
+/// Lines about differences: in memory, and past 1 MiB in a file without a name, where the machine has such files.
+private final class DifferenceSpool {
+    private var memory: [UInt8] = []
+    private var pieces: [(offset: Int64, count: Int)] = []
+    private var length: Int64 = 0
+    private var file: SpoolFile?
+    private(set) var isEmpty = true
+
+    /// Notes that there was a difference which was told elsewhere.
+    func hasAny() { isEmpty = false }
+
+    func add(_ line: String) {
+        isEmpty = false
+        memory += Array(line.utf8)
+        memory.append(0x0A)
+        guard memory.count > 1 << 20 else { return }
+        file = file ?? SpoolFile()
+        guard let file, file.append(memory, at: length) else { return }
+        pieces.append((length, memory.count))
+        length += Int64(memory.count)
+        memory.removeAll(keepingCapacity: true)
+    }
+
+    /// Gives the lines in their order, in pieces of whole lines.
+    func forEachPiece(_ body: (String) -> Void) {
+        for piece in pieces { body(file?.text(piece.count, at: piece.offset) ?? "") }
+        body(String(decoding: memory, as: UTF8.self))
+    }
+}
+
+/// A file without a name in the folder for temporary files.
+private final class SpoolFile {
+    private let file: SystemIO.Descriptor
+
+    init?() {
+        do throws(SystemError) {
+            file = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder()).openUnnamed(mode: 0o600)
+        } catch {
+            return nil
+        }
+    }
+
+    func append(_ bytes: [UInt8], at offset: Int64) -> Bool {
+        do throws(SystemError) { try file.writeAll(bytes[...], at: offset) } catch { return false }
+        return true
+    }
+
+    func text(_ count: Int, at offset: Int64) -> String {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var got = 0
+        bytes.withUnsafeMutableBytes { buffer in
+            while got < count {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[got...])
+                guard let read = try? file.read(into: rest, at: offset + Int64(got)), read > 0 else { return }
+                got += read
+            }
+        }
+        return String(decoding: bytes[..<got], as: UTF8.self)
+    }
+}
+
+/// Marks a file as changed, so that nothing that is remembered of it counts any more.
+private enum FileMarks {
+    static func touch(_ path: RawName) {
+        let characters = path.bytes.map { CChar(bitPattern: $0) } + [0]
+        // Not a whole second: one that is could be a server's date.
+        let now = timespec(tv_sec: time(nil), tv_nsec: 1)
+        let times = [now, now]
+        _ = utimensat(AT_FDCWD, characters, times, AT_SYMLINK_NOFOLLOW)
+    }
+}
+
+extension CommandLineTool {
+    /// `verify REPORT|SUMS`.
+    static func verify(
+        _ typed: TypedArguments, _ environment: [String: String], _ console: Console
+    ) throws(UsageError) -> Int32 {
+        let path = typed.operands[0]
+        let meant = try MeantArguments(typed, environment: environment)
+        let directory = meant.value(.directory)
+        try WorkingFolder.check(path == "-" ? nil : path, directory)
+        return try Verification(
+            path: path, directory: directory, printsJSON: meant.isSet(.json), repairs: meant.isSet(.repair),
+            options: try RunOptions(typed, environment: environment), environment: environment, console: console
+        ).perform()
+    }
+}

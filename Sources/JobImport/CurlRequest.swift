@@ -1,0 +1,294 @@
+/// Fills the keys of a task from a curl command: all but where the answer goes.
+struct CurlRequest {
+    let place: ImportPlace
+    let location: URLText
+    let command: ParsedCommand
+    let input: String?
+
+    /// Returns `false` where the transfer cannot be said at all, after a warning.
+    func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        guard setBody(&task, &job) else { return false }
+        guard setMethod(&task, &job) else { return false }
+        setHeaders(&task, &job)
+        setCredentials(&task, &job)
+        setTimes(&task, &job)
+        setRedirects(&task, &job)
+        CurlSession(location: location, command: command).fill(&task, &job)
+        return true
+    }
+
+    private func host(_ job: ImportedJob) -> String? { location.host }
+
+    // MARK: Method and body
+
+    private func setMethod(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        let hasBody = task.fields.contains { $0.key == "body" }
+        var method = command.value("request").map { JobText.hasReference($0) ? $0 : $0 }
+        if command.has("head"), method == nil { method = "HEAD" }
+        guard let method else { return true }
+        if hasBody, ["GET", "HEAD"].contains(method.uppercased()) {
+            job.lose(place, "a \(method.uppercased()) with a body has no equal: this transfer was left out")
+            return false
+        }
+        if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") {
+            task.set("method", .text(method))
+        }
+        return true
+    }
+
+    private func setBody(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        let data = command.items.filter { CurlData.names.contains($0.name) }
+        let forms = command.items.filter { $0.name == "form" || $0.name == "form-string" }
+        let queries = command.values("url-query").map { CurlData.encoded($0) }
+        if command.has("get") {
+            guard let text = CurlData.query(data) else {
+                job.lose(place, "`--get` with data from a file has no equal: this transfer was left out")
+                return false
+            }
+            task.url = URLText(task.url).adding(query: ([text] + queries).filter { !$0.isEmpty }.joined(separator: "&"))
+            return true
+        }
+        if !queries.isEmpty { task.url = URLText(task.url).adding(query: queries.joined(separator: "&")) }
+        if let file = command.value("upload-file") { return setUpload(file, &task, &job) }
+        if !forms.isEmpty { return setForm(forms, &task, &job) }
+        if !data.isEmpty { return CurlData(place: place, input: input).fill(data, &task, &job) }
+        return true
+    }
+
+    private func setUpload(_ file: String, _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        task.set("type", .text("upload"))
+        task.set("method", .text(command.value("request") ?? "PUT"))
+        if file == "-" || file == "." {
+            guard let input else {
+                job.lose(place, "an upload of standard input has no equal but `body: { stream: … }`: it was left out")
+                return false
+            }
+            task.set("body", .map(["data": .text(input)]))
+            return true
+        }
+        if task.url.hasSuffix("/") { task.url += Self.encodedName(of: file) }
+        task.set("body", .map(["file": .text(file)]))
+        return true
+    }
+
+    private static func encodedName(of path: String) -> String {
+        let name = path.split(separator: "/").last.map { String($0) } ?? path
+        return JobText.hasReference(name) ? name : Percent.encoded(name)
+    }
+
+    private func setForm(_ forms: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        var parts: [YAMLNode] = []
+        for form in forms {
+            guard let part = CurlForm.part(form) else {
+                job.lose(
+                    place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
+                continue
+            }
+            parts.append(part)
+        }
+        guard !parts.isEmpty else { return false }
+        task.set("body", .map(["multipart": .list(parts)]))
+        return true
+    }
+
+    // MARK: Headers
+
+    private func setHeaders(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        var headers: [YAMLField] = []
+        if let agent = command.value("user-agent") { headers.append(YAMLField("User-Agent", .text(agent))) }
+        if let referer = command.value("referer"), !referer.hasPrefix(";auto") {
+            let text = referer.hasSuffix(";auto") ? String(referer.dropLast(5)) : referer
+            headers.append(YAMLField("Referer", .text(text)))
+        }
+        if let range = command.value("range") { headers.append(YAMLField("Range", .text("bytes=\(range)"))) }
+        if command.has("json"), !command.values("header").contains(where: { $0.lowercased().hasPrefix("accept:") }) {
+            headers.append(YAMLField("Accept", .text("application/json")))
+        }
+        for header in command.values("header") {
+            ImportedHeader(header, host: location.host).add(to: &headers, &task, &job)
+        }
+        addCookies(&headers, &job)
+        if !headers.isEmpty { task.set("headers", .map(headers)) }
+    }
+
+    private func addCookies(_ headers: inout [YAMLField], _ job: inout ImportedJob) {
+        let pairs = command.values("cookie").filter { $0.contains("=") }
+        guard !pairs.isEmpty else { return }
+        let text = pairs.joined(separator: "; ")
+        headers.append(YAMLField("Cookie", .text(job.hide(text, "COOKIE", location.host))))
+    }
+
+    // MARK: Credentials
+
+    private func setCredentials(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        var list: [YAMLNode] = []
+        if let user = command.value("user") ?? location.user.map({ Percent.decoded($0) }) {
+            list.append(credential(user, &job))
+        } else if let token = command.value("oauth2-bearer") {
+            let secret = job.hide(token, "TOKEN", location.host)
+            list.append(.map([host(), YAMLField("method", .text("bearer")), YAMLField("token", .text(secret))]))
+        }
+        if let file = command.value("netrc-file") {
+            list.append(.map(["netrc": .text(file)]))
+        } else if command.has("netrc") || command.has("netrc-optional") {
+            list.append(.map(["netrc": .plain("true")]))
+        }
+        if let proxy = proxyUser(&job) { list.append(proxy) }
+        if !list.isEmpty { task.set("credentials", .list(list)) }
+    }
+
+    private func host() -> YAMLField { YAMLField("host", .text(location.host ?? "*")) }
+
+    private func credential(_ user: String, _ job: inout ImportedJob) -> YAMLNode {
+        let (name, password) = Self.halves(user)
+        let secret = job.hide(password ?? "", "PASSWORD", location.host)
+        if let signing = command.value("aws-sigv4") { return signed(signing, name, secret) }
+        var fields = [host()]
+        let method = ["digest", "ntlm", "negotiate"].first { command.has($0) }
+        if let method {
+            fields.append(YAMLField("method", .text(method)))
+        } else if !command.has("anyauth") {
+            fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
+        }
+        return .map(fields + [YAMLField("user", .text(name)), YAMLField("password", .text(secret))])
+    }
+
+    /// `--aws-sigv4 provider:provider2:region:service`.
+    private func signed(_ signing: String, _ key: String, _ secret: String) -> YAMLNode {
+        let parts = signing.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+        let labels = location.authority.split(separator: ".").map { String($0) }
+        let service = parts.count > 3 ? parts[3] : labels.first ?? "s3"
+        let region = parts.count > 2 ? parts[2] : labels.count > 1 ? labels[1] : "us-east-1"
+        return .map([
+            host(), YAMLField("method", .text("awsSigV4")), YAMLField("accessKey", .text(key)),
+            YAMLField("secretKey", .text(secret)), YAMLField("region", .text(region)),
+            YAMLField("service", .text(service)),
+        ])
+    }
+
+    private func proxyUser(_ job: inout ImportedJob) -> YAMLNode? {
+        let inURL = command.value("proxy").flatMap { URLText($0).user.map { Percent.decoded($0) } }
+        guard let user = command.value("proxy-user") ?? inURL else { return nil }
+        let (name, password) = Self.halves(user)
+        let proxyHost = command.value("proxy").flatMap { URLText($0).host }
+        let secret = job.hide(password ?? "", "PROXY_PASSWORD", proxyHost)
+        var fields = [YAMLField("host", .text(proxyHost ?? "*")), YAMLField("proxy", .plain("true"))]
+        if let method = ["digest", "ntlm", "negotiate"].first(where: { command.has("proxy-\($0)") }) {
+            fields.append(YAMLField("method", .text(method)))
+        }
+        return .map(fields + [YAMLField("user", .text(name)), YAMLField("password", .text(secret))])
+    }
+
+    /// User and password at the first colon that is not inside a reference.
+    static func halves(_ text: String) -> (String, String?) {
+        var depth = 0
+        for index in text.indices {
+            if text[index] == "{" { depth += 1 }
+            if text[index] == "}" { depth = max(0, depth - 1) }
+            if text[index] == ":", depth == 0 {
+                return (String(text[..<index]), String(text[text.index(after: index)...]))
+            }
+        }
+        return (text, nil)
+    }
+
+    // MARK: Times and limits
+
+    private func setTimes(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        if let time = seconds("max-time", &task, &job) { task.set("timeoutForResource", .plain(time)) }
+        setRetry(&task, &job)
+        if let rate = command.value("limit-rate") { setRate(rate, "limit-rate", &task, &job) }
+        if command.has("speed-limit") || command.has("speed-time") {
+            let limit = command.value("speed-limit").flatMap { Int($0) } ?? 1
+            let over = seconds("speed-time", &task, &job) ?? "30s"
+            task.set("minimumRate", .map(["rate": .plain("\(max(1, limit))B/s"), "over": .plain(over)]))
+        }
+        if let most = command.value("max-filesize") {
+            if let size = ForeignSize.text(most) {
+                task.set("maximumSize", .plain(size))
+            } else {
+                job.lose(&task, "`--max-filesize` is no size")
+            }
+        }
+        if let date = command.value("time-cond") {
+            task.comments.append(
+                "`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally"
+            )
+        }
+    }
+
+    private func setRate(_ text: String, _ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
+        guard let size = ForeignSize.text(text) else { return job.lose(&task, "`--\(name)` is no rate") }
+        task.set("bandwidth", .plain(size + "/s"))
+    }
+
+    private func setRetry(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        var retry: [YAMLField] = []
+        if let count = command.value("retry") {
+            if let number = Int(count), number >= 0, number < 1000 {
+                retry.append(YAMLField("attempts", .plain("\(number + 1)")))
+            } else {
+                job.lose(&task, "`--retry` is no number that is known here")
+            }
+        }
+        if let delay = seconds("retry-delay", &task, &job), delay != "0s" {
+            retry.append(
+                YAMLField(
+                    "backoff", .map(["initial": .plain(delay), "maximum": .plain(delay), "jitter": .text("none")])))
+        }
+        if let most = seconds("retry-max-time", &task, &job) { retry.append(YAMLField("for", .plain(most))) }
+        if !retry.isEmpty { task.set("retry", .map(retry)) }
+    }
+
+    private func seconds(_ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) -> String? {
+        guard let text = command.value(name) else { return nil }
+        guard let duration = ForeignSize.seconds(text) else {
+            job.lose(&task, "`--\(name)` is no number of seconds that is known here")
+            return nil
+        }
+        return duration
+    }
+
+    private func setRedirects(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        guard location.scheme.hasPrefix("http") || location.text.hasPrefix("${") else { return }
+        guard command.has("location") || command.has("location-trusted") else {
+            return task.set("redirects", .map(["follow": .text("never")]))
+        }
+        if command.has("location-trusted") {
+            job.lose(&task, "`--location-trusted` has no equal: credentials stay with the origin they were written for")
+        }
+        guard let most = command.value("max-redirs") else { return }
+        if let number = Int(most), (0...1000).contains(number) {
+            task.set("redirects", .map(["maximum": .plain("\(number)")]))
+        } else {
+            job.lose(&task, "`--max-redirs` without a limit has no equal: 20 are followed")
+        }
+    }
+}
+
+/// Sizes and times as curl, wget and aria2 write them.
+enum ForeignSize {
+    /// `100K` is `100KiB`, as these programs mean it.
+    static func text(_ text: String) -> String? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard !digits.isEmpty, digits.utf8.count <= 12 else { return nil }
+        switch text[digits.endIndex...].lowercased() {
+        case "", "b": return "\(digits)B"
+        case "k", "kb", "kib": return "\(digits)KiB"
+        case "m", "mb", "mib": return "\(digits)MiB"
+        case "g", "gb", "gib": return "\(digits)GiB"
+        default: return nil
+        }
+    }
+
+    /// Seconds with or without a fraction, as a duration.
+    static func seconds(_ text: String) -> String? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let whole = Int(parts[0].isEmpty ? "0" : parts[0]), whole >= 0, whole < 1_000_000_000
+        else { return nil }
+        guard parts.count == 2, !parts[1].isEmpty else { return "\(whole)s" }
+        guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        let thousandths = Int((parts[1] + "000").prefix(3)) ?? 0
+        return thousandths == 0 ? "\(whole)s" : "\(whole * 1000 + thousandths)ms"
+    }
+}

@@ -1,0 +1,302 @@
+/// A line of a file that was imported, or of standard input.
+package struct ImportPlace: Hashable, Sendable, CustomStringConvertible {
+    /// Name of the file.
+    package let file: String
+    /// Line, from 1.
+    package let line: Int
+    /// `fetch.sh:12`.
+    package var description: String { "\(file):\(line)" }
+
+    package init(file: String, line: Int) {
+        self.file = file
+        self.line = line
+    }
+}
+
+/// Something of an imported file that a job cannot say, or says differently.
+package struct ImportWarning: Hashable, Sendable {
+    /// Where it stands.
+    package let place: ImportPlace
+    /// What is lost, and what to do.
+    package let message: String
+}
+
+/// A task as an import collects it.
+struct ImportedTask: Sendable {
+    var place: ImportPlace
+    /// The base of its id.
+    var name: String
+    /// What follows the base in the id, with a reference that makes the ids of `forEach` different.
+    var idSuffix = ""
+    var url: String
+    /// Further places of the same file.
+    var mirrors: [String] = []
+    /// Keys of the task beside `id`, `url` and `session`, in order.
+    var fields: [YAMLField] = []
+    /// Keys of the task's session: tasks with the same ones share a session.
+    var session: [YAMLField] = []
+    /// Comments before the task.
+    var comments: [String] = []
+
+    init(place: ImportPlace, name: String, url: String) {
+        self.place = place
+        self.name = name
+        self.url = url
+    }
+
+    mutating func set(_ key: String, _ value: YAMLNode) {
+        fields.removeAll { $0.key == key }
+        fields.append(YAMLField(key, value))
+    }
+
+    mutating func setSession(_ key: String, _ value: YAMLNode) {
+        session.removeAll { $0.key == key }
+        session.append(YAMLField(key, value))
+    }
+
+    func text(_ key: String) -> String? {
+        if case .text(let text)? = fields.first(where: { $0.key == key })?.value { text } else { nil }
+    }
+}
+
+/// The job that several files become.
+struct ImportedJob: Sendable {
+    /// Comments at the top of the file.
+    var notes: [String] = []
+    var warnings: [ImportWarning] = []
+    /// Variables by name, in order.
+    var variables: [YAMLField] = []
+    /// Names of secrets and the hosts they may go to; no hosts where they are not known.
+    private(set) var secrets: [(name: String, hosts: [String])] = []
+    var limits: [YAMLField] = []
+    var failFast = false
+    private(set) var tasks: [ImportedTask] = []
+    /// Names of secrets by kind and text, so that one secret has one name. It is never written.
+    var hiddenTexts: [String: String] = [:]
+    /// Names of variables that hold a secret.
+    private var forgotten: Set<String> = []
+    /// Comments where nothing became a task, by the number of tasks before them.
+    private var strays: [(before: Int, text: String)] = []
+
+    mutating func add(_ task: ImportedTask) { tasks.append(task) }
+
+    /// Warns of something, and leaves a comment before the next task.
+    mutating func lose(_ place: ImportPlace, _ message: String) {
+        warnings.append(ImportWarning(place: place, message: message))
+        strays.append((tasks.count, "\(place): \(message)"))
+    }
+
+    /// Warns of something about a task.
+    mutating func lose(_ task: inout ImportedTask, _ message: String) {
+        warnings.append(ImportWarning(place: task.place, message: message))
+        task.comments.append(message)
+    }
+
+    /// Notes something at the top, once.
+    mutating func note(_ text: String) { if !notes.contains(text) { notes.append(text) } }
+
+    /// Returns a reference to a secret of a host: `${secret.NAME}`.
+    mutating func secret(_ name: String, for host: String?) -> String {
+        let name = Identifier.variable(name)
+        if let index = secrets.firstIndex(where: { $0.name == name }) {
+            if let host, !secrets[index].hosts.contains(host) { secrets[index].hosts.append(host) }
+        } else {
+            secrets.append((name, host.map { [$0] } ?? []))
+        }
+        return "${secret.\(name)}"
+    }
+
+    /// Defines a variable, once.
+    mutating func define(_ name: String, _ text: String) {
+        guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
+        variables.append(YAMLField(name, .text(text)))
+    }
+
+    /// Removes a variable that turned out to hold a secret.
+    mutating func forget(_ name: String) {
+        variables.removeAll { $0.key == name }
+        forgotten.insert(name)
+    }
+
+    // MARK: The file
+
+    /// Returns the job file. `origin` is what it was made of.
+    func text(origin: String) -> String {
+        var text = YAMLText.comment("Translated from \(origin). `transfer-run check FILE` looks for mistakes.")
+        for note in notes { text += YAMLText.comment(note) }
+        if !secrets.isEmpty { text += secretNote() }
+        text += "version: 1\n"
+        if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
+        if !secrets.isEmpty { text += "secrets:\n" + YAMLText.block(secretFields(), indent: "  ") }
+        if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
+        if failFast { text += "failFast: true\n" }
+        let sessions = sessions()
+        if !sessions.isEmpty {
+            text += "sessions:\n"
+            for (name, fields) in sessions { text += session(name, fields) }
+        }
+        text += taskTexts(sessions)
+        // A variable of the script that holds a secret may be used elsewhere, too.
+        for name in forgotten { text = text.replacing("${\(name)}", with: "${secret.\(name)}") }
+        return text
+    }
+
+    private func secretNote() -> String {
+        YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")
+            + YAMLText.comment("`--secrets-file` names, or from the environment, and goes to its hosts alone.")
+    }
+
+    private func secretFields() -> [YAMLField] {
+        secrets.map { secret in
+            let hosts = YAMLField("hosts", .list(secret.hosts.map { .text($0) }))
+            return YAMLField(secret.name, secret.hosts.isEmpty ? .plain("{}") : .map([hosts]))
+        }
+    }
+
+    private func session(_ name: String, _ fields: [YAMLField]) -> String {
+        fields.isEmpty ? "  \(name): {}\n" : "  \(name):\n" + YAMLText.block(fields, indent: "    ")
+    }
+
+    /// Returns the sessions that tasks need, each once, the one without settings as `default`.
+    private func sessions() -> [(name: String, fields: [YAMLField])] {
+        var known: [[YAMLField]] = []
+        for task in tasks where !known.contains(task.session) { known.append(task.session) }
+        guard known.contains(where: { !$0.isEmpty }) else { return [] }
+        if known.count == 1 { return [("default", known[0])] }
+        var number = 0
+        return known.map { fields in
+            if fields.isEmpty { return ("default", fields) }
+            number += 1
+            return ("session-\(number)", fields)
+        }
+    }
+
+    private func taskTexts(_ sessions: [(name: String, fields: [YAMLField])]) -> String {
+        guard !tasks.isEmpty else { return "tasks: []\n" + strays.map { YAMLText.comment($0.text) }.joined() }
+        var text = "tasks:\n"
+        var taken = Set<String>()
+        var stray = strays[...]
+        for (index, task) in tasks.enumerated() {
+            while let next = stray.first, next.before <= index {
+                text += YAMLText.comment(next.text, indent: "  ")
+                stray.removeFirst()
+            }
+            text += self.text(of: task, sessions, &taken)
+        }
+        return text + stray.map { YAMLText.comment($0.text, indent: "  ") }.joined()
+    }
+
+    private func text(
+        of task: ImportedTask, _ sessions: [(name: String, fields: [YAMLField])], _ taken: inout Set<String>
+    ) -> String {
+        var fields: [YAMLField] = []
+        let name = sessions.first { $0.fields == task.session }?.name
+        if let name, name != "default" { fields.append(YAMLField("session", .text(name))) }
+        if task.mirrors.isEmpty {
+            fields.append(YAMLField("url", .text(task.url)))
+        } else {
+            fields.append(YAMLField("urls", .list(([task.url] + task.mirrors).map { .text($0) })))
+        }
+        let id = Identifier.unique(Identifier.task(task.name), &taken)
+        var text = "  # \(YAMLText.comment("\(task.place)").dropFirst(2))"
+        for comment in task.comments { text += YAMLText.comment(comment, indent: "  ") }
+        text += "  - id: \(YAMLText.quoted(id + task.idSuffix))\n"
+        return text + YAMLText.block(fields + task.fields, indent: "    ")
+    }
+
+    /// Gives each destination to one task: two tasks with one `to` are an error.
+    mutating func separateDestinations() {
+        var taken = Set<String>()
+        for index in tasks.indices {
+            guard let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") else { continue }
+            let key = plainPath(to)
+            if taken.insert(key).inserted { continue }
+            var number = 2
+            while !taken.insert("\(key).\(number)").inserted { number += 1 }
+            tasks[index].set("to", .text("\(to).\(number)"))
+            let message = "another task writes `\(to)` already: this one writes `\(to).\(number)`"
+            warnings.append(ImportWarning(place: tasks[index].place, message: message))
+            tasks[index].comments.append(message)
+        }
+    }
+
+    /// Lets what reads a file that another task writes wait for that task, as a script does.
+    mutating func connect() {
+        var writers: [String: String] = [:]
+        var taken = Set<String>()
+        for index in tasks.indices {
+            let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
+            let needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
+            if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
+            if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[plainPath(to)] = id }
+        }
+    }
+
+    /// The path with the job's own variables filled in, without `.` and `..`.
+    private func plainPath(_ path: String) -> String {
+        var path = path
+        for variable in variables.reversed() {
+            if case .text(let value) = variable.value { path = path.replacing("${\(variable.key)}", with: value) }
+        }
+        var parts: [Substring] = []
+        for part in path.split(separator: "/") where part != "." {
+            if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }
+        }
+        return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+    }
+}
+
+extension ImportedTask {
+    /// Files that the request reads.
+    fileprivate var readFiles: [String] {
+        guard case .map(let body)? = fields.first(where: { $0.key == "body" })?.value else { return [] }
+        return body.flatMap { Self.files($0.value, $0.key) }
+    }
+
+    private static func files(_ node: YAMLNode, _ key: String) -> [String] {
+        switch node {
+        case .text(let text): key == "file" ? [text] : []
+        case .plain: []
+        case .list(let nodes): nodes.flatMap { files($0, key) }
+        case .map(let fields): fields.flatMap { files($0.value, $0.key) }
+        }
+    }
+}
+
+/// Names for tasks, variables and secrets.
+enum Identifier {
+    /// An id of the characters that ids have.
+    static func task(_ text: String) -> String {
+        var id = ""
+        for scalar in text.unicodeScalars {
+            let isGood = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            if isGood || scalar == "_" || scalar == "-" || scalar == "." {
+                id.unicodeScalars.append(scalar)
+            } else if id.last != "-", !"${}".unicodeScalars.contains(scalar) {
+                id += "-"
+            }
+        }
+        while id.last == "-" || id.last == "." { id.removeLast() }
+        while id.first == "-" || id.first == "." { id.removeFirst() }
+        return id.isEmpty ? "transfer" : String(id.prefix(80))
+    }
+
+    /// A name of letters, digits and `_`.
+    static func variable(_ text: String) -> String {
+        var name = ""
+        for scalar in text.unicodeScalars {
+            let isGood = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            if isGood { name.unicodeScalars.append(scalar) } else if name.last != "_" { name += "_" }
+        }
+        while name.last == "_" { name.removeLast() }
+        if name.first.map({ $0.isNumber }) != false { name = "_" + name }
+        return name
+    }
+
+    static func unique(_ name: String, _ taken: inout Set<String>) -> String {
+        if taken.insert(name).inserted { return name }
+        var number = 2
+        while !taken.insert("\(name)-\(number)").inserted { number += 1 }
+        return "\(name)-\(number)"
+    }
+}

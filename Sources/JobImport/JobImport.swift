@@ -1,0 +1,161 @@
+/// A file to import: its name in messages and its text.
+package struct ImportInput: Sendable {
+    /// Name of the file in messages: its path, or `standard input`.
+    package let name: String
+    /// The text.
+    package let text: String
+    package init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+}
+
+/// The formats that are told apart.
+package enum ImportFormat: String, CaseIterable, Sendable {
+    /// A shell script, or command lines, with curl and wget in them.
+    case script
+    /// A configuration file of curl.
+    case curlConfig
+    /// An input file of aria2, or a plain list of URLs.
+    case list
+    /// Metalink 4.
+    case metalink
+
+    /// Tells the format of a text; `nil` where it is none of these.
+    package init?(of text: String) {
+        var lines = text.split(whereSeparator: \.isNewline).map { Self.trimmed($0) }.filter { !$0.isEmpty }
+        guard let first = lines.first else { return nil }
+        let head = first.hasPrefix("\u{FEFF}") ? String(first.dropFirst()) : first
+        if head.hasPrefix("<") {
+            self = .metalink
+            return
+        }
+        if head.hasPrefix("#!") {
+            self = .script
+            return
+        }
+        lines.removeAll { $0.hasPrefix("#") }
+        guard let start = lines.first else { return nil }
+        if lines.contains(where: { Self.isCommand($0) }) {
+            self = .script
+        } else if CurlConfig.isLine(start) {
+            self = .curlConfig
+        } else if Self.isPlace(start) {
+            self = .list
+        } else {
+            return nil
+        }
+    }
+
+    private static func trimmed(_ line: Substring) -> String {
+        var line = line.drop { $0 == " " || $0 == "\t" }
+        while line.last == " " || line.last == "\t" { line.removeLast() }
+        return String(line)
+    }
+
+    /// Whether a line runs curl or wget.
+    private static func isCommand(_ line: String) -> Bool {
+        let words = line.split { $0 == " " || $0 == "\t" || $0 == "|" || $0 == ";" || $0 == "&" || $0 == "(" }
+        return words.contains { word in
+            ["curl", "wget"].contains { word == $0 || word.hasSuffix("/\($0)") && !word.contains(":") }
+        } && !line.contains("\t")
+            || words.first.map { $0 == "curl" || $0 == "wget" } == true
+    }
+
+    private static func isPlace(_ line: String) -> Bool {
+        let first = line.prefix { $0 != "\t" && $0 != " " }
+        if let mark = first.firstRange(of: "://") { return mark.lowerBound > first.startIndex }
+        return first.contains(".") && !first.contains("=") && first.first?.isLetter == true && !line.contains(" ")
+    }
+}
+
+/// Translates what other programs are told into a job file.
+package enum JobImport {
+    /// The job file and what was lost on the way.
+    package struct Result: Sendable {
+        /// Text of the job file.
+        package let text: String
+        /// What has no equal, in the order of the files.
+        package let warnings: [ImportWarning]
+        /// Number of tasks.
+        package let taskCount: Int
+    }
+
+    /// An option of curl or wget and what becomes of it.
+    package struct Option: Sendable {
+        /// What becomes of an option.
+        package enum Fate: Sendable {
+            /// It is translated, and warned of where its value has no equal.
+            case translated
+            /// It changes only what the program prints.
+            case shown
+            /// It asks for what happens here anyway.
+            case usual
+            /// It has no equal: a warning says so.
+            case lost
+        }
+        /// Long name, without its dashes.
+        package let name: String
+        /// Whether a value follows.
+        package let takesValue: Bool
+        /// What becomes of it.
+        package let fate: Fate
+    }
+
+    /// The options of `curl` or `wget`, by name.
+    package static func options(of program: String) -> [Option] {
+        let table = program == "curl" ? CurlOptions.table : WgetOptions.table
+        return table.names.compactMap { name in
+            table[name].map { option in
+                let fate: Option.Fate =
+                    switch option.effect {
+                    case .translated: .translated
+                    case .shown: .shown
+                    case .usual: .usual
+                    case .lost: .lost
+                    }
+                return Option(name: name, takesValue: option.takesValue, fate: fate)
+            }
+        }
+    }
+
+    /// Translates files. `origin` is what the first comment names.
+    package static func translate(_ inputs: [ImportInput], origin: String) -> Result {
+        var job = ImportedJob()
+        for input in inputs { add(input, to: &job) }
+        return finish(&job, origin: origin)
+    }
+
+    /// Translates the words of one command, the program's name first.
+    package static func translate(command words: [String], place: ImportPlace) -> Result {
+        var job = ImportedJob()
+        let program = words.first?.split(separator: "/").last.map { String($0) } ?? ""
+        let arguments = words.dropFirst().map { JobText.literal($0) }
+        switch program {
+        case "curl": CurlCommand.add(arguments, place: place, to: &job)
+        case "wget": WgetCommand.add(arguments, place: place, to: &job)
+        default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl` and `wget` are")
+        }
+        return finish(&job, origin: "a \(program.isEmpty ? "command" : program) command line")
+    }
+
+    private static func finish(_ job: inout ImportedJob, origin: String) -> Result {
+        job.separateDestinations()
+        job.connect()
+        return Result(text: job.text(origin: origin), warnings: job.warnings, taskCount: job.tasks.count)
+    }
+
+    private static func add(_ input: ImportInput, to job: inout ImportedJob) {
+        switch ImportFormat(of: input.text) {
+        case .script: ScriptImport.add(input.text, file: input.name, to: &job)
+        case .curlConfig: CurlConfig.add(input.text, file: input.name, to: &job)
+        case .list: AriaInput.add(input.text, file: input.name, to: &job)
+        case .metalink: Metalink.add(input.text, file: input.name, to: &job)
+        case nil:
+            job.lose(
+                ImportPlace(file: input.name, line: 1),
+                "this is none of: curl and wget command lines, a configuration file of curl, a list of URLs, an input file "
+                    + "of aria2, Metalink 4")
+        }
+    }
+}

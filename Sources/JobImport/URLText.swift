@@ -1,0 +1,100 @@
+/// Parts of a URL that may have references to variables in it, which no parser of URLs takes.
+struct URLText: Sendable {
+    let scheme: String
+    /// `user:password`, still percent-encoded; `nil` without.
+    let user: String?
+    /// The URL without user and password.
+    let text: String
+    /// Host and port as written; empty for `file:` and `data:`.
+    let authority: String
+    let path: String
+
+    /// Takes a URL as people type it: without a scheme it is one of http, as for curl and wget.
+    init(_ typed: String) {
+        let typed = Self.withScheme(typed)
+        scheme = String(typed.prefix { $0 != ":" }).lowercased()
+        guard let mark = typed.firstRange(of: "://") else {
+            (user, text, authority, path) = (nil, typed, "", "")
+            return
+        }
+        let rest = typed[mark.upperBound...]
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
+        let place = rest[..<end]
+        let at = place.lastIndex(of: "@")
+        user = at.map { String(place[..<$0]) }
+        authority = String(at.map { place[place.index(after: $0)...] } ?? place)
+        text = typed[..<mark.upperBound] + authority + rest[end...]
+        path = String(rest[end...].prefix { $0 != "?" && $0 != "#" })
+    }
+
+    private static func withScheme(_ typed: String) -> String {
+        if typed.contains("://") || typed.hasPrefix("data:") || typed.hasPrefix("${") { return typed }
+        if typed.lowercased().hasPrefix("ftp.") { return "ftp://\(typed)" }
+        return "http://\(typed)"
+    }
+
+    /// Whether transfers of this scheme exist here.
+    var isKnown: Bool { ["http", "https", "ftp", "file", "data"].contains(scheme) || text.hasPrefix("${") }
+
+    /// The host without its port, in brackets if it is an IPv6 address; `nil` where a variable holds it.
+    var host: String? {
+        guard !authority.isEmpty, !authority.contains("$") else { return nil }
+        if authority.hasPrefix("[") { return authority.firstIndex(of: "]").map { String(authority[...$0]) } }
+        return String(authority.prefix { $0 != ":" }).lowercased()
+    }
+
+    /// The last component of the path, decoded; `nil` where there is none.
+    var fileName: String? {
+        guard let last = path.split(separator: "/").last, !path.hasSuffix("/") else { return nil }
+        let name = Percent.decoded(String(last))
+        return name == "." || name == ".." || name.contains("/") || name.contains("\0") ? nil : name
+    }
+
+    /// The text with a further query.
+    func adding(query: String) -> String {
+        guard !query.isEmpty else { return text }
+        let mark = text.firstIndex(of: "#") ?? text.endIndex
+        let base = text[..<mark]
+        let joint = base.contains("?") ? (base.hasSuffix("?") || base.hasSuffix("&") ? "" : "&") : "?"
+        return base + joint + query + text[mark...]
+    }
+}
+
+/// Percent-encoding.
+enum Percent {
+    static func decoded(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
+                rest.prefix(2).allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") })
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self) ?? text
+    }
+
+    /// Encodes all but the unreserved characters, as for a form's value; references stay.
+    static func encoded(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                if "-._~".utf8.contains(byte) {
+                    result.unicodeScalars.append(Unicode.Scalar(byte))
+                } else {
+                    let hex = String(byte, radix: 16, uppercase: true)
+                    result += hex.count == 1 ? "%0\(hex)" : "%\(hex)"
+                }
+            }
+        }
+        return result
+    }
+}

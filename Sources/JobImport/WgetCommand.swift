@@ -1,0 +1,372 @@
+/// The options of wget.
+enum WgetOptions {
+    static let table = OptionTable(rows)
+
+    private static let rows = """
+        output-document O V translated
+        directory-prefix P V translated
+        input-file i V translated
+        base B V translated
+        continue c F translated
+        start-pos - V lost
+        no-clobber - F translated
+        timestamping N F usual
+        no-if-modified-since - F lost
+        no-use-server-timestamps - F translated
+        content-disposition - F translated
+        content-on-error - F lost an error page never becomes the file
+        trust-server-names - F lost the name is that of the URL
+        tries t V translated
+        retry-connrefused - F usual
+        retry-on-host-error - F usual
+        retry-on-http-error - V translated
+        waitretry - V translated
+        wait w V translated
+        random-wait - F lost
+        timeout T V translated
+        dns-timeout - V lost
+        connect-timeout - V translated
+        read-timeout - V translated
+        limit-rate - V translated
+        quota Q V translated
+        header - V translated
+        user-agent U V translated
+        referer - V translated
+        user - V translated
+        password - V translated
+        http-user - V translated
+        http-password - V translated
+        ftp-user - V translated
+        ftp-password - V translated
+        ask-password - F translated
+        use-askpass - V lost
+        auth-no-challenge - F translated
+        proxy-user - V lost `credentials: [{ proxy: true, … }]` of a session
+        proxy-password - V lost `credentials: [{ proxy: true, … }]` of a session
+        no-proxy - F translated
+        post-data - V translated
+        post-file - V translated
+        method - V translated
+        body-data - V translated
+        body-file - V translated
+        no-check-certificate - F translated
+        ca-certificate - V translated
+        ca-directory - V lost
+        certificate - V translated
+        private-key - V translated
+        certificate-type - V lost
+        private-key-type - V lost
+        crl-file - V lost
+        pinnedpubkey - V lost `tls: { trust: { pin: [sha256//…] } }` of a session
+        secure-protocol - V lost `tls: { minimum: … }` of a session
+        ciphers - V lost
+        https-only - F lost
+        no-hsts - F lost
+        hsts-file - V lost sessions keep HSTS by themselves
+        inet4-only 4 F translated
+        inet6-only 6 F translated
+        prefer-family - V lost
+        bind-address - V lost
+        no-dns-cache - F lost
+        max-redirect - V translated
+        no-cookies - F translated
+        load-cookies - V translated
+        save-cookies - V translated
+        keep-session-cookies - F lost
+        no-cache - F translated
+        compression - V translated
+        no-http-keep-alive - F lost
+        ignore-length - F lost
+        save-headers - F lost the report has the headers of each task
+        server-response S F lost the report has the headers of each task
+        spider - F translated
+        delete-after - F lost
+        no-directories - F usual
+        force-directories x F lost
+        no-host-directories - F usual
+        cut-dirs - V lost
+        protocol-directories - F lost
+        default-page - V lost
+        adjust-extension E F lost
+        restrict-file-names - V lost
+        unlink - F usual
+        xattr - F lost
+        recursive r F lost
+        level l V lost
+        mirror m F lost
+        page-requisites p F lost
+        convert-links k F lost
+        backup-converted K F lost
+        accept A V lost
+        reject R V lost
+        accept-regex - V lost
+        reject-regex - V lost
+        regex-type - V lost
+        domains D V lost
+        exclude-domains - V lost
+        include-directories I V lost
+        exclude-directories X V lost
+        no-parent - F lost
+        span-hosts H F lost
+        relative L F lost
+        follow-ftp - F lost
+        follow-tags - V lost
+        ignore-tags - V lost
+        ignore-case - F lost
+        strict-comments - F lost
+        force-html F F lost
+        no-passive-ftp - F lost
+        no-remove-listing - F lost
+        no-glob - F usual
+        retr-symlinks - F lost
+        preserve-permissions - F lost
+        ftps-implicit - F lost
+        metalink-over-http - F lost
+        input-metalink - V lost import that file, too
+        warc-file - V lost
+        execute e V lost
+        config - V lost
+        no-config - F usual
+        background b F lost `--detach` with a background session
+        output-file o V shown
+        append-output a V shown
+        debug d F shown
+        quiet q F shown
+        verbose v F shown
+        no-verbose - F shown
+        show-progress - F shown
+        progress - V shown
+        report-speed - V shown
+        no-netrc - F usual
+        no-iri - F usual
+        local-encoding - V lost
+        remote-encoding - V lost
+        version V F shown
+        help h F shown
+        """
+}
+
+/// Translates one wget command line.
+struct WgetCommand {
+    private let place: ImportPlace
+    private let command: ParsedCommand
+
+    /// Adds the tasks of a command to a job; `output` is the file that the shell writes standard output to.
+    static func add(_ words: [String], place: ImportPlace, to job: inout ImportedJob, output: String? = nil) {
+        // `-nc`, `-nd`, `-nv`, `-nH` and `-np` are options of two letters.
+        let pairs = [
+            "-nc": "--no-clobber", "-nd": "--no-directories", "-nv": "--no-verbose", "-nH": "--no-host-directories",
+            "-np": "--no-parent",
+        ]
+        let words = words.map { pairs[$0] ?? $0 }
+        let command = ParsedCommand(words, WgetOptions.table, negates: false)
+        job.tell(of: command, "wget", place)
+        WgetCommand(place: place, command: command).add(to: &job, output)
+    }
+
+    private func add(to job: inout ImportedJob, _ output: String?) {
+        if let quota = command.value("quota") {
+            if let size = ForeignSize.text(quota) {
+                if size != "0B" { job.limits = [YAMLField("maximumBytes", .plain(size))] }
+            } else {
+                job.lose(place, "`--quota` is no size that is known here")
+            }
+        }
+        if let list = command.value("input-file") { addList(list, &job) }
+        let urls = command.values("")
+        for url in urls { addTask(url, &job, output, urls.count) }
+        if urls.isEmpty, command.value("input-file") == nil { job.lose(place, "wget without a URL was left out") }
+    }
+
+    private func addList(_ list: String, _ job: inout ImportedJob) {
+        guard list != "-" else { return job.lose(place, "`--input-file -` has no equal: it was left out") }
+        let name = "url"
+        var task = ImportedTask(place: place, name: "list", url: "${\(name)}")
+        task.comments.append("the list may have URLs alone: a comment or an empty line in it is no URL")
+        task.name = "from-list"
+        task.set("forEach", .map([name: .map(["lines": .text(list)])]))
+        fill(&task, &job, location: nil)
+        task.set("to", .text(folder))
+        task.idSuffix = "-${\(name).index}"
+        job.add(task)
+    }
+
+    private var folder: String {
+        let prefix = command.value("directory-prefix") ?? "."
+        return prefix.hasSuffix("/") ? prefix : prefix + "/"
+    }
+
+    private func addTask(_ url: String, _ job: inout ImportedJob, _ output: String?, _ count: Int) {
+        let location = URLText(url)
+        guard location.isKnown else {
+            return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
+        }
+        var task = ImportedTask(
+            place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
+        fill(&task, &job, location: location)
+        if command.has("spider") {
+            task.set("method", .text("HEAD"))
+        } else if let file = command.value("output-document") {
+            if count > 1, file != "-" { job.lose(&task, "several URLs in one file have no equal: each has its own") }
+            if file != "/dev/null" { task.set("to", .text(file == "-" ? output ?? "-" : file)) }
+        } else if command.has("content-disposition") || location.fileName == nil {
+            task.set("to", .text(folder))
+        } else {
+            task.set("to", .text((folder == "./" ? "" : folder) + (location.fileName ?? "")))
+        }
+        if task.text("to") != nil, task.fields.contains(where: { $0.key == "body" }) {
+            task.set("type", .text("download"))
+        }
+        job.add(task)
+    }
+
+    private func fill(_ task: inout ImportedTask, _ job: inout ImportedJob, location: URLText?) {
+        setBody(&task)
+        var headers: [YAMLField] = []
+        if let agent = command.value("user-agent") { headers.append(YAMLField("User-Agent", .text(agent))) }
+        if let referer = command.value("referer") { headers.append(YAMLField("Referer", .text(referer))) }
+        for header in command.values("header") {
+            ImportedHeader(header, host: location?.host).add(to: &headers, &task, &job)
+        }
+        if !headers.isEmpty { task.set("headers", .map(headers)) }
+        setCredentials(&task, &job, location)
+        setRules(&task, &job)
+        setSession(&task, &job, location)
+    }
+
+    private func setBody(_ task: inout ImportedTask) {
+        if let method = command.value("method") { task.set("method", .text(method.uppercased())) }
+        if let data = command.value("post-data") ?? command.value("body-data") {
+            task.set("body", .map(["data": .text(data)]))
+        } else if let file = command.value("post-file") ?? command.value("body-file") {
+            task.set("body", .map(["file": .text(file)]))
+        } else {
+            return
+        }
+        task.set("contentType", .text("application/x-www-form-urlencoded"))
+    }
+
+    private func setCredentials(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) {
+        let inURL = location?.user.map { CurlRequest.halves(Percent.decoded($0)) }
+        let user = ["http-user", "ftp-user", "user"].lazy.compactMap { command.value($0) }.first ?? inURL?.0
+        let password =
+            ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
+        guard let user else { return }
+        let secret = job.hide(password ?? "", "PASSWORD", location?.host)
+        var fields = [YAMLField("host", .text(location?.host ?? "*"))]
+        if command.has("auth-no-challenge") {
+            fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
+        }
+        task.set(
+            "credentials",
+            .list([.map(fields + [YAMLField("user", .text(user)), YAMLField("password", .text(secret))])]))
+    }
+
+    private func setRules(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        if command.has("no-clobber") { task.set("existing", .text("skip")) }
+        if command.has("continue") {
+            task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what wget left")
+        }
+        if command.has("no-use-server-timestamps") { task.set("preserveTime", .plain("false")) }
+        if command.has("no-cookies") { task.set("cookies", .plain("false")) }
+        if command.has("no-cache") { task.set("cachePolicy", .text("reloadIgnoringCacheData")) }
+        if let compression = command.value("compression"), compression != "none" {
+            task.set("decompress", .plain("true"))
+        }
+        if let most = command.value("max-redirect") {
+            if let number = Int(most), (0...1000).contains(number) {
+                task.set("redirects", .map(number == 0 ? ["follow": .text("never")] : ["maximum": .plain("\(number)")]))
+            } else {
+                job.lose(&task, "`--max-redirect` is no number that is known here")
+            }
+        }
+        if let rate = command.value("limit-rate") {
+            if let size = ForeignSize.text(rate) {
+                task.set("bandwidth", .plain(size + "/s"))
+            } else {
+                job.lose(&task, "`--limit-rate` is no rate that is known here")
+            }
+        }
+        setRetry(&task, &job)
+        if let time = command.value("read-timeout") ?? command.value("timeout") {
+            if let time = ForeignSize.seconds(time) {
+                if time != "0s" { task.set("timeoutForRequest", .plain(time)) }
+            } else {
+                job.lose(&task, "`--timeout` is no number of seconds that is known here")
+            }
+        }
+    }
+
+    private func setRetry(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        var retry: [YAMLField] = []
+        if let tries = command.value("tries") {
+            if let number = Int(tries), (0...1000).contains(number) {
+                if number > 0 { retry.append(YAMLField("attempts", .plain("\(number)"))) }
+            } else if tries != "inf" {
+                job.lose(&task, "`--tries` is no number that is known here")
+            }
+        }
+        if let most = command.value("waitretry") {
+            if let time = ForeignSize.seconds(most), time != "0s" {
+                retry.append(
+                    YAMLField(
+                        "backoff",
+                        .map([
+                            "initial": .plain(Int(most).map { $0 < 1 } == true ? time : "1s"), "maximum": .plain(time),
+                        ])))
+            } else if ForeignSize.seconds(most) == nil {
+                job.lose(&task, "`--waitretry` is no number of seconds that is known here")
+            }
+        }
+        if let statuses = command.value("retry-on-http-error") {
+            let list = statuses.split(separator: ",").compactMap { Int($0) }.filter { (100...599).contains($0) }
+            if !list.isEmpty { retry.append(YAMLField("statuses", .list(list.map { .plain("\($0)") }))) }
+        }
+        if !retry.isEmpty { task.set("retry", .map(retry)) }
+    }
+
+    private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) {
+        if let time = (command.value("connect-timeout") ?? command.value("timeout")).flatMap({ ForeignSize.seconds($0) }
+        ), time != "0s" {
+            task.setSession("connectTimeout", .plain(time))
+        }
+        if let wait = command.value("wait") {
+            if let seconds = Double(wait), seconds > 0, seconds < 1000 {
+                task.setSession("requestsPerSecond", .plain("\((1000 / seconds).rounded() / 1000)"))
+            } else if wait != "0" {
+                job.lose(&task, "`--wait` is no number of seconds that is known here")
+            }
+        }
+        if command.has("inet4-only") { task.setSession("addressFamily", .text("ipv4")) }
+        if command.has("inet6-only") { task.setSession("addressFamily", .text("ipv6")) }
+        if command.has("no-proxy") { task.setSession("proxy", .text("none")) }
+        setTLS(&task, location)
+        if let file = command.value("save-cookies") ?? command.value("load-cookies") {
+            if let other = command.value("load-cookies"), other != file {
+                job.lose(
+                    &task, "cookies are read from and written to one file: `\(file)` begins without those of `\(other)`"
+                )
+            }
+            let saves = command.has("save-cookies")
+            task.setSession(
+                "cookies", .map([YAMLField("file", .text(file))] + (saves ? [YAMLField("save", .plain("true"))] : [])))
+        }
+    }
+
+    private func setTLS(_ task: inout ImportedTask, _ location: URLText?) {
+        var tls: [YAMLField] = []
+        var trust: [YAMLField] = []
+        if let file = command.value("ca-certificate") { trust.append(YAMLField("ca", .text(file))) }
+        if command.has("no-check-certificate") { trust.append(YAMLField("policy", .text("insecure"))) }
+        if !trust.isEmpty { tls.append(YAMLField("trust", .map(trust))) }
+        if let file = command.value("certificate") {
+            let key = command.value("private-key") ?? file
+            tls.append(
+                YAMLField(
+                    "clientCertificates",
+                    .list([.map(["host": .text(location?.host ?? "*"), "certificate": .text(file), "key": .text(key)])])
+                ))
+        }
+        if !tls.isEmpty { task.setSession("tls", .map(tls)) }
+    }
+}

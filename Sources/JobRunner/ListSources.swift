@@ -1,0 +1,64 @@
+import RowFormats
+import TextFormats
+import TransferEngine
+import TransferModel
+
+/// The lists of a template that are not read yet, and where they are read from.
+struct ListSources: Sendable {
+    private let lists: [(list: RowList, origin: RowOrigin)]
+
+    /// Throws if a task did not bring what a list is to be read from.
+    init(_ template: TaskTemplate, _ captured: CapturedValues) throws(TransferError) {
+        var lists: [(list: RowList, origin: RowOrigin)] = []
+        for list in template.lists where captured.values(of: list.key) == nil {
+            guard let values = captured.values(of: list.task) else {
+                throw TransferError(
+                    .expansionFailed, "there is no list: `\(list.task)` did not run or succeed in this run")
+            }
+            guard let origin = RowOrigin(values) else {
+                throw TransferError(
+                    .expansionFailed,
+                    "what `\(list.task)` brought is not known any more: it ended before a list was to be read from it")
+            }
+            lists.append((list, origin))
+        }
+        self.lists = lists
+    }
+
+    /// The files to be opened, with the ids of their tasks.
+    var files: [(task: String, path: String)] {
+        lists.compactMap { list, origin in
+            if case .file(let path) = origin.content { (list.task, path) } else { nil }
+        }
+    }
+
+    /// Reads all lists; `opened` are the files of `files`. Returns the rows by `RowList.key`.
+    func read(_ opened: [Result<ListFile, TransferError>]) throws(TransferError) -> [String: CapturedValue] {
+        var rows: [String: CapturedValue] = [:]
+        var opened = opened[...]
+        for (list, origin) in lists {
+            switch origin.content {
+            case .file:
+                guard let file = opened.popFirst() else { continue }
+                rows[list.key] = try Self.read(list, file, origin.url)
+            case .text(let text): rows[list.key] = try ListReading.rows(list, Array(text.utf8), page: origin.url)
+            case .base64(let text):
+                rows[list.key] = try ListReading.rows(list, Base64.decode(text) ?? [], page: origin.url)
+            }
+        }
+        return rows
+    }
+
+    private static func read(
+        _ list: RowList, _ file: Result<ListFile, TransferError>, _ page: String
+    ) throws(TransferError) -> CapturedValue {
+        let reading = try ListReading(list, page: page)
+        do throws(TransferError) {
+            try file.get().read { piece throws(TransferError) in try reading.take(piece) }
+        } catch {
+            guard error.name != .expansionFailed else { throw error }
+            throw TransferError(.expansionFailed, "what `\(list.task)` brought cannot be read: \(error.message)")
+        }
+        return try reading.finish()
+    }
+}

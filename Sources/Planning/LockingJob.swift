@@ -1,0 +1,98 @@
+package import TransferModel
+
+/// A job that fetches files of another job only to look at them: each goes to a folder of its own kind, and nothing is
+/// published.
+package struct LockingJob: Sendable {
+    /// The job to run.
+    package let job: Job
+    /// By task of `job`: whether its file is to be locked.
+    package let isWanted: [Bool]
+    /// By task of `job`: whether another task reads its file, so that it must stay till the end.
+    package let isRead: [Bool]
+
+    /// `wanted`: the tasks to fetch; what they need is run, too. `folder` takes the files.
+    package init(_ job: Job, fetching wanted: [Int], into folder: String) {
+        var isChosen = [Bool](repeating: false, count: job.tasks.count)
+        var open = wanted
+        for index in wanted { isChosen[index] = true }
+        while let index = open.popLast() {
+            for need in job.tasks[index].needs where !isChosen[Int(need.raw)] {
+                isChosen[Int(need.raw)] = true
+                open.append(Int(need.raw))
+            }
+        }
+        let places = isChosen.indices.filter { isChosen[$0] }
+        let asked = Set(wanted)
+        isWanted = places.map { asked.contains($0) }
+        var part = job.keeping(isChosen)
+        part.groups = []
+        part.onFinish = nil
+        part.report = ReportPlan()
+        part.failFast = false
+        part.held = nil
+        part.limits.maximumBytes = nil
+        part.limits.finishBy = nil
+        part.limits.timeout = nil
+        part.sessions = part.sessions.map { Self.session($0) }
+        part = Self.redirected(part, from: 0, into: folder)
+        var isRead = [Bool](repeating: false, count: part.tasks.count)
+        for task in part.tasks { for need in task.needs { isRead[Int(need.raw)] = true } }
+        self.isRead = isRead
+        self.job = part
+    }
+
+    /// Why a download cannot be locked; `nil` if it can.
+    package static func refusal(_ index: Int, of job: Job) -> String? {
+        var open = [index]
+        var seen: Set<Int> = [index]
+        while let next = open.popLast() {
+            if job.tasks[next].type == .upload { return "it needs the upload `\(job.tasks[next].id)`" }
+            for need in job.tasks[next].needs where seen.insert(Int(need.raw)).inserted { open.append(Int(need.raw)) }
+        }
+        return nil
+    }
+
+    /// Before the id in the name of a task's file, so that no id is `..`.
+    private static let prefix = "task-"
+
+    /// Returns the job with its downloads from `start` on going into `folder`, each under its id.
+    package static func redirected(_ job: Job, from start: Int, into folder: String) -> Job {
+        var job = job
+        for index in job.tasks.indices[start...] {
+            job.tasks[index].group = nil
+            job.tasks[index].options = TaskOptions(values(job.tasks[index]))
+            guard job.tasks[index].type == .download else { continue }
+            let isFolder = job.tasks[index].destination?.utf8.last == UInt8(ascii: "/")
+            job.tasks[index].destination = "\(folder)/\(prefix)\(job.tasks[index].id)" + (isFolder ? "/" : "")
+            job.tasks[index].toStandardOutput = false
+        }
+        return job
+    }
+
+    private static func values(_ task: TaskSpecification) -> TaskOptions.Values {
+        var values = task.options.values
+        values.onFinish = nil
+        values.neededGroups = []
+        values.suspended = false
+        values.earliestBegin = nil
+        guard task.type == .download else { return values }
+        values.awaitedDestination = nil
+        // Nothing of this is to be known to the next run.
+        values.existing = .replace
+        values.resume = .no
+        values.mode = nil
+        return values
+    }
+
+    private static func session(_ session: SessionConfiguration) -> SessionConfiguration {
+        var session = session
+        if session.kind == .background { session.kind = .default }
+        session.identifier = nil
+        session.onFinish = nil
+        session.discretionary = nil
+        session.window = nil
+        session.durability = .none
+        session.cookies.save = false
+        return session
+    }
+}

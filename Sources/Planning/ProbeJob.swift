@@ -1,0 +1,120 @@
+package import TransferModel
+
+/// A job that asks the servers of another job about its files and fetches none of them.
+package struct ProbeJob: Sendable {
+    /// How a question is put.
+    package enum Question: Sendable {
+        /// A HEAD, which brings no body.
+        case head
+        /// A GET that is ended at the headers, for servers that do not answer a HEAD as they would a GET.
+        case cutGet
+    }
+
+    /// The job of questions: one data task for each task that is asked about.
+    package let job: Job
+    /// By task of `job`: the task of the job that is planned.
+    package let tasks: [Int]
+
+    /// Asks about `tasks` of a job, with its sessions' own settings: credentials, cookies, TLS, limits and redirects.
+    package init(_ job: Job, asking tasks: [Int], _ question: Question) {
+        self.tasks = tasks
+        var probe = job
+        probe.sessions = job.sessions.map { Self.session($0) }
+        probe.limits = Self.limits(job.limits)
+        probe.groups = []
+        probe.failFast = false
+        probe.onFinish = nil
+        probe.report = ReportPlan()
+        probe.held = nil
+        var known: (from: TaskOptions, to: TaskOptions)?
+        probe.tasks = tasks.map { index in
+            let task = job.tasks[index]
+            if known?.from !== task.options {
+                known = (task.options, TaskOptions(Self.options(task.options.values, question)))
+            }
+            return TaskSpecification(
+                id: task.id, type: .data, session: task.session, location: task.location, destination: nil,
+                line: task.line, options: known?.to ?? task.options)
+        }
+        self.job = probe
+    }
+
+    /// Why no server is asked about a task; `nil` if one is.
+    package static func refusal(_ task: TaskSpecification, _ outlook: TaskOutlook) -> String? {
+        let values = task.options.values
+        if task.isTemplate { return "its tasks are known in the run" }
+        if values.awaitsCaptures { return "it uses what other tasks capture" }
+        guard let url = task.location.url else { return "its URL is known in the run" }
+        guard url.isHTTP else { return url.needsConnection ? "only http servers are asked" : "it needs no server" }
+        if task.type == .upload || values.body != nil { return "it sends a body" }
+        guard ["GET", "HEAD"].contains(task.effectiveMethod) else {
+            return "`\(task.effectiveMethod)` may change things"
+        }
+        return outlook.action == .refuse ? "it fails before it asks" : nil
+    }
+
+    private static func session(_ session: SessionConfiguration) -> SessionConfiguration {
+        var session = session
+        if session.kind == .background { session.kind = .default }
+        session.identifier = nil
+        session.onFinish = nil
+        session.discretionary = nil
+        session.window = nil
+        session.cookies.save = false
+        // The length of a packed body is not the file's.
+        session.http.compression = false
+        return session
+    }
+
+    private static func limits(_ limits: RunLimits) -> RunLimits {
+        var asked = RunLimits()
+        asked.maximumConcurrentTasks = limits.maximumConcurrentTasks
+        asked.hosts = limits.hosts
+        return asked
+    }
+
+    private static func options(_ values: TaskOptions.Values, _ question: Question) -> TaskOptions.Values {
+        var asked = TaskOptions.Values(policies: values.policies)
+        asked.headers = values.headers
+        asked.mirrors = values.mirrors
+        asked.cookies = values.cookies
+        asked.mainDocument = values.mainDocument
+        asked.priority = values.priority
+        asked.allowFailure = .any
+        asked.expect.status = StatusSet([100...999])
+        asked.policies.cachePolicy = .reloadIgnoringCacheData
+        asked.policies.waitsForConnectivity = false
+        asked.policies.retry.attempts = min(asked.policies.retry.attempts ?? 2, 2)
+        switch question {
+        case .head: asked.method = "HEAD"
+        case .cutGet: asked.onResponse = [ResponseRule(action: .cancel)]
+        }
+        return asked
+    }
+}
+
+extension ServerWord {
+    /// Whether a GET may be answered although a HEAD was refused with this status.
+    package static func mayDifferForGet(_ status: Int?) -> Bool {
+        status.map { [400, 403, 404, 405, 501].contains($0) } ?? false
+    }
+
+    /// Takes the answer to a question about a task. `standing`: what is known of the file that is there.
+    package init(
+        _ response: ResponseRecord?, of task: TaskSpecification, error: TransferError?, standing: StandingFile?,
+        latency: TimeSpan?
+    ) {
+        guard let response else {
+            self.init(.failed(error?.message ?? "no answer"))
+            return
+        }
+        let isWanted = response.status.map { task.options.values.expect.status.contains($0) } ?? true
+        self.init(isWanted ? .answered : .failed("the server answered \(response.status ?? 0)"))
+        (status, url) = (response.status, response.url)
+        etag = response.headers.first("etag")
+        lastModified = response.headers.first("last-modified")
+        if isWanted, response.headers.first("content-encoding") == nil { length = response.expectedLength }
+        self.latency = latency
+        if isWanted { isChanged = standing?.differs(from: self) }
+    }
+}

@@ -1,0 +1,82 @@
+import AttemptLife
+import FileDelivery
+import HTTPRules
+import TextFormats
+package import TransferModel
+
+/// A file with a list, open for reading on any thread.
+package struct ListFile: Sendable {
+    private let file: OpenedFile
+
+    init(_ file: OpenedFile) { self.file = file }
+
+    /// Passes the whole file to `piece`, in pieces that are gone when it returns.
+    package func read(_ piece: (UnsafeRawBufferPointer) throws(TransferError) -> Void) throws(TransferError) {
+        try file.read(piece)
+    }
+}
+
+// What tasks brought, for lists of `forEach` that are read from it.
+
+/// The tasks whose results are kept for lists.
+struct RowSources {
+    private var ids: Set<String> = []
+
+    init(_ job: Job) { add(job.tasks) }
+
+    mutating func add(_ tasks: [TaskSpecification]) {
+        for task in tasks {
+            if task.options.values.leavesRows { ids.insert(task.id) }
+            for list in task.options.values.template?.lists ?? [] { ids.insert(list.task) }
+        }
+    }
+
+    func contains(_ task: TaskSpecification) -> Bool { !ids.isEmpty && ids.contains(task.id) }
+}
+
+extension Engine {
+    /// Notes what a task brought that ended with success, and returns it in the form of captured values.
+    func keepRows(_ attempt: Attempt, _ verdict: Verdict) -> [CapturedValue] {
+        guard case .succeeded = verdict.outcome, rowSources.contains(attempt.specification) else { return [] }
+        let body = attempt.lastBody
+        let content =
+            attempt.download.file.map { RowOrigin.Content.file($0.path) }
+            ?? String(validating: body, as: UTF8.self).map { .text($0) } ?? .base64(Base64.encode(body))
+        let rows = RowOrigin(content, url: attempt.life.request.url.text).captures
+        captured.keep((captured.values(of: attempt.specification.id) ?? []) + rows, of: attempt.specification.id)
+        return rows
+    }
+
+    /// Notes the file of a task that succeeded in an earlier process, if lists are read from it and that process did
+    /// not say where it is. Returns that in the form of captured values.
+    package func keepRows(of task: TaskIndex, at path: String?) -> [CapturedValue] {
+        let specification = job.tasks[Int(task.raw)]
+        guard rowSources.contains(specification), let path = path ?? specification.destination else { return [] }
+        let known = captured.values(of: specification.id) ?? []
+        guard RowOrigin(known) == nil else { return [] }
+        let rows = RowOrigin(.file(path), url: specification.location.url?.text ?? "").captures
+        captured.keep(known + rows, of: specification.id)
+        return rows
+    }
+
+    /// Forgets the bodies of tasks from which no list is to be read any more.
+    package func forgetRows(of tasks: Set<String>) {
+        for task in tasks {
+            guard let known = captured.values(of: task) else { continue }
+            captured.keep(known.filter { !$0.isHidden }, of: task)
+        }
+    }
+
+    /// Opens the files from which lists are read; a member of a group that is not published yet is opened where it is
+    /// staged. `opened` is called on another thread, or never if the run ends first.
+    package func openLists(
+        _ files: [(task: String, path: String)],
+        _ opened: @escaping @Sendable ([Result<ListFile, TransferError>]) -> Void
+    ) {
+        let listed = files.map { file in
+            let group = job.tasks.first { $0.id == file.task && $0.group != nil }?.group
+            return DeliveryOrder.ListedFile(path: file.path, group: group.map { groups[Int($0.raw)].place })
+        }
+        outbox.add(.open(listed) { found in opened(found.map { $0.map { ListFile($0) } }) })
+    }
+}

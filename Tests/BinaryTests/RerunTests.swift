@@ -1,0 +1,124 @@
+import Glibc
+import TestSupport
+import Testing
+import TextFormats
+
+/// `rerun`: the job again for some of a report's tasks.
+@Suite struct RerunTests {
+    private func job(_ server: ScriptedServer) -> String {
+        """
+        variables: { site: "http://nowhere.test" }
+        defaults: { retry: { attempts: 1 } }
+        tasks:
+          - { id: a, url: "${site}/a", to: out/a }
+          - { id: b, url: "${site}/b", to: out/b, needs: [a] }
+          - { id: c, url: "${site}/c", to: out/c, needs: [b] }
+
+        """
+    }
+
+    private func broken() throws -> (Binary, ScriptedServer) {
+        let server = try ScriptedServer()
+        server.on("/a", .respond(200, body: "a"))
+        server.on("/b", .respond(404), .respond(200, body: "b"))
+        server.on("/c", .respond(200, body: "c"))
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", job(server))
+        let run = try binary.run("job.yaml", "--set", "site=\(server.origin)")
+        #expect(run.exitStatus == 1)
+        #expect(run.errorText.contains("Run just them again: transfer-run rerun job.report.json\n"), "\(run.errorText)")
+        return (binary, server)
+    }
+
+    @Test func theFailedTasksRunAgain_withTheVariablesOfThen_andAReportOfTheirOwn() throws {
+        let (binary, server) = try broken()
+        defer { server.stop() }
+        let before = try binary.folder.bytes("job.report.json")
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        let first = again.errorText.split(separator: "\n").first
+        #expect(first == "rerun: 2 of 3 tasks of job.yaml, that did not succeed: b, c", "\(again.errorText)")
+        #expect(server.requests("/a").count == 1 && server.requests("/b").count == 2)
+        #expect(try binary.folder.text("out/c") == "c")
+        #expect(try binary.folder.bytes("job.report.json") == before)
+        let report = try JSONParser.parse(try binary.folder.bytes("job.report.rerun.json"))
+        #expect(try JSONPath("$.tasks[*].id").select(from: report).map { $0.plainText } == ["b", "c"])
+        let nothing = try binary.run("rerun", "job.report.rerun.json")
+        #expect(nothing.exitStatus == 0 && nothing.errorText.contains("no task that did not succeed: nothing to run"))
+    }
+
+    @Test func tasksAreChosenByNameByChangeOrAll() throws {
+        let (binary, server) = try broken()
+        defer { server.stop() }
+        let one = try binary.run("rerun", "job.report.json", "--task", "a")
+        #expect(one.exitStatus == 0 && one.errorText.contains("1 of 3 tasks of job.yaml, that `--task` names: a"))
+        #expect(server.requests("/a").count == 2 && server.requests("/b").count == 1)
+        let changed = try binary.run("rerun", "job.report.json", "--changed", "--report", "r.json")
+        #expect(changed.errorText.contains("whose file changed: a") && binary.folder.exists("r.json"))
+        let all = try binary.run("rerun", "job.report.json", "--all")
+        #expect(all.exitStatus == 0 && all.errorText.contains("3 of 3 tasks of job.yaml, of the report: a, b, c"))
+        let wrong = try binary.run("rerun", "job.report.json", "--task", "zz")
+        #expect(wrong.exitStatus == 2 && wrong.errorText.contains("has no task `zz`"))
+    }
+
+    @Test func aChangedJobIsTold_andItsOwnValuesCount() throws {
+        let (binary, server) = try broken()
+        defer { server.stop() }
+        try binary.folder.write("job.yaml", job(server).replacing("http://nowhere.test", with: server.origin + "/./"))
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.errorText.contains("warning: `job.yaml` has changed since the report was written"))
+        #expect(
+            again.errorText.contains(
+                "warning: the variable `site` was `\(server.origin)` and is `\(server.origin)/./` in the job now"),
+            "\(again.errorText)")
+        #expect(again.exitStatus == 1 && server.requests("/b").count == 1)
+        let typed = try binary.run("rerun", "job.report.json", "--set", "site=\(server.origin)")
+        #expect(typed.exitStatus == 0, "\(typed.errorText)")
+    }
+
+    @Test func aJobThatIsGoneIsRefused() throws {
+        let (binary, server) = try broken()
+        defer { server.stop() }
+        binary.folder.remove("job.yaml")
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 2)
+        #expect(again.errorText.contains("error: the job file `job.yaml` of the report `job.report.json` is gone"))
+        let none = try binary.run("rerun", "no.json")
+        #expect(none.exitStatus == 2 && none.errorText.contains("cannot read no.json: "))
+        try binary.folder.write("x.json", "{\n  \"format\": 3 }")
+        let wrong = try binary.run("rerun", "x.json")
+        #expect(wrong.exitStatus == 2 && wrong.errorText.contains("x.json:2:"))
+    }
+
+    @Test func theJobIsFoundBesideTheReport() throws {
+        let (binary, server) = try broken()
+        defer { server.stop() }
+        try binary.folder.makeFolder("sub")
+        let command = ["/bin/sh", "-c", "cd sub && exec \"$0\" \"$@\""]
+        let again = try binary.start(["rerun", "../job.report.json"], under: command).wait()
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        #expect(binary.folder.exists("sub/job.report.rerun.json") && binary.folder.exists("out/c"))
+    }
+
+    @Test func whatTasksCaptureIsFetchedAnew() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/login", .respond(200, body: "{\"t\":\"1\"}"), .respond(200, body: "{\"t\":\"2\"}"))
+        server.on("/x?t=1", .respond(404))
+        server.on("/x?t=2", .respond(200, body: "x"))
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: login, url: '\(server.url("/login"))', capture: { t: { json: $.t } } }
+              - { id: x, url: '\(server.url("/x"))?t=${tasks.login.t}', to: x }
+            """)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        #expect(again.errorText.contains("; along with them, for what they capture or for their group: login\n"))
+        #expect(try binary.folder.text("x") == "x")
+    }
+}

@@ -1,0 +1,143 @@
+import Glibc
+import TestSupport
+import Testing
+import TextFormats
+
+/// `verify`: files on the disk against what is written of them.
+@Suite struct VerifyTests {
+    /// A run of five files.
+    private func done() throws -> (Binary, ScriptedServer) {
+        let server = try ScriptedServer()
+        let binary = try Binary()
+        var tasks = ""
+        for name in ["a", "b", "c", "d", "e"] {
+            server.on("/\(name)", .respond(200, headers: [("ETag", "\"1\"")], body: "body of \(name)"))
+            tasks +=
+                "  - { id: \(name), url: '\(server.url("/\(name)"))', to: out/\(name), checksum: '\(Self.sums[name]!)' }\n"
+        }
+        try binary.folder.write("job.yaml", "tasks:\n\(tasks)")
+        let run = try binary.run("job.yaml")
+        #expect(run.exitStatus == 0, "\(run.errorText)")
+        return (binary, server)
+    }
+
+    private static let sums = [
+        "a": "sha256:6d34c9fe33a11b309fc59bffdb3de82b537b2078b4fcbde12c25abbe7e9d3b28",
+        "b": "sha256:ddfb88b5a3df9ff5b25465afaccf9dfb1660f2545cb94c9f83c0e41cb31daf20",
+        "c": "sha256:c8b3bcde8cef9cdf6d4425108e6188339d08161f852c998977a73f25d43eda30",
+        "d": "sha256:54a693b4a2360c852ec52d69766baac7bdf75d3d13d53c1df2b6bc4585f6d987",
+        "e": "sha256:7c7dc012620a53103319fc79c627bcdaea6d079c3ded5c9dd0b035764e717ded",
+    ]
+
+    @Test func filesAreHeldAgainstTheReport() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        let right = try binary.run("verify", "job.report.json")
+        #expect(right.exitStatus == 0 && right.outputText == "5 files: 5 right · 45 B read\n", "\(right.outputText)")
+        binary.folder.remove("out/a")
+        try binary.folder.write("out/b", "body")
+        try binary.folder.write("out/c", "body of c and more")
+        try binary.folder.write("out/d", "body of x")
+        let wrong = try binary.run("verify", "job.report.json")
+        #expect(wrong.exitStatus == 1)
+        #expect(
+            wrong.outputText == """
+                5 files: 1 right, 1 missing, 1 short, 1 long, 1 wrong · 18 B read
+                  missing    out/a: expected 9 bytes, \(Self.sums["a"]!)  (task a)
+                  short      out/b: 4 bytes, expected 9 bytes, \(Self.sums["b"]!)  (task b)
+                  long       out/c: 18 bytes, expected 9 bytes, \(Self.sums["c"]!)  (task c)
+                  wrong      out/d: sha256:4a7a540d7907a85ec46026ac4816033fb42a2e7e3c65a1d351463e8cf0cd2e7b, expected \(Self.sums["d"]!)  (task d)
+
+                """, "\(wrong.outputText)")
+    }
+
+    @Test func aProgramReadsJSON() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        binary.folder.remove("out/a")
+        try binary.folder.write("out/d", "body of x")
+        let result = try binary.run("verify", "--json", "job.report.json")
+        #expect(result.exitStatus == 1)
+        let json = try JSONParser.parse(result.output)
+        #expect(try JSONPath("$.differences[*].state").select(from: json).map { $0.plainText } == ["missing", "wrong"])
+        #expect(json["files"]?.plainText == "5" && json["right"]?.plainText == "3" && json["wrong"]?.plainText == "1")
+    }
+
+    @Test func brokenFilesAreFetchedAgain() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        binary.folder.remove("out/a")
+        try binary.folder.write("out/d", "body of x")
+        let repaired = try binary.run("verify", "job.report.json", "--repair")
+        #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
+        #expect(repaired.errorText.contains("rerun: 2 of 5 tasks of job.yaml, whose files are broken: a, d"))
+        #expect(
+            server.requests("/a").count == 2 && server.requests("/d").count == 2 && server.requests("/b").count == 1)
+        #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
+        let list = try binary.run("verify", "job.yaml", "--repair")
+        #expect(list.exitStatus == 2)
+    }
+
+    @Test func listsOfChecksums() throws {
+        let binary = try Binary()
+        try binary.folder.write("d/a", "body of a")
+        try binary.folder.write("d/b b", "body of b")
+        let (a, b) = (Self.sums["a"]!.dropFirst(7), Self.sums["b"]!.dropFirst(7))
+        try binary.folder.write("d/SHA256SUMS", "# files\n\(a)  a\n\(a) *./a\nSHA256 (b b) = \(b)\n\(a)  gone\nwhat?\n")
+        let result = try binary.run("verify", "d/SHA256SUMS")
+        #expect(result.exitStatus == 1)
+        #expect(result.outputText.hasPrefix("4 files: 3 right, 1 missing"), "\(result.outputText)")
+        #expect(result.outputText.contains("  missing    gone: expected sha256:\(a)\n"))
+        #expect(result.errorText == "warning: d/SHA256SUMS:6: 1 line is no line of a checksum file\n")
+        try binary.folder.write("d/a.sha256", "\(a)\n")
+        #expect(try binary.run("verify", "d/a.sha256").exitStatus == 0)
+        let elsewhere = try binary.run("verify", "-", "--directory", "d", input: "\(a)  a\n")
+        #expect(elsewhere.exitStatus == 0, "\(elsewhere.errorText)")
+    }
+
+    @Test(arguments: [
+        ("", "has no line of a checksum file"), ("hello\n", "has no line of a checksum file"),
+        ("{ \"format\": \"x\" }", "x:1:"), ("[1]", "has no line"),
+    ])
+    func whatIsNeitherIsRefused(_ text: String, _ words: String) throws {
+        let binary = try Binary()
+        try binary.folder.write("x", text)
+        let result = try binary.run("verify", "x")
+        #expect(result.exitStatus == 2 && result.errorText.contains(words), "\(result.errorText)")
+    }
+
+    /// Kills a verification while it reads its last file, which is large.
+    @Test func anInterruptedVerificationGoesOn() throws {
+        let binary = try Binary()
+        var list = ""
+        for name in ["a", "b", "c"] {
+            try binary.folder.write(name, "body of \(name)")
+            list += "\(Self.sums[name]!.dropFirst(7))  \(name)\n"
+        }
+        try binary.folder.write("large", "")
+        #expect(truncate(binary.folder.path("large"), 400 << 30) == 0)
+        list += "\(Self.sums["a"]!.dropFirst(7))  large\n"
+        // Long enough after the others that their ends are written down.
+        for _ in 0..<3 { list += "\(Self.sums["a"]!.dropFirst(7))  a\n" }
+        try binary.folder.write("SUMS", list)
+        let program = try binary.start(["verify", "SUMS"])
+        #expect(waitUntil { Self.recordLength(binary) ?? 0 >= 16 + 3 * 16 })
+        #expect(program.send(signal: SIGKILL))
+        _ = program.wait()
+        #expect(truncate(binary.folder.path("large"), 5) == 0)
+        let again = try binary.run("verify", "SUMS")
+        #expect(again.exitStatus == 1)
+        #expect(again.outputText.contains("1 wrong"), "\(again.outputText)")
+        #expect(again.outputText.contains(" verified before it was interrupted\n"), "\(again.outputText)")
+        #expect(Self.recordLength(binary) == nil, "the record is gone at the end")
+        // What changed its content is read, whatever its time says.
+        let whole = try binary.run("verify", "SUMS")
+        #expect(!whole.outputText.contains("interrupted"), "\(whole.outputText)")
+    }
+
+    private static func recordLength(_ binary: Binary) -> Int? {
+        binary.home.list("state/transfer-run/verify").first.flatMap {
+            try? binary.home.bytes("state/transfer-run/verify/\($0)").count
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Diagnostics
+import JobImport
+import JobLoader
+import TestSupport
+import Testing
+import TransferModel
+
+/// What other programs are told, as a job file: goldens of the text, and each passes the check of a job.
+struct JobImportTests {
+    /// Inputs by the name of their golden.
+    static let inputs: [(name: String, text: String)] = ImportSamples.all
+
+    @Test(arguments: inputs.map(\.name))
+    func becomesAJobThatPassesTheCheck(_ name: String) throws {
+        let text = try #require(Self.inputs.first { $0.name == name }?.text)
+        let result = JobImport.translate([ImportInput(name: name, text: text)], origin: name)
+        let warnings = result.warnings.map { "\($0.place): \($0.message)\n" }.joined()
+        try Snapshot.check(result.text + "---\n" + warnings, "Golden/\(name).txt")
+        #expect(Self.problems(result.text) == [])
+    }
+
+    /// Errors that `check` finds in a job.
+    static func problems(_ text: String) -> [String] {
+        let source = SourceText(name: "/job/jobs.yaml", bytes: Array(text.utf8))
+        let resources = Resources(
+            environment: { _ in nil },
+            readFile: { _, _ in .success(Array("https://list.test/a\n".utf8)) },
+            listFiles: { _, _ in .failure(.notFound) },
+            workingDirectory: "/here")
+        let result = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
+        return result.diagnostics.sorted().filter { $0.severity == .error }.map {
+            "\($0.span?.line ?? 0): \($0.message)"
+        }
+    }
+
+    /// No secret of a command line stands in the text, whichever option brought it.
+    @Test(arguments: [
+        "curl -u me:hunter2 https://a.test/", "curl https://me:hunter2@a.test/ -o x",
+        "curl -H 'Authorization: Bearer hunter2' https://a.test/", "curl -H 'PRIVATE-TOKEN: hunter2' https://a.test/",
+        "curl -b 'sid=hunter2' https://a.test/", "curl --oauth2-bearer hunter2 https://a.test/",
+        "curl -U p:hunter2 -x http://p.test https://a.test/", "curl -x http://p:hunter2@p.test https://a.test/",
+        "curl -E c.pem:hunter2 https://a.test/", "wget --user=me --password=hunter2 https://a.test/x",
+        "wget --header='Authorization: Basic hunter2' https://a.test/x", "wget https://me:hunter2@a.test/x",
+        "T=hunter2\ncurl -H \"Authorization: Bearer $T\" https://a.test/", "user = \"me:hunter2\"\nurl = \"a.test\"",
+        "https://a.test/x\n  http-user=me\n  http-passwd=hunter2\n  header=X-Api-Key: hunter2",
+        "ftp://me:hunter2@a.test/x\thttps://b.test/x", "curl --aws-sigv4 aws:amz:eu:s3 -u key:hunter2 https://a.test/",
+    ])
+    func aSecretIsNeverWritten(_ text: String) {
+        let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
+        #expect(!result.text.contains("hunter2") && !result.warnings.contains { $0.message.contains("hunter2") })
+        #expect(result.text.contains("${secret."), "\(result.text)")
+        #expect(Self.problems(result.text) == [], "\(result.text)")
+    }
+
+    /// Every option of the tables is translated, usual, or told; none is passed over in silence.
+    @Test(arguments: ["curl", "wget"])
+    func everyOptionIsSaidOrTold(_ program: String) {
+        for option in JobImport.options(of: program) {
+            let value = option.takesValue ? [ImportSamples.value(of: option.name)] : []
+            let words = [program, "--\(option.name)"] + value + ["https://a.test/x"]
+            let plain = JobImport.translate(
+                command: [program, "https://a.test/x"], place: ImportPlace(file: "c", line: 1))
+            let result = JobImport.translate(command: words, place: ImportPlace(file: "c", line: 1))
+            switch option.fate {
+            case .translated:
+                let isSaid = result.text != plain.text || !result.warnings.isEmpty
+                #expect(isSaid || ImportSamples.neutral.contains(option.name), "\(words) is lost")
+            case .lost: #expect(result.warnings.contains { $0.message.contains("`--\(option.name)`") }, "\(words)")
+            case .shown, .usual: #expect(result.warnings.isEmpty, "\(words)")
+            }
+            if result.taskCount > 0 { #expect(Self.problems(result.text) == [], "\(words)\n\(result.text)") }
+        }
+    }
+
+    /// No bytes whatever end in a trap; what comes out is a job that can be read.
+    @Test func anyTextIsAnswered() {
+        var random = Seeded("anyTextIsAnswered")
+        let parts = ImportSamples.fragments
+        for _ in 0..<Rounds.scaled(3000) {
+            let text = (0..<random.below(25)).map { _ in random.pick(parts) }.joined()
+            let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
+            let syntax = Self.codes(result.text).filter {
+                $0 == "yaml-syntax" || $0 == "unknown-key" || $0 == "wrong-type"
+            }
+            #expect(syntax.isEmpty, "\(text)\n----\n\(result.text)")
+        }
+    }
+
+    /// Codes of all errors that `check` finds in a job.
+    private static func codes(_ text: String) -> [String] {
+        let resources = Resources(
+            environment: { _ in nil }, readFile: { _, _ in .success([]) }, listFiles: { _, _ in .failure(.notFound) },
+            workingDirectory: "/here")
+        let source = SourceText(name: "/job/j.yaml", bytes: Array(text.utf8))
+        let found = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
+        return found.diagnostics.sorted().filter { $0.severity == .error }.map(\.code)
+    }
+}

@@ -1,0 +1,63 @@
+import JobLoader
+import Testing
+import TransferModel
+
+/// Which tasks run again, and what runs along.
+struct RerunSelectionTests {
+    private static let text = """
+        groups: { site: { to: www } }
+        tasks:
+          - { id: a, url: https://a.test/a, to: a }
+          - { id: b, url: https://a.test/b, to: b, needs: [a] }
+          - { id: login, url: https://a.test/l, capture: { token: { json: $.t } } }
+          - { id: use, url: "https://a.test/u?${tasks.login.token}", needs: [b] }
+          - { id: g1, url: https://a.test/1, to: "1", group: site }
+          - { id: g2, url: https://a.test/2, to: "2", group: site, needs: [a] }
+          - { id: list, url: https://a.test/n, capture: { names: { json: "$[*]", all: true } } }
+          - { id: "get-${n}", forEach: { n: { captured: tasks.list.names } }, url: "https://a.test/f/${n}" }
+        """
+
+    private func chosen(_ ids: String...) throws -> (run: [String], RerunSelection) {
+        let result = load(Self.text)
+        let job = try #require(result.job, "\(result.messages)")
+        let selection = RerunSelection(job, ids: ids)
+        return (try selection.selection.apply(to: job).tasks.map(\.id), selection)
+    }
+
+    @Test func whatATaskNeedsDoesNotRunAgain() throws {
+        let (run, choice) = try chosen("b")
+        #expect(run == ["b"] && choice.added.isEmpty && choice.gone.isEmpty)
+    }
+
+    @Test func whoseCapturesAreUsedRunsAlong() throws {
+        let (run, choice) = try chosen("use")
+        #expect(run == ["login", "use"] && choice.added == ["login"] && choice.askedCount == 1)
+    }
+
+    @Test func membersOfAGroupRunTogether() throws {
+        let (run, choice) = try chosen("g1")
+        #expect(run == ["g1", "g2"] && choice.added == ["g2"])
+    }
+
+    @Test func aTaskOfATemplateBringsTheTemplateAndItsSource() throws {
+        let (run, choice) = try chosen("get-x", "get-y")
+        #expect(run == ["list", "get-${n}"] && choice.added == ["list"] && choice.askedCount == 1)
+    }
+
+    @Test func whatTheJobLacksIsTold() throws {
+        let (run, choice) = try chosen("a", "old", "older")
+        #expect(run == ["a"] && choice.gone == ["old", "older"])
+        #expect(try chosen("old").1.askedCount == 0)
+    }
+
+    @Test func manyIdsAreTheSameTasks() throws {
+        let tasks = (0..<200).map {
+            "  - { id: t\($0), url: https://a.test/\($0), to: f\($0), needs: [\($0 > 0 ? "t\($0 - 1)" : "")] }"
+        }
+        let job = try #require(load("tasks:\n" + tasks.joined(separator: "\n")).job)
+        let ids = (0..<200).filter { $0 % 3 == 0 }.map { "t\($0)" }
+        let selection = RerunSelection(job, ids: ids).selection
+        #expect(try selection.apply(to: job).tasks.map(\.id) == ids)
+        #expect(selection.except.count == 132)
+    }
+}

@@ -1,0 +1,184 @@
+"""What every package is made of: the program, and the files beside it.
+
+The same program and commit give the same bytes: names are sorted, times are the commit's (or SOURCE_DATE_EPOCH), owners are
+root.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tarfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OUT = ROOT / ".build" / "package"
+# What the program may be linked to. All else is in it, or loaded when it is first called.
+LINKED = {"libc.so.6", "libm.so.6", "libz.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+
+
+def fail(message):
+    sys.exit(f"package: {message}")
+
+
+def run(*words, **options):
+    return subprocess.run(words, check=True, text=True, capture_output=True, **options).stdout
+
+
+def version():
+    text = (ROOT / "Sources/CommandLineTool/CommandLineTool.swift").read_text()
+    return re.search(r'static let version = "([^"]+)"', text).group(1)
+
+
+def epoch():
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given:
+        return int(given)
+    return int(run("git", "-c", "safe.directory=*", "-C", str(ROOT), "log", "-1", "--format=%ct"))
+
+
+def machine():
+    return os.uname().machine
+
+
+def debian_architecture():
+    return {"x86_64": "amd64", "aarch64": "arm64"}[machine()]
+
+
+def needed(binary):
+    """The shared libraries that the program is linked to."""
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-dW", str(binary)))
+
+
+def called_late(binary):
+    """The shared libraries that the program loads by name when it first calls them."""
+    names = set(re.findall(rb"(?<=\0)lib[A-Za-z0-9_+-]+(?:-\d+(?:\.\d+)?)?\.so\.[0-9.]+(?=\0)", binary.read_bytes()))
+    return sorted({name.decode() for name in names} - set(needed(binary)))
+
+
+def program():
+    """The stripped program, which must be one of STATIC=1; TRANSFER_RUN_BINARY names another than the last that was built."""
+    built = pathlib.Path(os.environ.get("TRANSFER_RUN_BINARY", ROOT / ".build/release/transfer-run"))
+    if not built.exists():
+        fail(f"there is no {built}: `make build STATIC=1`")
+    others = set(needed(built)) - LINKED
+    if others or "libcurl.so.4" in called_late(built):
+        fail(f"the program was not built with STATIC=1 ({', '.join(sorted(others)) or 'it loads libcurl'})")
+    OUT.mkdir(parents=True, exist_ok=True)
+    stripped = OUT / "transfer-run"
+    subprocess.run(["strip", "-o", str(stripped), str(built)], check=True)
+    return stripped
+
+
+# Where completion scripts are looked for, below `share`.
+COMPLETIONS = {
+    "bash": "bash-completion/completions/transfer-run",
+    "zsh": "zsh/site-functions/_transfer-run",
+    "fish": "fish/vendor_completions.d/transfer-run.fish",
+}
+
+
+def completions(binary):
+    """The completion scripts by shell."""
+    if "completions" not in run(str(binary), "--help").split("Not built yet:")[0]:
+        return {}
+    return {shell: run(str(binary), "completions", shell) for shell in COMPLETIONS}
+
+
+def manuals():
+    return sorted((ROOT / "man").glob("*.[1-8]"))
+
+
+def schemas():
+    return sorted((ROOT / "schemas").glob("*.json"))
+
+
+def examples():
+    return sorted(path for path in (ROOT / "examples").rglob("*") if path.is_file() and not path.name.endswith(".report.json"))
+
+
+def pages():
+    return sorted((ROOT / "docs").rglob("*.md"))
+
+
+class Tree:
+    """Files and folders of a package, by their paths in it."""
+
+    def __init__(self):
+        self.entries = {}
+
+    def add(self, path, content, mode=0o644):
+        if isinstance(content, pathlib.Path):
+            content = content.read_bytes()
+        elif isinstance(content, str):
+            content = content.encode()
+        self.entries[path] = (mode, content)
+
+    def link(self, path, target):
+        self.entries[path] = (stat.S_IFLNK, target)
+
+    def folder(self, path, mode=0o755):
+        self.entries[path] = (stat.S_IFDIR | mode, None)
+
+    def sums(self):
+        """Lines as sha256sum writes them."""
+        files = sorted((path, content) for path, (mode, content) in self.entries.items() if isinstance(content, bytes))
+        return "".join(f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in files)
+
+    def _all(self):
+        """All entries with the folders that they are in."""
+        entries = dict(self.entries)
+        for path in self.entries:
+            for folder in list(pathlib.PurePosixPath(path).parents)[:-1]:
+                entries.setdefault(str(folder), (stat.S_IFDIR | 0o755, None))
+        return sorted(entries.items())
+
+    def tar(self, prefix=""):
+        """An uncompressed archive."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for path, (mode, content) in self._all():
+                info = tarfile.TarInfo(prefix + path)
+                info.mtime, info.uname, info.gname = epoch(), "root", "root"
+                if stat.S_ISDIR(mode):
+                    info.type, info.mode = tarfile.DIRTYPE, stat.S_IMODE(mode)
+                    archive.addfile(info)
+                elif stat.S_ISLNK(mode):
+                    info.type, info.mode, info.linkname = tarfile.SYMTYPE, 0o777, content
+                    archive.addfile(info)
+                else:
+                    info.mode, info.size = mode, len(content)
+                    archive.addfile(info, io.BytesIO(content))
+        return buffer.getvalue()
+
+    def write(self, folder):
+        """Lays the files out in a folder."""
+        for path, (mode, content) in self._all():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if stat.S_ISDIR(mode):
+                place.mkdir(exist_ok=True)
+                place.chmod(stat.S_IMODE(mode))
+            elif stat.S_ISLNK(mode):
+                place.symlink_to(content)
+            else:
+                place.write_bytes(content)
+                place.chmod(mode)
+
+
+def packed(data):
+    """The bytes in gzip, without a name or time."""
+    return gzip.compress(data, 9, mtime=0)
+
+
+def publish(name, data):
+    """Puts a finished package in .build/package and says so."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    place = OUT / name
+    place.write_bytes(data)
+    print(f"{place.relative_to(ROOT)}  {len(data):,} bytes  sha256:{hashlib.sha256(data).hexdigest()}")
+    return place

@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+"""Makes .build/package/transfer-run_VERSION-1_ARCH.deb.
+
+It depends on what the program is linked to, with the versions that dpkg-shlibdeps finds, and on OpenSSL, which each run
+needs. What only some jobs need is recommended.
+
+usage: tools/package/deb.py    (after `make build STATIC=1`)
+"""
+
+import email.utils
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import common
+import sbom
+
+PACKAGING = common.ROOT / "packaging"
+MAINTAINER = os.environ.get("DEBFULLNAME", "transfer-run maintainers")
+ADDRESS = os.environ.get("DEBEMAIL", "maintainers@transfer-run.invalid")
+# What every run calls, though the program begins without it.
+ALWAYS = {"libcrypto.so.3", "libssl.so.3"}
+UNIT_FOLDER = "usr/lib/systemd"
+
+
+def depends(binary):
+    """`libc6 (>= 2.34), …`."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/debian")
+        with open(f"{folder}/debian/control", "w") as control:
+            control.write("Source: transfer-run\n\nPackage: transfer-run\nArchitecture: any\n")
+        # Into the program's own list of libraries: not those that it loads later.
+        text = common.run("dpkg-shlibdeps", "-O", "--ignore-missing-info", str(binary), cwd=folder)
+    linked = re.search(r"shlibs:Depends=(.*)", text).group(1).split(", ")
+    called = {sbom.owner(library)[0] for library in ALWAYS & set(common.called_late(binary))}
+    return sorted(set(linked) | called)
+
+
+def recommends(binary, depended):
+    packages = {sbom.owner(library)[0] for library in common.called_late(binary) if sbom.owner(library)}
+    return sorted(packages - {"libsystemd0"} - {name.split(" ")[0] for name in depended}) + ["ca-certificates"]
+
+
+def control(binary, size):
+    needs = depends(binary)
+    return f"""Package: transfer-run
+Version: {common.version()}-1
+Architecture: {common.debian_architecture()}
+Maintainer: {MAINTAINER} <{ADDRESS}>
+Installed-Size: {size}
+Depends: {", ".join(needs)}
+Recommends: {", ".join(recommends(binary, needs))}
+Suggests: libsystemd0
+Section: net
+Priority: optional
+Description: many transfers from one job file
+ A YAML job says which downloads, uploads and requests there are; transfer-run
+ decides what to start when, keeps limits of connections, rates and hosts,
+ tries again what may heal, and puts a file under its name only when it is whole
+ and verified. A JSON report and one exit status say what came of it.
+ .
+ It is for mirrors, release pipelines, nightly imports and work on APIs:
+ wherever a script of curl lines has grown retries, limits and checksums.
+"""
+
+
+def changelog():
+    date = email.utils.formatdate(common.epoch())
+    return f"""transfer-run ({common.version()}-1) unstable; urgency=medium
+
+  * What is new stands in changelog.gz beside this file.
+
+ -- {MAINTAINER} <{ADDRESS}>  {date}
+"""
+
+
+def copyright():
+    notice = (common.ROOT / "NOTICE").read_text()
+    return f"""transfer-run is under the Apache License, Version 2.0, which on Debian
+systems is in /usr/share/common-licenses/Apache-2.0.
+
+Copyright 2026 the authors of transfer-run.
+
+{notice}"""
+
+
+def unit(path):
+    return path.read_text().replace("/usr/local/bin/", "/usr/bin/")
+
+
+def tree(binary):
+    files = common.Tree()
+    doc = "usr/share/doc/transfer-run"
+    files.add("usr/bin/transfer-run", binary, 0o755)
+    for path in common.manuals():
+        files.add(f"usr/share/man/man{path.suffix[1:]}/{path.name}.gz", common.packed(path.read_bytes()))
+    for shell, text in common.completions(binary).items():
+        place = common.COMPLETIONS[shell].replace("site-functions", "vendor-completions")
+        files.add(f"usr/share/{place}", text)
+    for path in common.schemas():
+        files.add(f"usr/share/transfer-run/schemas/{path.name}", path)
+    for kind in ["system", "user"]:
+        folder = PACKAGING / "systemd" / ("system" if kind == "system" else "")
+        for path in sorted(folder.glob("transfer-run*")):
+            files.add(f"{UNIT_FOLDER}/{kind}/{path.name}", unit(path))
+    files.add("usr/lib/sysusers.d/transfer-run.conf", PACKAGING / "debian/sysusers.conf")
+    files.add("usr/lib/tmpfiles.d/transfer-run.conf", PACKAGING / "debian/tmpfiles.conf")
+    files.folder("etc/transfer-run")
+    files.add(f"{doc}/copyright", copyright())
+    files.add(f"{doc}/changelog.Debian.gz", common.packed(changelog().encode()))
+    files.add(f"{doc}/changelog.gz", common.packed((common.ROOT / "CHANGELOG.md").read_bytes()))
+    files.add(f"{doc}/README.md", common.ROOT / "README.md")
+    files.add(f"{doc}/sbom.spdx.json", sbom.text(binary))
+    for path in common.pages():
+        files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
+    files.add(f"{doc}/docs/html-report.png", common.ROOT / "docs/html-report.png")
+    for path in common.examples():
+        files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
+    files.add("usr/share/lintian/overrides/transfer-run", PACKAGING / "debian/lintian-overrides")
+    return files
+
+
+def main():
+    binary = common.program()
+    files = tree(binary)
+    contents = [(path, content) for path, (_, content) in sorted(files.entries.items()) if isinstance(content, bytes)]
+    size = sum(-(-len(content) // 1024) for _, content in contents)
+    sums = "".join(f"{hashlib.md5(content).hexdigest()}  {path}\n" for path, content in contents)
+    files.add("DEBIAN/control", control(binary, size))
+    files.add("DEBIAN/md5sums", sums)
+    for script in ["postinst", "prerm", "postrm"]:
+        files.add(f"DEBIAN/{script}", PACKAGING / "debian" / script, 0o755)
+    root = common.OUT / "deb"
+    shutil.rmtree(root, ignore_errors=True)
+    files.write(root)
+    name = f"transfer-run_{common.version()}-1_{common.debian_architecture()}.deb"
+    subprocess.run(
+        ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(common.OUT / name)],
+        check=True, stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(common.epoch())})
+    shutil.rmtree(root)
+    common.publish(name, (common.OUT / name).read_bytes())
+
+
+if __name__ == "__main__":
+    main()

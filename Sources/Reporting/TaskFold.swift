@@ -30,8 +30,7 @@ struct TaskFold {
         case .fileFinished(let record): file = record
         case .attemptFinished(let record): attempts.append(record)
         case .sessionStarted, .expanded, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
-            .receivedData, .cacheStored, .taskFinished, .hookFinished, .connectionsChanged, .sessionFinishedEvents,
-            .sessionInvalidated,
+            .receivedData, .cacheStored, .taskFinished, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated,
             .runFinished:
             break
         }

@@ -144,7 +144,7 @@ final class EngineSession {
             version: isMetered || options.body?.isStream == true ? .http1 : configuration.http.version,
             expectsContinue: configuration.http.expectContinue,
             redirects: options.policies.redirects,
-            expect: options.expect, answer: AnswerRules(options.expect, options.captures),
+            expect: options.expect, answer: AnswerRules(options.expect, options.captures + (options.next.map { [Capture($0)] } ?? [])),
             onResponse: options.onResponse, maximumFile: options.maximumSize,
             maximumSize: maximumSize, decodes: decodes(task),
             unpacksFile: task.type == .download && options.decompress == .file, requireLength: options.requireLength,

@@ -144,7 +144,8 @@ final class Attempt: TransferReceiver {
     init(
         task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
         url: ResourceURL,
-        staging: StagingID, resume: ResumePoint?, pages: PageProgress, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        staging: StagingID, resume: ResumePoint?, pages: PageProgress, rate: Int64?, news: News, outbox: Outbox,
+        pool: BufferPool,
         loop: any TransferLoop,
         now: Now
     ) {

@@ -298,7 +298,8 @@ package final class Engine {
             }
             if carryover.lostPages > 0 {
                 attempt.life.noteStartedOver(
-                    "the process that fetched the first \(carryover.lostPages) pages ended: all are asked for from the first one on")
+                    "the process that fetched the first \(carryover.lostPages) pages ended: all are asked for from the first one on"
+                )
                 carryovers[task]?.lostPages = 0
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }

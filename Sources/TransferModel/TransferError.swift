@@ -74,7 +74,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
             .groupNotPublished, .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound,
             .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
-            .captureNotFound, .captureUnusable, .expansionFailed, .nextPageUnusable, .serverCertificateWrongHost, .serverKeyNotPinned,
+            .captureNotFound, .captureUnusable, .expansionFailed, .nextPageUnusable, .serverCertificateWrongHost,
+            .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
             .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan:

@@ -20,7 +20,8 @@ import TextFormats
         "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
         "mirror-list", "nightly-mirror",
         "own-scheme",
-        "paged-api", "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "release-by-checksums",
+        "paged-api", "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
+        "release-by-checksums",
         "signed-in", "suite-matrix",
         "token-upload", "two-mirrors", "wifi-only",
     ])
@@ -61,7 +62,8 @@ import TextFormats
         server.on(
             "/api/orders",
             .respond(
-                200, headers: Self.kind + [("Link", "</api/orders/page/2>; rel=\"next\"")], body: #"[{"id": 1}, {"id": 2}]"#))
+                200, headers: Self.kind + [("Link", "</api/orders/page/2>; rel=\"next\"")],
+                body: #"[{"id": 1}, {"id": 2}]"#))
         server.on("/api/orders/page/2", .respond(200, headers: Self.kind, body: #"[{"id": 3}]"#))
         for id in 1...3 { server.on("/api/orders/\(id)", .respond(200, headers: Self.kind, body: "{}")) }
         server.on("POST /api/summaries", .respond(201))
@@ -76,7 +78,8 @@ import TextFormats
         serveOrders(place.server)
         let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 0, "\(run.errorText)")
-        #expect(try run.values("$.tasks[?@.id=='list'].pages[*].file.path") == ["orders/page-1.json", "orders/page-2.json"])
+        #expect(
+            try run.values("$.tasks[?@.id=='list'].pages[*].file.path") == ["orders/page-1.json", "orders/page-2.json"])
         #expect(try (1...3).map { try run.task("order-\($0)", "outcome") } == Array(repeating: "succeeded", count: 3))
         #expect(
             try summary(place.server)
@@ -88,7 +91,8 @@ import TextFormats
     @Test func pagedAPI_thatFails_tellsItInTheSummary() throws {
         let place = try ExamplePlace()
         serveOrders(place.server)
-        place.server.on("/api/orders/page/2", .respond(410, headers: Self.kind, body: #"{"error": "t-4242-example is gone"}"#))
+        place.server.on(
+            "/api/orders/page/2", .respond(410, headers: Self.kind, body: #"{"error": "t-4242-example is gone"}"#))
         let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 1)
         let told = try summary(place.server)

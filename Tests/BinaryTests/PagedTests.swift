@@ -70,7 +70,8 @@ import TextFormats
         server.on("/p1", page(#"{"next": {"page": 2}}"#))
         let run = try Stage().run(job(server, "next: { json: $.next }"))
         #expect(run.status == 1)
-        #expect(try run.task("list", "error.message")?.hasPrefix("the next page was not found: its path leads to ") == true)
+        #expect(
+            try run.task("list", "error.message")?.hasPrefix("the next page was not found: its path leads to ") == true)
     }
 
     // MARK: Files and captures
@@ -111,7 +112,8 @@ import TextFormats
         server.on("/p1", page(#"{"total": 3, "items": ["a", "b"]}"#, next: "/p2"))
         server.on("/p2", page(#"{"total": 3, "items": ["c"]}"#))
         for name in ["a", "b", "c"] { server.on("/f/\(name)", .respond(200, body: name)) }
-        let keys = "next: { link: next }, capture: { items: { json: \"$.items[*]\", all: true }, total: { json: $.total } }"
+        let keys =
+            "next: { link: next }, capture: { items: { json: \"$.items[*]\", all: true }, total: { json: $.total } }"
         let more =
             "  - { id: \"get-${n}\", forEach: { n: { captured: tasks.list.items } }, url: \"\(server.url("/f"))/${n}\", "
             + "to: \"out/${n}\" }\n"
@@ -205,7 +207,8 @@ import TextFormats
         let run = try Stage().run(job(server, "next: { link: next }, \(headers)"), environment: ["T": "s3cret-token"])
         #expect(run.status == 0, "\(run.errorText)")
         let there = try #require(other.requests().first)
-        #expect(there.header("Authorization") == nil && there.header("X-Token") == nil && there.header("X-Plain") == "y")
+        #expect(
+            there.header("Authorization") == nil && there.header("X-Token") == nil && there.header("X-Plain") == "y")
         for request in server.requests() {
             #expect(request.header("Authorization") == "Bearer x" && request.header("X-Token") == "s3cret-token")
         }
@@ -247,7 +250,8 @@ import TextFormats
         server.on("/p1", page("1", next: "/p2"))
         server.on("/p2") { request in request.number == 1 ? [.stall] : page("2") }
         let scene = try BackgroundScene()
-        let program = try scene.stage.start(BackgroundScene.head() + job(server, "next: { link: next }, to: \"i-${page}\""))
+        let program = try scene.stage.start(
+            BackgroundScene.head() + job(server, "next: { link: next }, to: \"i-${page}\""))
         #expect(server.waitForRequests(1, "/p2"))
         #expect(scene.waitForEvents(of: "list", attempts: 1))
         #expect(scene.end(SIGKILL))

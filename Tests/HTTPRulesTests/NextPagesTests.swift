@@ -8,7 +8,8 @@ struct NextPagesTests {
     private func url(_ text: String) throws -> ResourceURL { try ResourceURL.parse(text) }
 
     private func target(
-        _ reference: String, from text: String = "https://a.test/v1/items?page=1", _ change: (inout RedirectPolicy) -> Void = { _ in }
+        _ reference: String, from text: String = "https://a.test/v1/items?page=1",
+        _ change: (inout RedirectPolicy) -> Void = { _ in }
     ) throws -> String {
         var policy = RedirectPolicy()
         change(&policy)
@@ -24,7 +25,8 @@ struct NextPagesTests {
 
     @Test func rulesOfRedirects_hold() throws {
         let refused: [(String, (inout RedirectPolicy) -> Void)] = [
-            ("http://a.test/x", { _ in }), ("file:///etc/passwd", { _ in }), ("ftp://a.test/x", { $0.allowDowngrade = true }),
+            ("http://a.test/x", { _ in }), ("file:///etc/passwd", { _ in }),
+            ("ftp://a.test/x", { $0.allowDowngrade = true }),
             ("https://b.test/x", { $0.follow = .sameHost }), ("https://a.test:8443/x", { $0.follow = .sameOrigin }),
             ("https://b.test/x", { $0.follow = .never }),
             ("https://b.test/x", { $0.allowHosts = [HostPattern("a.test")].compactMap { $0 } }),
@@ -48,7 +50,10 @@ struct NextPagesTests {
     /// Whatever an answer says, it is a URL of http or https, or an error.
     @Test func anyReference_endsInAURLOrAnError() throws {
         var random = Seeded("anyReference_endsInAURLOrAnError")
-        let pieces = ["http", "https:", "//", "/", "?", "#", "..", "a.test", ":", "@", "%", "[", "]", "\u{0}", "\r\n", "ä", " ", "\\"]
+        let pieces = [
+            "http", "https:", "//", "/", "?", "#", "..", "a.test", ":", "@", "%", "[", "]", "\u{0}", "\r\n", "ä", " ",
+            "\\",
+        ]
         let from = try url("https://user:pw@a.test/v1/items?page=1")
         for _ in 0..<Rounds.scaled(2_000) {
             let reference = (0..<random.below(8)).map { _ in random.pick(pieces) }.joined()
@@ -64,11 +69,16 @@ struct NextPagesTests {
 
     // MARK: Captures of pages
 
-    private func value(_ name: String, _ value: PlainValue) -> CapturedValue { CapturedValue(name: name, text: "", value: value) }
+    private func value(_ name: String, _ value: PlainValue) -> CapturedValue {
+        CapturedValue(name: name, text: "", value: value)
+    }
 
     @Test func captures_becomeListsInThePagesOrder() throws {
         var captures = PageCaptures()
-        try captures.add([value("one", .number("1")), value("all", .list([.string("a"), .string("b")])), value(Capture.nextPage, .string("x"))])
+        try captures.add([
+            value("one", .number("1")), value("all", .list([.string("a"), .string("b")])),
+            value(Capture.nextPage, .string("x")),
+        ])
         try captures.add([value("one", .number("2")), value("all", .list([]))])
         try captures.add([value("one", .string("3")), value("all", .list([.string("c")]))])
         #expect(captures.values.map(\.name) == ["one", "all"])

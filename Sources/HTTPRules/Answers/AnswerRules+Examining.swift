@@ -59,7 +59,8 @@ extension AnswerRules {
     ) -> Miss? {
         func notCaptured(_ reason: String, isThere: Bool) -> Miss {
             let what = capture.isNextPage ? "the next page" : "`\(capture.name)`"
-            return Miss(reason: "\(what) was not \(capture.isNextPage ? "found" : "captured"): \(reason)", isThere: isThere)
+            return Miss(
+                reason: "\(what) was not \(capture.isNextPage ? "found" : "captured"): \(reason)", isThere: isThere)
         }
         switch find(source, answer) {
         case .failure(let miss) where capture.isNextPage && miss.isAbsence: return nil

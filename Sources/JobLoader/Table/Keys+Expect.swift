@@ -81,8 +81,11 @@ extension Sections {
                 $1.headerName($0).map { .some($0) }
             },
             .integer(
-                "maximum", \.maximum, 1...100_000, default: "100", "most pages: one more fails the task, unless `stop` is set"),
-            .boolean("stop", \.stop, default: "false", "`true`: a task with more pages than `maximum` ends with that one, well"),
+                "maximum", \.maximum, 1...100_000, default: "100",
+                "most pages: one more fails the task, unless `stop` is set"),
+            .boolean(
+                "stop", \.stop, default: "false",
+                "`true`: a task with more pages than `maximum` ends with that one, well"),
         ],
         rules: [.atMostOne(["link", "json", "header"]), .always(.needsOne(of: ["link", "json", "header"]))])
 

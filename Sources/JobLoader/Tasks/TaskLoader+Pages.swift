@@ -28,7 +28,10 @@ extension TaskLoader {
             (draft.head.mirrors.count > 1, "urls", "a page names its next one by one URL: keep one of them as `url`"),
             (values.checksum != nil, "checksum", "a checksum is of one file, and each page is one of its own"),
             (draft.head.group != nil, "group", "a group has a fixed number of files"),
-            (writesStandardOutput(draft), "to: \"-\"", "write the pages to files, or leave `to` out: then the report has them"),
+            (
+                writesStandardOutput(draft), "to: \"-\"",
+                "write the pages to files, or leave `to` out: then the report has them"
+            ),
             (!values.onResponse.isEmpty, "onResponse", "leave the rules out: `expect` holds for each page"),
             (values.segments > 1, "segments", "pages come one after the other"),
             (

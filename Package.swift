@@ -167,10 +167,11 @@ let package = Package(
             ]),
         room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),
         room("JobImport", []),
+        room("ServiceUnits", []),
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "LockFiles", "Planning",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits", "LockFiles", "Planning",
                 "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",
@@ -273,10 +274,13 @@ let package = Package(
             ["JobRunner", "CurlCore", "Scheduling", "Stores", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
             "FileVerificationTests", ["FileVerification", "SystemIO", "TextFormats", "TransferModel", "TestSupport"]),
+        tests("ServiceUnitsTests", ["ServiceUnits", "TestSupport"], data: ["Golden"]),
         tests(
             "JobImportTests",
             ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
-        tests("CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"]),
+        tests(
+            "CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"],
+            data: ["Golden"]),
         tests(
             "BinaryTests",
             [

@@ -103,8 +103,8 @@ package enum CommandLineTool {
         case .plan: return try plan(try PlanOptions(typed, environment: environment), environment, console)
         case .simulate: return try simulate(try SimulateOptions(typed, environment: environment), environment, console)
         case .lock: return try lock(try LockOptions(typed, environment: environment), environment, console)
-        case .completions:
-            throw .notBuilt("`transfer-run \(typed.command.rawValue)`")
+        case .completions: return try completions(typed, environment, console)
+        case .unit: return try unit(typed, environment, console)
         }
     }
 }

@@ -1,6 +1,6 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", importJob = "import", plan, simulate, lock, rerun, report, explain, verify
+    case run, check, initialize = "init", importJob = "import", unit, plan, simulate, lock, rerun, report, explain, verify
     case status, attach, suspend, resume, cancel, reset, daemon, schema
     case completions, help
 }
@@ -36,6 +36,9 @@ package enum CommandTable {
             "print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input"
         ),
         entry(
+            .unit, "JOB", 1...1,
+            "print a systemd service and timer that run the job, with access to what it writes alone"),
+        entry(
             .plan, "JOB…", many,
             "what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written"
         ),
@@ -58,8 +61,8 @@ package enum CommandTable {
             .explain, "REPORT [ID]", 1...2,
             "where the time of a run, or of one task, went, what held it back and what to change, in words"),
         entry(
-            .verify, "REPORT|SUMS", 1...1,
-            "hold the files on the disk against what a report or a file of checksums says of them, on all cores; goes on where it was interrupted"
+            .verify, "REPORT|LOCK|SUMS", 1...1,
+            "hold the files on the disk against what a report, a lock or a file of checksums says of them, on all cores; goes on where it was interrupted"
         ),
         entry(
             .status, "[IDENTIFIER|PID]", 0...1,
@@ -75,7 +78,7 @@ package enum CommandTable {
         entry(.reset, "SESSION", 1...1, "forget cache, cookies, credentials and resume data of a session"),
         entry(.daemon, "", 0...0, "the background process, in the foreground, for systemd"),
         entry(.schema, "", 0...0, "print the job language's JSON Schema"),
-        entry(.completions, "bash|zsh|fish", 1...1, "print a completion script", isBuilt: false),
+        entry(.completions, "bash|zsh|fish", many, "print a completion script for this shell"),
         entry(.help, "[COMMAND]", 0...1, "what a command does and its options"),
     ]
 
@@ -84,7 +87,7 @@ package enum CommandTable {
         ("run a job", [.run, .check, .plan, .simulate, .lock, .initialize, .importJob, .schema]),
         ("background sessions and runs under way", [.status, .attach, .suspend, .resume, .cancel]),
         ("after a run", [.rerun, .explain, .report, .verify]),
-        ("housekeeping", [.reset, .daemon, .help]),
+        ("housekeeping", [.unit, .completions, .reset, .daemon, .help]),
     ]
 
     /// The row of a command.

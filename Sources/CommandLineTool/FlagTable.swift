@@ -9,7 +9,8 @@ package enum FlagName: String, CaseIterable, Sendable {
     case failFast = "fail-fast", exitUnchanged = "exit-unchanged", network, confine, allowEnv = "allow-env"
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
     case plan, save, from, sweep, locked, update
-    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair, watch,
+    case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair,
+        calendar, install, watch,
         resumable, failOn = "fail-on"
     case help, version
 }
@@ -99,7 +100,7 @@ package enum FlagTable {
     private static let running: [CommandName] = [.run, .rerun]
     private static let following: [CommandName] = [.run, .rerun, .attach]
     private static let exporting: [CommandName] = [.run, .rerun, .attach, .report]
-    private static let loading: [CommandName] = [.run, .rerun, .verify, .check, .plan, .simulate, .lock]
+    private static let loading: [CommandName] = [.run, .rerun, .verify, .unit, .check, .plan, .simulate, .lock]
     /// Commands that run a job or say what a run would do.
     private static let foreseeing: [CommandName] = [.run, .rerun, .plan, .simulate, .lock]
 
@@ -220,6 +221,13 @@ package enum FlagTable {
         flag(.changed, .toggle, "the tasks whose file changed in that run", [.rerun], hasVariable: false),
         flag(.all, .toggle, "every task of the report", [.rerun], hasVariable: false),
         flag(.task, .list("ID"), "this task of the report", [.rerun], hasVariable: false),
+        flag(
+            .calendar, .value("WHEN"), "when the timer starts the job, as systemd's `OnCalendar` takes it; otherwise daily",
+            [.unit], hasVariable: false),
+        flag(
+            .install, .toggle,
+            "write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them",
+            [.unit], hasVariable: false),
         flag(.watch, .toggle, "show it again whenever it has changed", [.status]),
         flag(
             .output, .value("PATH"),

@@ -1,7 +1,9 @@
+import Diagnostics
 import Digests
 import Exports
 import FileVerification
 import Glibc
+import LockFiles
 import Reporting
 import Stores
 import SystemIO
@@ -12,14 +14,36 @@ import TransferModel
 enum VerifiedInput {
     case report(ReportFile)
     case list(ReportFile)
+    case lock(LockFile)
 
-    /// Tells a report from a list of checksums by its first character. A lock is told apart here, too, once there are
-    /// locks: it is JSON or YAML of its own format.
-    init(_ path: String) throws(ReportProblem) {
-        let file = try ReportFile(path)
+    /// Largest lock that is read.
+    private static let largestLock = 256 << 20
+
+    /// Tells a report by its first character, and a lock by its format, from a list of checksums.
+    init(_ path: String) throws(UsageError) {
+        let file: ReportFile
+        do throws(ReportProblem) { file = try ReportFile(path) } catch { throw UsageError(error.message) }
+        let start = file.bytes(4096, from: 0)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
-        let first = file.bytes(4096, from: 0).first { !blanks.contains($0) }
-        self = first == UInt8(ascii: "{") ? .report(file) : .list(file)
+        if start.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") {
+            self = .report(file)
+        } else if start.split(separator: 0x0A).contains(where: { $0.starts(with: "format: transfer-run/".utf8) }) {
+            self = .lock(try Self.lock(file))
+        } else {
+            self = .list(file)
+        }
+    }
+
+    private static func lock(_ file: ReportFile) throws(UsageError) -> LockFile {
+        guard file.size <= Int64(largestLock) else { throw UsageError("\(file.name) is too large for a lock") }
+        let source = SourceText(name: file.name, bytes: file.bytes(Int(file.size), from: 0))
+        let read = LockFileReader.read(source, wanting: .lock)
+        guard let lock = read.file else {
+            let problem = read.diagnostics.sorted().first
+            let place = problem?.span.map { ":\($0.line):\($0.column)" } ?? ""
+            throw UsageError("\(file.name)\(place): \(problem?.message ?? "this is no lock")", hint: problem?.hint)
+        }
+        return lock
     }
 }
 
@@ -42,8 +66,7 @@ struct Verification {
     }
 
     func perform() throws(UsageError) -> Int32 {
-        let input: VerifiedInput
-        do throws(ReportProblem) { input = try VerifiedInput(path) } catch { throw UsageError(error.message) }
+        let input = try VerifiedInput(path)
         let found = Found()
         let record = record()
         let counts = try counts(input, record, found)
@@ -71,6 +94,10 @@ struct Verification {
                 return try verifier.verify(
                     next: { () throws(ReportProblem) in try Self.next(reader, in: folder) }, found: note, tick: tick)
             } catch { throw UsageError(error.message) }
+        case .lock(let lock):
+            var entries = lock.entries[...]
+            let folder = directory ?? (path == "-" ? "" : Folders.split(path).folder)
+            return verifier.verify(next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: note, tick: tick)
         case .list(let file):
             do throws(VerificationProblem) {
                 let list = Self.list(file, in: directory ?? (path == "-" ? "" : Folders.split(path).folder))
@@ -89,6 +116,16 @@ struct Verification {
             return ExpectedFile(
                 RawName(file.path), in: folder, bytes: file.bytes, checksum: file.checksum.flatMap { Checksum($0) },
                 task: task.id)
+        }
+        return nil
+    }
+
+    /// Returns the next file of a lock, whose paths begin in its own folder.
+    private static func next(_ entries: inout ArraySlice<LockFile.Entry>, in folder: String) -> ExpectedFile? {
+        while let entry = entries.popFirst() {
+            guard let path = entry.path, !path.hasPrefix("s3://") else { continue }
+            return ExpectedFile(
+                RawName(path), in: folder, bytes: entry.answer.size, checksum: entry.answer.sha256, task: entry.id)
         }
         return nil
     }
@@ -201,7 +238,7 @@ struct Verification {
     private func repair(_ input: VerifiedInput, _ found: Found) throws(UsageError) -> Int32 {
         guard case .report = input else {
             throw UsageError(
-                "`--repair` needs a report: a list does not say where its files come from",
+                "`--repair` needs a report: it says which run its files are of",
                 hint: "run the job again: what has a wrong checksum is fetched anew")
         }
         let report: RerunReport

@@ -28,17 +28,15 @@ package struct FileVerifier {
             for worker in workers { worker.join() }
         }
         var order = Ordered()
-        do throws(Failure) {
-            while let file = try next() {
-                line.put(order.taken, file)
-                order.taken += 1
-                // Without a thread this one reads.
-                if workers.isEmpty { line.work(FileReader(record: record), whileThereIsWork: true) }
-                while order.isOpen(Self.window) { settle(line, &order, found, tick) }
-                if order.taken & 0xFF == 0 {
-                    order.take(line.outcomes(), found)
-                    tick(order.counts)
-                }
+        while let file = try next() {
+            line.put(order.taken, file)
+            order.taken += 1
+            // Without a thread this one reads.
+            if workers.isEmpty { line.work(FileReader(record: record), whileThereIsWork: true) }
+            while order.isOpen(Self.window) { settle(line, &order, found, tick) }
+            if order.taken & 0xFF == 0 {
+                order.take(line.outcomes(), found)
+                tick(order.counts)
             }
         }
         while order.isOpen(0) { settle(line, &order, found, tick) }

@@ -1,3 +1,4 @@
+import SystemIO
 package import TextFormats
 import TransferModel
 

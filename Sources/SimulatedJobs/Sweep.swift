@@ -100,7 +100,9 @@ package struct Sweep: Hashable, Sendable {
 
     private func apply(_ value: String, _ key: String, to session: inout SessionConfiguration) throws(Problem) {
         switch key {
-        case "maximumConnectionsPerHost": session.maximumConnectionsPerHost = try count(value)
+        case "maximumConnectionsPerHost":
+            session.connectionRange = value == "auto" ? .standard : nil
+            session.maximumConnectionsPerHost = value == "auto" ? ConnectionRange.standard.maximum : try count(value)
         case "maximumConcurrentTasks": session.maximumConcurrentTasks = try count(value)
         case "requestsPerSecond":
             session.requestsPerSecond = RequestRate(

@@ -125,7 +125,7 @@ package final class EventTape {
             endAttempt(task, end.outcome, end.error, backoff: end.backoff, until: end.until, away: end.held, now)
         case .connectionsChanged(let session, let origin, let step):
             let step = ConnectionStep(
-                origin: Self.origin(origin), from: step.from, to: step.to, reason: step.reason)
+                origin: names.origin(origin), from: step.from, to: step.to, reason: step.reason)
             add(.connectionsChanged(step), now, session: session)
         case .perform, .expand, .finished, .groupFinished: break
         }

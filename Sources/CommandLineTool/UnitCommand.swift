@@ -1,0 +1,211 @@
+import Diagnostics
+import Glibc
+import JobLoader
+import Reporting
+import ServiceUnits
+import Stores
+import SystemIO
+import TransferModel
+
+/// `unit JOB`: a systemd service and timer for a job, printed or installed.
+struct UnitWriting {
+    let options: CheckOptions
+    let calendar: String?
+    let installs: Bool
+    let environment: [String: String]
+    let console: Console
+
+    /// Root's units are the system's.
+    private let isUser = Surroundings.userID() != 0
+
+    init(_ typed: TypedArguments, _ environment: [String: String], _ console: Console) throws(UsageError) {
+        let meant = try MeantArguments(typed, environment: environment)
+        options = try CheckOptions(typed, environment: environment)
+        calendar = meant.value(.calendar)
+        installs = meant.isSet(.install)
+        self.environment = environment
+        self.console = console
+        guard let calendar, calendar.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+            return
+        }
+        throw UsageError("`--calendar` is one line, such as `--calendar '*-*-* 02:00'`")
+    }
+
+    func perform() throws(UsageError) -> Int32 {
+        let path = options.arguments.jobs[0]
+        if path == "-" { throw UsageError("a unit needs a job file: standard input is gone when it runs") }
+        guard let (job, access) = try load(path) else { return ExitStatus.invalidInput.code }
+        let unit = ServiceUnit(try facts(job, access, absolute(path)))
+        guard installs else {
+            let folder = isUser ? "~/.config/systemd/user" : "/etc/systemd/system"
+            console.output("# \(folder)/\(unit.serviceName)\n\(unit.service)\n# \(folder)/\(unit.timerName)\n\(unit.timer)")
+            return ExitStatus.succeeded.code
+        }
+        return try install(unit)
+    }
+
+    /// Loads the job as `check` does; `nil` after its errors were printed.
+    private func load(_ path: String) throws(UsageError) -> (Job, JobAccess)? {
+        let source = JobSource(
+            arguments: options.arguments, environment: environment, isForRun: false, isForCheck: true)
+        let result = try source.load(path).get().result
+        // A secret has no value yet where its unit is written.
+        let found = result.diagnostics.sorted().filter { $0.severity == .error || $0.code != "missing-value" }
+        if !found.isEmpty {
+            let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
+            console.errors(DiagnosticRenderer.text(found, color: color))
+        }
+        guard !result.diagnostics.hasErrors, let job = result.job, let access = result.access else { return nil }
+        return (job, access)
+    }
+
+    private func absolute(_ path: String) throws(UsageError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let folder = try StrayBytes.workingFolder() else {
+            throw UsageError("`\(path)` leads nowhere: the working folder is not there any more")
+        }
+        return "\(folder == "/" ? "" : folder)/\(path)"
+    }
+
+    // MARK: Facts
+
+    private func facts(_ job: Job, _ access: JobAccess, _ path: String) throws(UsageError) -> ServiceUnit.Facts {
+        let name = UnitText.unitName(job.name)
+        let state = try stateFolder()
+        var facts = ServiceUnit.Facts(
+            name: name, job: job.name, command: try command(path, state: isUser ? nil : "/var/lib/\(name)"),
+            folder: job.baseDirectory)
+        facts.isUser = isUser
+        facts.stateDirectory = isUser ? nil : name
+        if let calendar { facts.calendar = calendar }
+        facts.environment = access.names(.environment)
+        facts.commands = access.names(.command)
+        facts.sockets = access.names(.socket)
+        facts.credentials = access.names(.secret).map { secret in
+            ServiceUnit.Credential(name: secret, path: declared(secret, job) ?? "\(credentialFolder(name))/\(secret)")
+        }
+        facts.writable = UnitPlaces.folders(
+            [job.baseDirectory + "/x"] + access.names(.write) + access.names(.remove) + state.map { $0 + "/x" })
+        return facts
+    }
+
+    private func declared(_ secret: String, _ job: Job) -> String? {
+        job.reserved.first { $0.what == "the secret `\(secret)`" }?.path
+    }
+
+    private func credentialFolder(_ name: String) -> String {
+        let stem = name.dropFirst("transfer-run-".count)
+        guard isUser else { return "/etc/transfer-run/\(stem)" }
+        return "\(configuration)/transfer-run/\(stem)"
+    }
+
+    private var configuration: String {
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder }
+        return "\(environment["HOME"] ?? "")/.config"
+    }
+
+    /// Where a user's run keeps its state, as the user's own runs do; systemd makes the system's folder.
+    private func stateFolder() throws(UsageError) -> [String] {
+        guard isUser else { return [] }
+        do throws(StateFolder.Problem) {
+            let folder = try StateFolder(nil, environment)
+            // A folder that is there can be let written by itself, without the one above.
+            if installs { for path in [folder.state, folder.cache] { try? Folders.makeAll(path, mode: 0o700) } }
+            return [folder.state, folder.cache, folder.runtime]
+        } catch {
+            throw UsageError(error.description)
+        }
+    }
+
+    private func command(_ path: String, state: String?) throws(UsageError) -> [String] {
+        guard let program = Folders.resolved("/proc/self/exe")?.text else {
+            throw UsageError("the path of this program is not known, which the unit needs")
+        }
+        var words = [program, "run", path]
+        for variable in options.arguments.variables { words += ["--set", "\(variable.name)=\(variable.value)"] }
+        if let file = options.arguments.variablesFile { words += ["--variables-file", try absolute(file)] }
+        if let file = options.arguments.secretsFile { words += ["--secrets-file", try absolute(file)] }
+        if let folder = options.arguments.directory { words += ["--directory", try absolute(folder)] }
+        if let state { words += ["--state-dir", state] }
+        return words
+    }
+
+    // MARK: Installing
+
+    private func install(_ unit: ServiceUnit) throws(UsageError) -> Int32 {
+        let folder = unitFolder
+        do throws(SystemError) {
+            try Folders.makeAll(folder)
+        } catch {
+            console.errors("error: cannot make `\(folder)`: \(error.reason)\n")
+            return ExitStatus.runnerFailed.code
+        }
+        for (name, text) in [(unit.serviceName, unit.service), (unit.timerName, unit.timer)] {
+            let path = "\(folder)/\(name)"
+            if let problem = refusal(path) { throw problem }
+            do throws(SystemError) {
+                try WholeFile.replacePrivately(path, with: Array(text.utf8))
+                guard chmod(path, 0o644) == 0 else { throw SystemError(call: "chmod", errno: errno) }
+            } catch {
+                console.errors("error: cannot write `\(path)`: \(error.reason)\n")
+                return ExitStatus.runnerFailed.code
+            }
+            console.errors("wrote `\(path)`\n")
+        }
+        let manager = isUser ? "systemctl --user" : "systemctl"
+        console.errors("Enable it: \(manager) daemon-reload && \(manager) enable --now \(unit.timerName)\n")
+        return ExitStatus.succeeded.code
+    }
+
+    /// The folder of units: the first of `SYSTEMD_UNIT_PATH`, else the user's or the system's.
+    private var unitFolder: String {
+        let first = environment["SYSTEMD_UNIT_PATH"]?.split(separator: ":").first.map { String($0) }
+        if let first, first.hasPrefix("/") { return first }
+        return isUser ? "\(configuration)/systemd/user" : "/etc/systemd/system"
+    }
+
+    /// Why a file is not replaced: it was not written by this command.
+    private func refusal(_ path: String) -> UsageError? {
+        guard let bytes = try? WholeFile.read(path, limit: 1 << 20) else { return nil }
+        if bytes.starts(with: ServiceUnit.heading.utf8) { return nil }
+        return UsageError(
+            "`\(path)` is there and was not written by this command",
+            hint: "remove it, or print the units without `--install`")
+    }
+}
+
+/// Folders that a service must be let write.
+enum UnitPlaces {
+    /// Returns the deepest folders that exist above these paths, each once, without those that lie in another.
+    static func folders(_ paths: [String]) -> [String] {
+        var found: [String] = []
+        for path in paths {
+            let folder = deepest(known(path))
+            if !found.contains(folder) { found.append(folder) }
+        }
+        return found.filter { folder in
+            !found.contains { $0 != folder && (folder.hasPrefix($0 == "/" ? "/" : $0 + "/")) }
+        }.sorted()
+    }
+
+    /// The part of a path before the first reference, which is known only in a run.
+    private static func known(_ path: String) -> String {
+        guard let mark = path.firstRange(of: "${") else { return path }
+        return String(path[..<mark.lowerBound]) + "x"
+    }
+
+    private static func deepest(_ path: String) -> String {
+        var folder = Folders.split(path.hasSuffix("/") ? path + "x" : path).folder
+        while folder != "/", (try? FileFacts.of(folder).isFolder) != true { folder = Folders.split(folder).folder }
+        return folder
+    }
+}
+
+extension CommandLineTool {
+    /// `unit JOB`.
+    static func unit(
+        _ typed: TypedArguments, _ environment: [String: String], _ console: Console
+    ) throws(UsageError) -> Int32 {
+        try UnitWriting(typed, environment, console).perform()
+    }
+}

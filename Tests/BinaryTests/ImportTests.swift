@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+
+/// `import` and `init -- curl …`: a translated job of each format does what it says.
+@Suite struct ImportTests {
+    private func run(_ text: String, _ name: String, _ server: ScriptedServer, secrets: String = "") throws -> (Binary, String) {
+        let binary = try Binary()
+        try binary.folder.write(name, text)
+        let made = try binary.run("import", name)
+        #expect(made.exitStatus == 0, "\(made.errorText)")
+        try binary.folder.write("job.yaml", made.output)
+        try binary.folder.write("s.txt", secrets)
+        let check = try binary.run("check", "job.yaml")
+        #expect(check.exitStatus == 0, "\(check.errorText)\n\(made.outputText)")
+        let run = try binary.run("job.yaml", "--secrets-file", "s.txt")
+        #expect(run.exitStatus == 0, "\(run.errorText)\n\(made.outputText)")
+        return (binary, run.outputText)
+    }
+
+    private func server() throws -> ScriptedServer {
+        let server = try ScriptedServer()
+        for name in ["a", "b"] { server.on("/\(name)", .respond(200, body: "body of \(name)")) }
+        server.on("/form", .respond(200, body: "thanks"))
+        server.on("/up", .respond(201))
+        server.on("/moved", .respond(302, headers: [("Location", "/a")]))
+        return server
+    }
+
+    @Test func aScriptOfCurl() throws {
+        let server = try server()
+        defer { server.stop() }
+        let script = """
+            #!/bin/sh
+            SITE=\(server.origin)
+            curl -L "$SITE/moved" -o out/a
+            curl -u 'me:pw' -X POST -d 'x=1&y=a b' "$SITE/form"
+            curl -T out/a $SITE/up -H 'X-Thing: "q" $1'
+            """
+        let host = server.origin.split(separator: "/")[1].split(separator: ":")[0]
+        let name = "_" + host.split(separator: ".").joined(separator: "_") + "_PASSWORD"
+        let (binary, output) = try run(script, "fetch.sh", server, secrets: "\(name)=pw\n127_0_0_1_PASSWORD=pw\nPASSWORD=pw\n")
+        #expect(try binary.folder.text("out/a") == "body of a")
+        #expect(output == "thanks")
+        let form = try #require(server.requests("/form").first)
+        #expect(form.method == "POST" && String(decoding: form.body, as: UTF8.self) == "x=1&y=a b")
+        #expect(form.header("Authorization") == "Basic bWU6cHc=")
+        let up = try #require(server.requests("/up").first)
+        #expect(up.method == "PUT" && String(decoding: up.body, as: UTF8.self) == "body of a")
+        #expect(up.header("X-Thing") == "\"q\" $1")
+    }
+
+    @Test func commandsOfWget() throws {
+        let server = try server()
+        defer { server.stop() }
+        let (binary, _) = try run("wget -q -P down \(server.url("/a"))\nwget -O b.txt \(server.url("/b"))\n", "w.sh", server)
+        #expect(try binary.folder.text("down/a") == "body of a" && binary.folder.text("b.txt") == "body of b")
+    }
+
+    @Test func aConfigurationOfCurl() throws {
+        let server = try server()
+        defer { server.stop() }
+        let (binary, _) = try run("url = \"\(server.url("/a"))\"\noutput = \"one file\"\n", "curlrc", server)
+        #expect(try binary.folder.text("one file") == "body of a")
+    }
+
+    @Test func listsAndAria() throws {
+        let server = try server()
+        defer { server.stop() }
+        let text = "\(server.url("/none"))\t\(server.url("/a"))\n  out=x\n  dir=d\n\(server.url("/b"))\n"
+        let (binary, _) = try run(text, "list.txt", server)
+        #expect(try binary.folder.text("d/x") == "body of a" && binary.folder.text("b") == "body of b")
+    }
+
+    @Test func aMetalink() throws {
+        let server = try server()
+        defer { server.stop() }
+        let text = """
+            <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="m/a"><size>9</size>
+            <url priority="2">\(server.url("/none"))</url><url priority="1">\(server.url("/a"))</url></file></metalink>
+            """
+        let (binary, _) = try run(text, "x.meta4", server)
+        #expect(try binary.folder.text("m/a") == "body of a" && server.requests("/none").isEmpty)
+    }
+
+    @Test func aCommandForInit() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        let made = try binary.run("init", "--", "curl", "-s", "-o", "x y", "-w", "%{size}", server.url("/a"))
+        #expect(made.exitStatus == 0, "\(made.errorText)")
+        #expect(made.errorText.contains("command line:1: warning: `-w` of curl has no equal"))
+        #expect(made.errorText.contains("wrote `transfer.yaml`: 1 task."))
+        #expect(try binary.run("transfer.yaml").exitStatus == 0 && binary.folder.text("x y") == "body of a")
+    }
+
+    @Test func whatIsNoneOfTheseIsRefused() throws {
+        let binary = try Binary()
+        try binary.folder.write("x", "hello world\n")
+        let none = try binary.run("import", "x")
+        #expect(none.exitStatus == 2 && none.output.isEmpty)
+        #expect(none.errorText.contains("x:1: warning: this is none of: curl and wget command lines"))
+        #expect(try binary.run("import", "gone").errorText.contains("cannot read `gone`: no such file"))
+        try binary.folder.write("y", [0xFF, 0xFE])
+        #expect(try binary.run("import", "y").errorText.contains("`y` is not UTF-8 text"))
+        let piped = try binary.run("import", "-", input: "curl -O https://a.test/x\n")
+        #expect(piped.exitStatus == 0 && piped.outputText.contains("# Translated from standard input."))
+    }
+}

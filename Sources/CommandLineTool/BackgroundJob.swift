@@ -37,7 +37,8 @@ struct BackgroundJob {
             var problem = problem
             problem.source = loaded.text
             problem.span = problem.span.map { span in
-                let isOfNeeds = ["detached-needs", "captured-across-sessions"].contains(problem.code)
+                let isOfNeeds = ["detached-needs", "captured-across-sessions", "when-across-sessions"].contains(
+                    problem.code)
                 return places.span(ofTask: span.line, isOfNeeds ? "needs" : nil) ?? span
             }
             return problem

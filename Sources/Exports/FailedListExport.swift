@@ -1,14 +1,14 @@
 internal import TextFormats
 internal import TransferModel
 
-/// Writes one JSON object per line for each task that did not succeed: what failed, why, and what would help.
+/// Writes one JSON object per line for each task that did not succeed, but for those that a `when` passed over: what failed, why, and what would help.
 struct FailedListExport: Export {
     let parts: ReportParts = [.attempts]
 
     func begin(_ head: ReportHead, to output: ExportOutput) {}
 
     func add(_ task: ReportedTask, to output: ExportOutput) {
-        guard task.outcome != .succeeded else { return }
+        guard task.outcome != .succeeded, !task.isPassedOver else { return }
         var json = JSONWriter()
         output.append(&json) { Self.write(task, to: &$0) }
         output.write("\n")

@@ -78,7 +78,7 @@ extension JobRun {
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
                 triedFor: conclusion.triedFor,
                 deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
-                type: specification.type), cache: result?.cache,
+                type: specification.type, unmet: unmet(conclusion, specification)), cache: result?.cache,
             parts: result?.parts ?? [])
         engine.taskEnded(task, conclusion.outcome)
         settings.heard?(
@@ -88,6 +88,7 @@ extension JobRun {
                 captures: conclusion.outcome == .succeeded
                     ? (result?.captures ?? captures[specification.id] ?? []) + rows : []))
         facts.count(record, type: specification.type)
+        engine.count(record, of: specification.id)
         log.append(.taskFinished(record), task: task, session: specification.session)
         if addHook(of: task, record, url: result?.url, path: file?.path, checksum: file?.checksum) { return }
         taskIsOver(specification.session)
@@ -104,14 +105,22 @@ extension JobRun {
     private func named(_ error: TransferError, _ blame: Blame?) -> TransferError {
         guard let blame else { return error }
         var error = error
-        error.message = blame.sentence { (need: Blame.Need) -> String? in
-            switch need {
-            case .task(let task): "`\(job.tasks[Int(task.raw)].id)`"
-            case .group(let group): "the group `\(job.groups[Int(group.raw)].name)`"
-            case .outside(let number): outsideEnds.indices.contains(number) ? "`\(outsideEnds[number])`" : nil
-            }
-        }
+        error.message = blame.sentence(name)
         return error
+    }
+
+    private func name(_ need: Blame.Need) -> String? {
+        switch need {
+        case .task(let task): "`\(job.tasks[Int(task.raw)].id)`"
+        case .group(let group): "the group `\(job.groups[Int(group.raw)].name)`"
+        case .outside(let number): outsideEnds.indices.contains(number) ? "`\(outsideEnds[number])`" : nil
+        }
+    }
+
+    /// Why the task was skipped without harm; `nil` where it was not.
+    private func unmet(_ conclusion: Conclusion, _ task: TaskSpecification) -> String? {
+        guard conclusion.outcome == .skipped, conclusion.error == nil else { return nil }
+        return Blame.unmet(task.options.values.when, conclusion.blame, name)
     }
 
     /// Whether the task changed its destination. A group's file is in place once the group is published: then all of it

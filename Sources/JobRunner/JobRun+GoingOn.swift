@@ -51,6 +51,7 @@ extension JobRun {
                 continue
             }
             facts.count(ending, type: task.type)
+            engine.count(ending, of: task.id)
             if ending.outcome == .succeeded {
                 engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
                 if task.type == .download { _ = engine.keepRows(of: TaskIndex(raw: UInt32(index)), at: told.path) }
@@ -63,7 +64,7 @@ extension JobRun {
             }
             tasksLeft[Int(task.session.raw)] -= 1
         }
-        if resumption.history.hasFailedHook { facts.hasFailure = true }
+        if resumption.history.hasFailedHook { noteFailedHook() }
     }
 
     /// Ends the sessions whose tasks all ended before without a recorded end of the session.

@@ -121,6 +121,7 @@ struct RunPlan {
         policy.retry = options.policies.retry
         policy.timeoutForResource = options.policies.timeoutForResource
         policy.allowFailure = options.allowFailure
+        policy.when = options.when
         policy.bandwidth = options.bandwidth.map { RateRule($0) }
         // The tasks that replace a template wait, not the template.
         policy.earliestBegin = options.template == nil ? options.earliestBegin : nil

@@ -1,4 +1,5 @@
 import SystemIO
+import TransferEngine
 package import TransferModel
 
 /// One task's `onFinish` command that is to be run.
@@ -176,8 +177,13 @@ extension JobRun {
     func take(_ task: TaskIndex, _ record: HookRecord) {
         hooks.threads.removeValue(forKey: task)?.join()
         hooks.queue.ended(task)
-        if record.hasFailed { facts.hasFailure = true }
+        if record.hasFailed { noteFailedHook() }
         log.append(.hookFinished(record), session: session(task))
         taskIsOver(session(task))
+    }
+
+    func noteFailedHook() {
+        facts.hasFailure = true
+        engine.countFailedHook()
     }
 }

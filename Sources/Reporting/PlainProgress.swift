@@ -210,6 +210,9 @@ package final class PlainProgress: EventConsumer {
             addAttempts(course)
             // The annotation below it is shown in the log, too.
             if let error = record.error, !isAnnotated { column(PeopleText.message(error.message)) }
+            if record.isPassedOver, let why = record.explanation {
+                column(PeopleText.message(Explanation.withoutOutcome(why)))
+            }
         }
         fit(from: start)
         endLine()
@@ -223,6 +226,7 @@ package final class PlainProgress: EventConsumer {
         case .verbose: return true
         case .normal:
             if RunCauses.isFolded(record) { return false }
+            if style.isBrief, record.isPassedOver { return false }
             return !style.isBrief || record.outcome != .succeeded || course.attempts > 1 || record.changed == true
         }
     }
@@ -288,7 +292,8 @@ package final class PlainProgress: EventConsumer {
         annotations += 1
         let message = PeopleText.message(record.explanation ?? record.error?.message ?? "The task failed.")
         let annotation = GitHubAnnotation.error(
-            file: job.file(of: task), line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed", message: message)
+            file: job.file(of: task), line: job.tasks[Int(task.raw)].line, title: "task \(id(task)) failed",
+            message: message)
         lines += Array(annotation.utf8)
         endLine()
     }
@@ -359,7 +364,7 @@ struct OutcomeWord {
             isTrouble = !record.tolerated
             color = record.tolerated ? "33" : "31"
         case .cancelled: (text, isTrouble, color) = ("cancelled", true, "33")
-        case .skipped: (text, isTrouble, color) = ("skipped", true, "33")
+        case .skipped: (text, isTrouble, color) = ("skipped", !record.isPassedOver, record.isPassedOver ? "2" : "33")
         case .deferred: (text, isTrouble, color) = ("deferred", true, "33")
         }
     }

@@ -68,7 +68,7 @@ struct RunCauses {
     /// Whether the task only follows another task's end.
     static func follows(_ record: TaskRecord) -> Bool {
         switch record.outcome {
-        case .skipped: true
+        case .skipped: !record.isPassedOver
         case .cancelled: record.error?.name == .runCancelled || isByFailFast(record)
         case .succeeded, .failed, .deferred: false
         }

@@ -30,6 +30,16 @@ package struct Blame: Hashable, Sendable {
 }
 
 extension Blame {
+    /// Why a task was skipped without harm: its own `when` was not met, or that of a task it needs. `name` gives the
+    /// names.
+    package static func unmet(_ when: NeedsCondition?, _ blame: Blame?, _ name: (Need) -> String?) -> String {
+        guard let when else {
+            return "\(blame?.sentence(name) ?? "a task it needs was skipped"), without harm"
+        }
+        let why = blame?.sentence(name) ?? "nothing that it needs failed"
+        return "its `when: \(when.rawValue)` is not met: \(why)"
+    }
+
     /// `a`, which it needs, was skipped because `b` failed. `name` gives the names.
     package func sentence(_ name: (Need) -> String?) -> String {
         let begun = "\(name(culprit.need) ?? "a task"), which it needs, \(culprit.end)"

@@ -5,12 +5,14 @@ import TransferModel
 ///
 /// It knows no phases: the scheduler decides which tasks are blocked and asks only about those.
 struct DependencyGraph: Sendable {
-    /// A task that does not begin because a task or group that it needs ended badly.
+    /// A task that does not begin because of how a task or group that it needs ended.
     struct Skip: Sendable {
         let task: TaskIndex
         /// Set where the need was put off: the task is put off as well.
-        let deferral: Deferral?
-        let blame: Blame?
+        var deferral: Deferral?
+        var blame: Blame?
+        /// Whether a `when` was not met, so that it is no failure.
+        var isHarmless = false
     }
 
     private var dependants: Dependants
@@ -81,9 +83,7 @@ struct DependencyGraph: Sendable {
 
     // MARK: Skipping
 
-    mutating func skip(_ task: TaskIndex, _ deferral: Deferral?, _ blame: Blame?) {
-        skips.append(Skip(task: task, deferral: deferral, blame: blame))
-    }
+    mutating func skip(_ skip: Skip) { skips.append(skip) }
 
     /// Returns `false` while an outer call is at it: that one reaches what was added meanwhile. So a chain of a million
     /// dependants is no recursion of a million calls.

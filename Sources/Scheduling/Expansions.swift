@@ -1,7 +1,7 @@
 import TransferModel
 
 /// Remembers what templates need: which one's tasks are being written down, when tasks were added, and what became of
-/// tasks that did not succeed, for those that are added later and need them.
+/// tasks that did not end well, for those that are added later and need them.
 struct Expansions: Sendable {
     private struct Held: Sendable {
         let template: TaskIndex
@@ -10,8 +10,8 @@ struct Expansions: Sendable {
     }
 
     private var held: Held?
-    private var tolerated: Set<TaskIndex> = []
-    private var deferrals: [TaskIndex: Deferral] = [:]
+    /// Ends that were not good.
+    private var ends: [TaskIndex: NeedEnd] = [:]
     /// Of tasks that did not exist when the run began.
     private var creations: [TaskIndex: Instant] = [:]
 
@@ -39,13 +39,13 @@ struct Expansions: Sendable {
     /// When the task was added; `nil` if it existed when the run began.
     func creation(of task: TaskIndex) -> Instant? { creations.isEmpty ? nil : creations[task] }
 
-    // MARK: Tasks that did not succeed
+    // MARK: Tasks that did not end well
 
-    mutating func failed(_ task: TaskIndex, isTolerated: Bool, _ deferral: Deferral?) {
-        if isTolerated { tolerated.insert(task) }
-        deferrals[task] = deferral
+    mutating func ended(_ task: TaskIndex, _ end: NeedEnd) {
+        if case .good = end { return }
+        ends[task] = end
     }
 
-    func isTolerated(_ task: TaskIndex) -> Bool { tolerated.contains(task) }
-    func deferral(of task: TaskIndex) -> Deferral? { deferrals[task] }
+    /// What the end of a finished task means for tasks that are added and need it.
+    func end(of task: TaskIndex) -> NeedEnd { ends[task] ?? .good }
 }

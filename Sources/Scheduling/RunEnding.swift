@@ -2,7 +2,7 @@ import TransferModel
 
 /// How a run ends before its tasks do.
 enum Stop: Hashable, Sendable {
-    /// The first failure: nothing new starts; what runs may finish.
+    /// The first failure: nothing new starts but tasks whose `when` runs after one; what runs may finish.
     case failing
     /// A deadline: the same, and what is left over is for the next run.
     case deferring(Deferral)

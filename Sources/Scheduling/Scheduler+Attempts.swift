@@ -64,7 +64,7 @@ extension Scheduler {
 
     /// The scheduler ended the attempt: it counts as no try, and another follows when it may.
     private mutating func interrupted(_ task: TaskIndex, _ error: TransferError, _ status: Int?) {
-        switch runEnding.nextTry {
+        switch nextTry(of: task) {
         case .deferred(let reason): finish(task, .deferred, nil, status, reason)
         case .none: finish(task, .cancelled, error, status)
         case .allowed:
@@ -80,7 +80,7 @@ extension Scheduler {
 
     private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
         let index = Int(task.raw)
-        if verdict.lacksCredential, meant == nil, runEnding.stop == nil,
+        if verdict.lacksCredential, meant == nil, mayBegin(task),
             plan.sessions[Int(plan.tasks[index].session.raw)].waitsForCredentials
         {
             return awaitCredential(task, error)
@@ -131,7 +131,7 @@ extension Scheduler {
         if let asked, isTooLong(asked, deadline) {
             return finish(task, .failed, error.adding(retryAfter: asked, beyond: "retry.for"), verdict.status)
         }
-        switch runEnding.nextTry {
+        switch nextTry(of: task) {
         case .allowed: break
         case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .none: return finish(task, .failed, error, verdict.status)

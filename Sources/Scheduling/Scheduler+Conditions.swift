@@ -151,7 +151,7 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch runEnding.nextTry {
+        switch nextTry(of: task) {
         case .allowed: break
         case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .none: return finish(task, .failed, error.asRefusal, verdict.status)

@@ -54,7 +54,8 @@ extension Scheduler {
         tasks.enter(.finished(outcome), index, at: now.instant)
         if tasks[index].resourceClock.isRunning { timers.noteVoid() }
         let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
-        if !plan.templates.isEmpty, outcome != .succeeded { expansions.failed(task, isTolerated: tolerated, deferral) }
+        let end = needEnd(of: task, outcome, isGood: outcome == .succeeded || tolerated, error, deferral, blame)
+        if !plan.templates.isEmpty { expansions.ended(task, end) }
         let created = expansions.creation(of: task) ?? clock.beganAt
         actions.append(
             .finished(
@@ -71,13 +72,10 @@ extension Scheduler {
         if !wasStaged, let group = plan.tasks[index].group {
             memberEnded(group, isMissing: !tolerated, deferral, error)
         }
-        // Once the run is ending, the tasks that wait are ended with it.
-        let succeeded = outcome == .succeeded || tolerated
-        if runEnding.stop == nil {
-            release(
-                needs.dependants(of: task), succeeded, deferral, unlessIn: wasStaged ? plan.tasks[index].group : nil,
-                blame: succeeded ? nil : Blame(.task(task), outcome, for: blame))
-            for freed in output.taskEnded(task) { meetNeed(of: freed) }
+        if mayStart {
+            release(needs.dependants(of: task), end, unlessIn: wasStaged ? plan.tasks[index].group : nil)
+            for freed in output.taskEnded(task) where mayBegin(freed) { meetNeed(of: freed) }
+            skipAll()
         }
         failures.count(outcome, isTolerated: tolerated)
         if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
@@ -97,10 +95,21 @@ extension Scheduler {
         stopIfTooManyFailed()
     }
 
+    /// What the end of a task means for those that need it.
+    private func needEnd(
+        of task: TaskIndex, _ outcome: TaskOutcome, isGood: Bool, _ error: TransferError?, _ deferral: Deferral?,
+        _ own: Blame?
+    ) -> NeedEnd {
+        if isGood { return .good }
+        let blame = Blame(.task(task), outcome, for: own)
+        return outcome == .skipped && error == nil ? .passedOver(blame) : .bad(deferral, blame)
+    }
+
     /// Closes one need of a blocked task, which may begin when that was the last.
     private mutating func meetNeed(of task: TaskIndex) {
         let index = Int(task.raw)
         guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
+        if let skip = skip(for: task) { return needs.skip(skip) }
         leavePhase(index)
         makeReady(task)
     }
@@ -114,16 +123,16 @@ extension Scheduler {
     }
 
     /// Lets go the tasks that waited for an end, or skips them where it was not good; for an end that was put off they
-    /// are put off as well. Members of `group` were let go before.
-    mutating func release(
-        _ waiting: ArraySlice<TaskIndex>, _ succeeded: Bool, _ deferral: Deferral?, unlessIn group: GroupIndex? = nil,
-        blame: Blame?
-    ) {
+    /// are put off as well. A task with a `when` may take any end. Members of `group` were let go before. Once the run
+    /// is ending, tasks that wait are ended with it.
+    mutating func release(_ waiting: ArraySlice<TaskIndex>, _ end: NeedEnd, unlessIn group: GroupIndex? = nil) {
+        guard mayStart else { return }
         for dependant in waiting {
             let index = Int(dependant.raw)
-            guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group else { continue }
-            guard succeeded else {
-                if !endsWithGroup(index) { needs.skip(dependant, deferral, blame) }
+            guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group, mayBegin(dependant)
+            else { continue }
+            if let skip = skip(dependant, for: end) {
+                if !endsWithGroup(index) { needs.skip(skip) }
                 continue
             }
             meetNeed(of: dependant)
@@ -150,7 +159,7 @@ extension Scheduler {
                 continue
             }
             let error = TransferError(.dependencyFailed, "a task it needs did not succeed")
-            finish(skip.task, .skipped, error, nil, blame: skip.blame)
+            finish(skip.task, .skipped, skip.isHarmless ? nil : error, nil, blame: skip.blame)
         }
     }
 
@@ -160,10 +169,7 @@ extension Scheduler {
         _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
         clock.set(now)
-        let open = needs.outsideEnded(waiting)
-        if runEnding.stop == nil {
-            release(open[...], succeeded, deferral, blame: succeeded ? nil : Blame(.outside(number)))
-        }
+        release(needs.outsideEnded(waiting)[...], succeeded ? .good : .bad(deferral, Blame(.outside(number))))
     }
 
     /// A task of another run failed. With `failFast` that ends this run, whether or not a task here needs it.
@@ -174,7 +180,8 @@ extension Scheduler {
 
     // MARK: The run
 
-    /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish.
+    /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish. Tasks whose
+    /// `when` runs after a failure go on as ever.
     mutating func failFast(_ error: TransferError = .cancelledByFailFast) {
         guard runEnding.begin(.failing) else { return }
         endEarly(.cancelled, error, nil)
@@ -182,7 +189,7 @@ extension Scheduler {
 
     /// A limit of the run puts off what is left to the next run.
     mutating func deferAll(_ reason: Deferral, evenRunning: Bool) {
-        guard runEnding.begin(.deferring(reason), evenRunning: evenRunning) else { return }
+        guard runEnding.begin(.deferring(reason), evenRunning: evenRunning || goesOnAfterFailure) else { return }
         endEarly(.deferred, nil, reason, evenRunning: evenRunning)
     }
 
@@ -192,6 +199,7 @@ extension Scheduler {
         for index in tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
             let mayFinish = !evenRunning && !plan.sessions[Int(plan.tasks[index].session.raw)].cancelsOnInvalidation
+            if goesOnAfterFailure, mayBegin(task) { continue }
             switch tasks[index].phase {
             case .running where mayFinish && !runEnding.isInterrupted(task): continue
             // All that counts of it has moved, and only its answer tells what became of it.

@@ -10,7 +10,7 @@ extension Scheduler {
         if plan.tellsLimitWaits, areOthersOpen { actions.append(.waiting(task, .dependency)) }
         // One that needs another member's file needs it verified, not published: that waits for both.
         let members = needs.dependants(of: task).filter { plan.tasks[Int($0.raw)].group == group }
-        if runEnding.stop == nil { release(members[...], true, nil, blame: nil) }
+        release(members[...], .good)
         closeMember(group)
     }
 
@@ -96,9 +96,7 @@ extension Scheduler {
         let isGood = published && error == nil
         actions.append(.groupFinished(group, published: published, error))
         groups.ended(group, isGood: isGood)
-        guard runEnding.stop == nil else { return }
         release(
-            groups.dependants(of: group), isGood, groups.deferral(of: group), blame: isGood ? nil : Blame(.group(group))
-        )
+            groups.dependants(of: group), isGood ? .good : .bad(groups.deferral(of: group), Blame(.group(group))))
     }
 }

@@ -39,7 +39,7 @@ extension Scheduler {
 
     private mutating func startInOrder() {
         // A task that cannot start may fail, and end the run.
-        while runEnding.stop == nil, !runEnding.isPaused, let (task, lane) = slots.next {
+        while mayStart, !runEnding.isPaused, let (task, lane) = slots.next {
             slots.removeHead(lane)
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
             if isQueued(task, in: lane), !runEnding.isLeftToSuccessor(task), !goesElsewhere(task),
@@ -156,7 +156,8 @@ extension Scheduler {
         guard case .held(let isAlone) = tasks[index].slot else { return }
         if !loans.isEmpty { endLoan(task) }
         tasks[index].slot = .none
-        slots.giveBack(Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer, at: now.instant)
+        slots.giveBack(
+            Int(tasks[index].lane), isAlone: isAlone, wasAnswered: !tasks[index].awaitsAnswer, at: now.instant)
         tasks[index].awaitsAnswer = false
     }
 

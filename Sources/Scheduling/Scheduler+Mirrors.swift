@@ -44,7 +44,7 @@ extension Scheduler {
 
     /// Takes tasks that wait for a quiet host to another place that stands better. Returns whether any moved.
     mutating func passOverQuietHosts() -> Bool {
-        guard runEnding.stop == nil, slots.takeQuietChange(), !mirrors.isEmpty else { return false }
+        guard mayStart, slots.takeQuietChange(), !mirrors.isEmpty else { return false }
         var hasMoved = false
         for origin in slots.hosts.indices where slots.hosts[origin].health.isQuiet {
             for (task, lane) in mirrored(waitingFor: origin)
@@ -93,7 +93,7 @@ extension Scheduler {
         if case .finish(let outcome, let error, let deferral) = meant {
             return finish(task, outcome, error, verdict.status, deferral)
         }
-        switch runEnding.nextTry {
+        switch nextTry(of: task) {
         case .allowed: break
         case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
         case .none: return giveUp(task)

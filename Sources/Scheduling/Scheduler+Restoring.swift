@@ -48,10 +48,8 @@ extension Scheduler {
         if let ending = past.ending {
             tasks.enter(.finished(ending.outcome), index, at: now.instant)
             failures.count(ending.outcome, isTolerated: ending.isTolerated)
-            if ending.outcome != .succeeded {
-                expansions.failed(
-                    TaskIndex(raw: UInt32(index)), isTolerated: ending.isTolerated, ending.deferral)
-            }
+            let task = TaskIndex(raw: UInt32(index))
+            expansions.ended(task, ending.meaning(of: task))
             if !mirrors.isEmpty { mirrors[TaskIndex(raw: UInt32(index))] = nil }
             return
         }
@@ -196,34 +194,42 @@ extension Scheduler {
         switch standing(of: task, history) {
         case .free: makeReady(task)
         case .blocked: block(task)
-        case .lost(let deferral, let blame):
+        case .lost(let skip):
             block(task, isTold: false)
-            needs.skip(task, deferral, blame)
+            needs.skip(skip)
         }
     }
 
     private enum Needs {
         case free, blocked
-        case lost(Deferral?, Blame)
+        case lost(DependencyGraph.Skip)
     }
 
     /// Of what it needs, only what has not ended well counts. What is verified and not put in place has to be fetched
     /// again.
     private mutating func standing(of task: TaskIndex, _ history: RunHistory) -> Needs {
         let index = Int(task.raw)
-        var lost: (deferral: Deferral?, blame: Blame)?
+        var lost: DependencyGraph.Skip?
         for need in plan.tasks[index].needs {
             if history.tasks[Int(need.raw)].isExpanded { needs.meetNeed(of: task) }
             guard let ending = history.tasks[Int(need.raw)].ending else { continue }
             needs.meetNeed(of: task)
-            if !ending.isGood { lost = lost ?? (ending.deferral, Blame(.task(need), ending.outcome)) }
+            let skip = skip(task, for: ending.meaning(of: need))
+            lost = lost ?? skip
         }
-        if let lost { return .lost(lost.deferral, lost.blame) }
+        if let lost { return .lost(lost) }
         for group in plan.tasks[index].neededGroups {
-            if groups.isBroken(group) { return .lost(groups.deferral(of: group), Blame(.group(group))) }
-            if groups.isPublished(group) { needs.meetNeed(of: task) }
+            if groups.isBroken(group) {
+                if let skip = skip(task, for: .bad(groups.deferral(of: group), Blame(.group(group)))) {
+                    return .lost(skip)
+                }
+                needs.meetNeed(of: task)
+            } else if groups.isPublished(group) {
+                needs.meetNeed(of: task)
+            }
         }
-        return needs.hasOpenNeeds(task) ? .blocked : .free
+        if needs.hasOpenNeeds(task) { return .blocked }
+        return skip(for: task).map { .lost($0) } ?? .free
     }
 
     /// Removes the actions that tell of a wait which goes on: its events did so.
@@ -233,5 +239,14 @@ extension Scheduler {
             let past = history.tasks[Int(task.raw)]
             return past.open == nil && past.waiting == reason
         }
+    }
+}
+
+extension TaskPast.Ending {
+    /// What the end means for tasks that need this one.
+    fileprivate func meaning(of task: TaskIndex) -> NeedEnd {
+        if isGood { return .good }
+        let blame = Blame(.task(task), outcome)
+        return isPassedOver ? .passedOver(blame) : .bad(deferral, blame)
     }
 }

@@ -56,15 +56,15 @@ extension Scheduler {
             needs.add(further, to: task)
         }
         let numbers = (first..<tasks.count).map { TaskIndex(raw: UInt32($0)) }
-        var unmet: [(task: TaskIndex, deferral: Deferral?, blame: Blame?)] = []
+        var unmet: [DependencyGraph.Skip] = []
         for task in numbers {
-            let (open, lost) = openNeeds(of: task)
+            let (open, skip) = openNeeds(of: task)
             // One need more, so that it can be skipped as those are that waited.
-            needs.setOpenNeeds(of: task, to: lost == nil ? open : open + 1)
-            if let lost { unmet.append((task, lost.deferral, lost.blame)) }
+            needs.setOpenNeeds(of: task, to: skip == nil ? open : open + 1)
+            if let skip { unmet.append(skip) }
         }
         for task in numbers { create(task) }
-        for (task, deferral, blame) in unmet { needs.skip(task, deferral, blame) }
+        for skip in unmet { needs.skip(skip) }
         let isSuspended = tasks[template].suspension != nil
         vanish(template)
         skipAll()
@@ -79,6 +79,7 @@ extension Scheduler {
     private mutating func add(_ added: AddedTasks) {
         let policies = plan.policies.count
         plan.policies += added.policies
+        conditionsOnNeeds.add(added.policies)
         plan.mirrors.merge(added.mirrors) { $1 }
         plan.unrepeatable.formUnion(added.unrepeatable)
         for (task, origins) in added.mirrors { mirrors[task] = MirrorRound(origins) }
@@ -94,28 +95,29 @@ extension Scheduler {
         }
     }
 
-    /// Returns how many needs of the task have not ended, and which is to blame if one ended badly.
-    private func openNeeds(of task: TaskIndex) -> (open: UInt32, lost: (deferral: Deferral?, blame: Blame)?) {
+    /// Returns how many needs of the task have not ended, and how it is skipped if one ended as it must not.
+    private mutating func openNeeds(of task: TaskIndex) -> (open: UInt32, skip: DependencyGraph.Skip?) {
         var open: UInt32 = 0
-        var lost: (deferral: Deferral?, blame: Blame)?
+        var found: DependencyGraph.Skip?
         for need in plan.tasks[Int(task.raw)].needs {
-            switch tasks[need].outcome {
-            case .succeeded: break
-            case nil where isVerified(need, for: task): break
-            case nil: open += 1
-            case _? where expansions.isTolerated(need): break
-            case let outcome?: lost = lost ?? (expansions.deferral(of: need), Blame(.task(need), outcome))
+            if tasks[need].isFinished {
+                let skip = skip(task, for: expansions.end(of: need))
+                found = found ?? skip
+            } else if !isVerified(need, for: task) {
+                open += 1
             }
         }
         for group in plan.tasks[Int(task.raw)].neededGroups {
             switch groups.isGood(group) {
             case true?: break
-            case false?: lost = lost ?? (groups.deferral(of: group), Blame(.group(group)))
+            case false?:
+                let skip = skip(task, for: .bad(groups.deferral(of: group), Blame(.group(group))))
+                found = found ?? skip
             // Of a group without members there is nothing to wait for.
             case nil: open += groups.members(of: group).isEmpty ? 0 : 1
             }
         }
-        return (open, lost)
+        return (open, found)
     }
 
     /// Whether both are members of one group and the need's file is verified: a member waits for no more than that.
@@ -129,6 +131,6 @@ extension Scheduler {
         tasks.enter(.finished(.succeeded), index, at: now.instant)
         tasks[index].waits = []
         if let group = plan.tasks[index].group { closeMember(group) }
-        if runEnding.stop == nil { release(needs.dependants(of: template), true, nil, blame: nil) }
+        release(needs.dependants(of: template), .good)
     }
 }

@@ -63,7 +63,7 @@ extension Scheduler {
         case .begin: return tasks[index].phase != .held
         case .unpark, .originGate, .laneGate: return slots.isVoid(timer)
         case .timeout: if case .cancelling? = runEnding.stop { return true } else { return false }
-        case .finishBy: return runEnding.stop != nil
+        case .finishBy: return runEnding.stop != nil && !goesOnAfterFailure
         }
     }
 

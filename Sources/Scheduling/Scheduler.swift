@@ -17,6 +17,7 @@ package struct Scheduler {
     var mirrors: [TaskIndex: MirrorRound]
     var timers = TimerQueues()
     var needs: DependencyGraph
+    var conditionsOnNeeds: NeedsConditions
     var bandwidth: BandwidthShare?
     var bytes: ByteBudget
     var actions: [SchedulerAction] = []
@@ -50,6 +51,7 @@ package struct Scheduler {
             // Of a group without members there is nothing to publish, and nothing to wait for.
             $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
         }
+        conditionsOnNeeds = NeedsConditions(plan.policies)
         slots = SlotTable(plan)
         mirrors = plan.mirrors.mapValues { MirrorRound($0) }
         random = RandomBits(seed: plan.seed)
@@ -65,13 +67,21 @@ package struct Scheduler {
             restore(history, hasCrashed: hasCrashed, done)
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
+            skipAll()
         }
         if bytes.isSpent { deferAll(.maximumBytes, evenRunning: true) }
     }
 
     mutating func create(_ task: TaskIndex) {
         if plan.policies[policyNumber(of: task)].isSuspended { tasks[task].suspension = .byFile }
-        if needs.hasOpenNeeds(task) { block(task) } else { makeReady(task) }
+        if needs.hasOpenNeeds(task) {
+            block(task)
+        } else if let skip = skip(for: task) {
+            block(task, isTold: false)
+            needs.skip(skip)
+        } else {
+            makeReady(task)
+        }
     }
 
     mutating func block(_ task: TaskIndex, isTold: Bool = true) {

@@ -10,7 +10,7 @@ package struct SchedulingPlan: Sendable {
         package var origin: OriginID?
         /// Index into `policies`.
         package var policy: Int
-        /// Tasks that must have ended well before it may begin.
+        /// Tasks that must have ended before it may begin: well, unless its `when` says otherwise.
         package var needs: [TaskIndex]
         /// The group it is published with.
         package var group: GroupIndex?
@@ -44,6 +44,8 @@ package struct SchedulingPlan: Sendable {
         package var bandwidth: RateRule?
         /// A task does not begin before.
         package var earliestBegin: Moment?
+        /// On which ends of what they need the tasks run; `nil` where they are skipped unless all succeeded.
+        package var when: NeedsCondition?
         /// The job file says `suspended: true`.
         package var isSuspended = false
         /// What kinds of network it may use.
@@ -115,7 +117,7 @@ package struct SchedulingPlan: Sendable {
     package var finishBy: Moment?
     /// When so many bytes of bodies have moved, the run stops.
     package var maximumBytes: Int64?
-    /// Whether the first failure that is not tolerated ends the run.
+    /// Whether the first failure that is not tolerated ends the run, but for tasks whose `when` runs after a failure.
     package var failFast = false
     /// When so many tasks have failed that the rest is cancelled; `nil` for never.
     package var stopWhen: RunLimits.StopRule?

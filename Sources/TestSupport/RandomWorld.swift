@@ -248,10 +248,22 @@ package struct RandomWorld: Sendable {
             SchedulingPlan.Task(
                 session: SessionIndex(raw: UInt16(random.below(setting.plan.sessions.count))),
                 origin: random.oneIn(12) ? nil : OriginID(raw: UInt32(random.below(model.hosts.count))),
-                policy: random.below(setting.plan.policies.count),
+                policy: random.below(4),
                 needs: needs.sorted().map { TaskIndex(raw: UInt32($0)) }, group: group[index],
                 neededGroups: groups.sorted()))
         addMirrors(index, &random)
+        addCondition(index, &random)
+    }
+
+    /// Gives some tasks that need others and belong to no group a `when`, by a policy of their own.
+    private mutating func addCondition(_ index: Int, _ random: inout Seeded) {
+        guard setting.plan.tasks[index].group == nil, !setting.plan.tasks[index].needs.isEmpty, random.oneIn(4) else {
+            return
+        }
+        var policy = setting.plan.policies[setting.plan.tasks[index].policy]
+        policy.when = random.pick(NeedsCondition.allCases)
+        setting.plan.tasks[index].policy = setting.plan.policies.count
+        setting.plan.policies.append(policy)
     }
 
     /// Gives the task mirrors. The first one is its own origin; the same host may come twice.
@@ -322,6 +334,7 @@ extension TraceFacts {
             facts.isGrouped = task.group != nil
             facts.waitsForConnectivity = policy.waitsForConnectivity
             facts.isDiscretionary = policy.isDiscretionary
+            facts.when = policy.when
             return facts
         }
         self.init(

@@ -48,7 +48,7 @@ extension RunChecker {
         for end in tasks.compactMap(\.end) {
             switch end.outcome {
             case .succeeded: break
-            case .failed, .cancelled, .skipped: if !end.tolerated { exit.hasFailure = true }
+            case .failed, .cancelled, .skipped: if !end.tolerated, !end.isPassedOver { exit.hasFailure = true }
             case .deferred: exit.hasDeferred = true
             }
         }

@@ -148,6 +148,7 @@ package struct RunChecker: Sendable {
     }
 
     private mutating func checkNeeds(_ task: Int) {
+        if let when = facts.tasks[task].when, when.runsAfterFailure { return checkCondition(when, task) }
         for need in facts.tasks[task].needs + facts.tasks[task].members {
             let end = tasks[need].end
             if end?.outcome == .succeeded || end?.tolerated == true { continue }
@@ -165,7 +166,7 @@ package struct RunChecker: Sendable {
         if let earliest = moment(facts.tasks[task].earliestBegin), now + facts.slack < earliest {
             report(.earliestBegin, task, "starts \((earliest - now).seconds) s too early")
         }
-        if let failedFast {
+        if let failedFast, facts.tasks[task].when?.runsAfterFailure != true {
             report(.stopping, task, "starts after the failure of event \(failedFast) (`failFast`, `stopWhen`)")
         }
         for (name, end) in [("timeout", facts.timeout.map { .afterStart($0) }), ("finishBy", facts.finishBy)] {
@@ -281,7 +282,7 @@ package struct RunChecker: Sendable {
             let facts = facts.tasks[task]
             let needs = facts.needs + facts.verified + facts.members
             let isFree = needs.allSatisfy { need in
-                tasks[need].end.map { $0.outcome == .succeeded || $0.tolerated } ?? false
+                tasks[need].end.map { $0.isGood || facts.when?.runsAfterFailure == true } ?? false
             }
             if isFree { report(.waiting, task, "waits for tasks that have succeeded") }
         case .backoff, .retryAfter:
@@ -329,7 +330,7 @@ package struct RunChecker: Sendable {
 
     private mutating func checkOutcome(_ task: Int, _ end: TraceStep.TaskEnd) {
         let trace = tasks[task]
-        if (end.outcome == .succeeded) != (end.error == nil), end.outcome != .deferred {
+        if (end.outcome == .succeeded) != (end.error == nil), end.outcome != .deferred, !end.isPassedOver {
             report(.outcome, task, "\(end.outcome.rawValue), error \(end.error?.rawValue ?? "none")")
         }
         if end.tolerated, end.outcome != .failed || !facts.tasks[task].mayFail {
@@ -339,15 +340,50 @@ package struct RunChecker: Sendable {
         case .succeeded: if !trace.hasSucceeded { report(.outcome, task, "succeeded without an attempt that did") }
         case .skipped:
             if trace.attempts > 0 { report(.outcome, task, "was skipped after it had begun") }
+            if end.isPassedOver { return checkPassedOver(task) }
             let facts = facts.tasks[task]
-            let isMissing = (facts.needs + facts.verified).contains { need in
-                tasks[need].end.map { $0.outcome != .succeeded && !$0.tolerated } ?? false
-            }
+            let isMissing = (facts.needs + facts.verified).contains { isBad($0) }
             let isLost = facts.members.contains { tasks[$0].end.map { $0.outcome != .succeeded } ?? false }
             if !isMissing, !isLost { report(.outcome, task, "was skipped, and nothing it needs failed") }
         case .failed, .cancelled, .deferred: break
         }
     }
+
+    // MARK: `when`
+
+    private func isBad(_ need: Int) -> Bool { tasks[need].end.map { !$0.isGood && !$0.isPassedOver } ?? false }
+
+    /// Checks that all of the task's needs have ended, and ended so that it may begin.
+    private mutating func checkCondition(_ when: NeedsCondition, _ task: Int) {
+        let needs = facts.tasks[task].needs
+        for need in needs where tasks[need].end == nil {
+            report(.needs, task, "starts before the end of `\(facts.tasks[need].id)`, which it needs")
+        }
+        let isMet = when == .finished || needs.contains { isBad($0) } || !facts.tasks[task].members.isEmpty
+        if !isMet { report(.needs, task, "starts with `when: failed`, and nothing it needs failed") }
+    }
+
+    /// Checks that the task was skipped without harm by a `when`: its own, or that of a task it needs.
+    private mutating func checkPassedOver(_ task: Int) {
+        let facts = facts.tasks[task]
+        let needs = facts.needs + facts.verified
+        let isRight =
+            switch facts.when {
+            case nil: needs.contains { tasks[$0].end?.isPassedOver == true }
+            case .finished: false
+            case .failed: needs.allSatisfy { tasks[$0].end != nil && !isBad($0) }
+            case .succeeded:
+                !facts.members.isEmpty || needs.contains { tasks[$0].end.map { !$0.isGood } ?? false }
+            }
+        if !isRight { report(.outcome, task, "was skipped without harm, and no `when` says so") }
+    }
+}
+
+extension TraceStep.TaskEnd {
+    /// Whether tasks that need this one may begin.
+    fileprivate var isGood: Bool { outcome == .succeeded || tolerated }
+    /// Whether it was skipped without harm, by a `when`.
+    var isPassedOver: Bool { outcome == .skipped && error == nil }
 }
 
 extension TimeSpan {

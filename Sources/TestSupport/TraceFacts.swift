@@ -22,6 +22,8 @@ package struct TraceFacts: Sendable {
         package var mirrors: Int
         /// Time before which it must not begin; `nil` without one.
         package var earliestBegin: Moment?
+        /// Its `when`; `nil` without one.
+        package var when: NeedsCondition?
         /// Whether its failure is tolerated.
         package var mayFail: Bool
         /// Number of requests that an attempt may have under way at once.
@@ -126,6 +128,7 @@ package struct TraceFacts: Sendable {
                 retry: options.policies.retry, mirrors: max(1, options.mirrors.count),
                 earliestBegin: options.earliestBegin, mayFail: options.allowFailure != .no)
             facts.segments = options.segments
+            facts.when = options.when
             facts.isGrouped = task.group != nil
             facts.writesOutput = task.toStandardOutput
             facts.waitsForConnectivity = options.policies.waitsForConnectivity

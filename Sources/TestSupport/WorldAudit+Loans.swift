@@ -118,6 +118,7 @@ extension WorldAudit {
     }
 
     private func hasNeeds(_ task: TaskIndex) -> Bool {
+        if runsAfterFailure(task) { return isConditionMet(task) }
         let isThere = facts(task).needs.allSatisfy { need in
             let page = pages[Int(need.raw)]
             let isVerified = page.phase == .staged && facts(need).group == facts(task).group

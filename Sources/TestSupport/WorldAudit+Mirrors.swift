@@ -132,7 +132,7 @@ extension WorldAudit {
     mutating func goesOn(_ task: TaskIndex, _ backoff: TimeSpan?, _ now: Now) {
         let index = Int(task.raw)
         guard let page = pages[index].mirrors else { return }
-        hold(!wasOver, now, "task \(index) is to be tried again after the end began")
+        hold(!wasOver(for: task), now, "task \(index) is to be tried again after the end began")
         guard let backoff else {
             let isLeft = page.wasCharged || !page.isRoundOver
             return hold(isLeft, now, "task \(index) goes on at once and has tried all its places")

@@ -23,7 +23,7 @@ extension WorldAudit {
         hold(attempt == page.attempts + 1, now, "task \(index) starts attempt \(attempt) after \(page.attempts)")
         hold(!page.isSuspended, now, "task \(index) starts and is suspended")
         hold(isOpen(facts(task).session, now), now, "task \(index) starts outside its window")
-        hold(!isOver(now), now, "task \(index) starts after the end began")
+        hold(!isOver(for: task, now), now, "task \(index) starts after the end began")
         let isLeft = mustMakeWay(task) || way?.contains(task) == true
         hold(!isLeft, now, "task \(index) starts and is left to the next process")
         if let until = page.backoffUntil { hold(until <= now.instant, now, "task \(index) starts in its back-off") }
@@ -55,6 +55,9 @@ extension WorldAudit {
     }
 
     private mutating func checkNeeds(_ task: TaskIndex, _ now: Now) {
+        if runsAfterFailure(task) {
+            return hold(isConditionMet(task), now, "task \(task.raw) starts, and its `when` is not met")
+        }
         for need in facts(task).needs {
             let page = pages[Int(need.raw)]
             let isVerified = page.phase == .staged && facts(need).group == facts(task).group

@@ -23,7 +23,8 @@ extension WorldAudit {
 
     private func hasReasonButForBytes(_ task: TaskIndex, _ now: Now) -> Bool {
         let page = pages[Int(task.raw)]
-        if page.isSuspended || !isOpen(facts(task).session, now) || isOverButForBytes(now) { return true }
+        if page.isSuspended || !isOpen(facts(task).session, now) { return true }
+        if isOverButForBytes(now, afterFailure: runsAfterFailure(task)) { return true }
         if mayBeInterrupted(task) || mustMakeWay(task) { return true }
         let hasCommand = setting.commands.contains { after, command in
             guard setting.start.instant + after <= now.instant else { return false }
@@ -76,7 +77,7 @@ extension WorldAudit {
             hold(end.outcome == .cancelled && end.backoff == nil, now, "task \(index): an interruption is no failure")
         case .failed:
             if goesOnWithNetwork(task, end, now) {
-                return hold(!wasOver, now, "task \(index) goes on after the end began")
+                return hold(!wasOver(for: task), now, "task \(index) goes on after the end began")
             }
             if page.mirrors != nil { return goesOn(task, end.backoff, now) }
             guard let backoff = end.backoff else { return hold(false, now, "task \(index) retries at once") }
@@ -104,7 +105,7 @@ extension WorldAudit {
         if let status = verdict.status, verdict.error?.name == .unexpectedResponse {
             hold(policy.statuses.contains(status), now, "task \(index) retries after \(status)")
         }
-        hold(!wasOver, now, "task \(index) is to be tried again after the end began")
+        hold(!wasOver(for: task), now, "task \(index) is to be tried again after the end began")
     }
 
     mutating func finished(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
@@ -181,8 +182,10 @@ extension WorldAudit {
             hold(conclusion.error != nil, now, "task \(index) was cancelled without a reason")
             hold(hasReasonToEnd(task, now), now, "task \(index) was cancelled for nothing")
         case .skipped:
+            if conclusion.error == nil { return checkPassedOver(task, now) }
             hold(page.attempts == 0 && conclusion.error?.name == .dependencyFailed, now, "task \(index) was skipped")
-            let culprits = facts(task).needs.contains { isMissing(Int($0.raw)) }
+            hold(policy(task).when == nil, now, "task \(index) has a `when`, and was skipped as a failure")
+            let culprits = facts(task).needs.contains { isBad(Int($0.raw)) }
             let broken = facts(task).neededGroups.contains { groups[Int($0.raw)].members.contains(where: isMissing) }
             let unpublished = facts(task).neededGroups.contains { groups[Int($0.raw)].outcome == false }
             hold(culprits || broken || unpublished, now, "task \(index) was skipped for nothing")
@@ -208,11 +211,12 @@ extension WorldAudit {
         hold(isLostRightly(task, conclusion, now), now, "task \(index) was never tried and failed because of others")
         let isAllowed = allows(task, pages[index].verdict?.status)
         // With several URLs the reported failure counts, also when the run's end left no time to try more of them.
-        if let mirrors = pages[index].mirrors, !isOver(now) || pages[index].hasFailed {
+        if let mirrors = pages[index].mirrors, !isOver(for: task, now) || pages[index].hasFailed {
             return checkGivenUp(task, mirrors, conclusion, now)
         }
         hold(conclusion.tolerated == isAllowed, now, "task \(index) is tolerated: \(conclusion.tolerated)")
-        guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(now), !pages[index].isOwed else {
+        guard case .failed(let error)? = pages[index].verdict?.outcome, !isOver(for: task, now), !pages[index].isOwed
+        else {
             return
         }
         // A task that could be tried again must not be given up.
@@ -255,6 +259,7 @@ extension WorldAudit {
     /// Checks the state after a turn of the scheduler.
     package mutating func turnEnded(at now: Now) {
         wasOver = isOver(now)
+        wasOverForAll = isOverButForBytes(now, afterFailure: true) || hasMovedAll
         hasCommands = false
         changes = 0
         for index in pages.indices {
@@ -279,7 +284,9 @@ extension WorldAudit {
         if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant {
             hold(isEnding, now, "task \(task.raw) outlives `limits.timeout`")
         }
-        if isOver(now), page.phase == .waiting { hold(false, now, "task \(task.raw) waits although nothing starts") }
+        if isOver(for: task, now), page.phase == .waiting {
+            hold(false, now, "task \(task.raw) waits although nothing starts")
+        }
         if hasMovedAll, page.sentBody == .no {
             hold(isEnding, now, "task \(task.raw) goes on after `limits.maximumBytes`")
         }

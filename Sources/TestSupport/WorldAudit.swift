@@ -159,6 +159,8 @@ package struct WorldAudit: SimulationObserver {
     var way: Set<TaskIndex>?
     /// Whether the end had begun when the last turn was over: events in one turn have an order of their own.
     var wasOver = false
+    /// The same for tasks whose `when` runs after a failure.
+    var wasOverForAll = false
     /// Whether commands came since the last turn, whose consequences are not known yet.
     var hasCommands = false
     /// Tolerance of durations that are sums of reported ones.
@@ -233,12 +235,21 @@ package struct WorldAudit: SimulationObserver {
     /// Whether the run's own end has begun, by a clock or a count.
     func isOver(_ now: Now) -> Bool { isOverButForBytes(now) || hasMovedAll }
 
+    /// Whether it has begun for the task: its `when` may let it run after the failure that ended the others.
+    func isOver(for task: TaskIndex, _ now: Now) -> Bool {
+        isOverButForBytes(now, afterFailure: runsAfterFailure(task)) || hasMovedAll
+    }
+
+    func runsAfterFailure(_ task: TaskIndex) -> Bool { policy(task).when?.runsAfterFailure == true }
+
+    func wasOver(for task: TaskIndex) -> Bool { runsAfterFailure(task) ? wasOverForAll : wasOver }
+
     var hasMovedAll: Bool { plan.maximumBytes.map { bytesMoved >= $0 } ?? false }
 
-    func isOverButForBytes(_ now: Now) -> Bool {
+    func isOverButForBytes(_ now: Now, afterFailure: Bool = false) -> Bool {
         if let timeout = plan.timeout, setting.start.instant + timeout <= now.instant { return true }
         if let finishBy = moment(plan.finishBy), finishBy <= now.wall { return true }
-        return isStopped || hasFailedFast || answersTooLong >= Scheduler.mostAnswersTooLong
+        return isStopped || hasFailedFast && !afterFailure || answersTooLong >= Scheduler.mostAnswersTooLong
     }
 
     // MARK: What was said

@@ -274,6 +274,28 @@ extension Engine {
         captured.keep(captures, of: task)
     }
 
+    /// Counts the end of a task, for tasks with a `when` that name it.
+    package func count(_ record: TaskRecord, of task: String) {
+        count(record.outcome, record.tolerated, record.isPassedOver, record.error, of: task)
+    }
+
+    /// Counts the end of a task in an earlier process.
+    package func count(_ ending: TaskPast.Ending, of task: String) {
+        count(ending.outcome, ending.isTolerated, ending.isPassedOver, ending.error, of: task)
+    }
+
+    private func count(
+        _ outcome: TaskOutcome, _ tolerated: Bool, _ isPassedOver: Bool, _ error: TransferError?, of task: String
+    ) {
+        guard captured.ends.isUsed else { return }
+        captured.ends.count(
+            task, outcome, tolerated: tolerated, isPassedOver: isPassedOver,
+            message: error.map { events.hiding.redacted(told($0.message)) })
+    }
+
+    /// Counts the failure of a command that followed a task.
+    package func countFailedHook() { captured.ends.countFailedHook() }
+
     /// What a task captured counts once it has succeeded.
     func keepCaptures(_ attempt: Attempt, _ verdict: Verdict) {
         tellHeld(attempt)

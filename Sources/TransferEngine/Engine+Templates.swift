@@ -13,6 +13,7 @@ extension Engine {
         let start = job.tasks.count
         beginnings.recordedFirst.formUnion(recordedFirst)
         job.tasks += tasks
+        captured.ends.use(in: tasks)
         attempts += Array(repeating: nil, count: tasks.count)
         foresight.grow(by: tasks.count)
         checksumFiles.add(tasks)

@@ -165,6 +165,7 @@ package final class Engine {
         self.origins = origins
         self.events = events
         self.now = now
+        captured.ends = RunEnds(of: job.tasks)
         secrets = RunSecrets(job.secrets, unwritten: place?.secrets)
         attempts = Array(repeating: nil, count: job.tasks.count)
         foresight = Foresight(job.tasks.count)

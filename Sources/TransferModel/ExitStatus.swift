@@ -67,7 +67,8 @@ package struct ExitFacts: Hashable, Sendable {
     package var isOverlapping = false
     /// The first SIGINT, SIGTERM or SIGHUP that came; `nil` for none.
     package var signal: Int32?
-    /// A task failed and was not tolerated, was cancelled, or was skipped because of another one; or a hook failed.
+    /// A task failed and was not tolerated, was cancelled, or was skipped because of another one (not by a `when`); or a
+    /// hook failed.
     package var hasFailure = false
     /// A task was put off to another run.
     package var hasDeferred = false
@@ -80,20 +81,27 @@ package struct ExitFacts: Hashable, Sendable {
 
     /// Adds the end of a task.
     package mutating func count(_ record: TaskRecord, type: TaskType) {
-        count(record.outcome, tolerated: record.tolerated, changed: record.changed, type)
+        count(record.outcome, tolerated: record.tolerated, isPassedOver: record.isPassedOver)
+        count(change: record.changed, record.outcome, type)
     }
 
     /// Adds the end of a task in an earlier process.
     package mutating func count(_ ending: TaskPast.Ending, type: TaskType) {
-        count(ending.outcome, tolerated: ending.isTolerated, changed: ending.changed, type)
+        count(ending.outcome, tolerated: ending.isTolerated, isPassedOver: ending.isPassedOver)
+        count(change: ending.changed, ending.outcome, type)
     }
 
-    private mutating func count(_ outcome: TaskOutcome, tolerated: Bool, changed: Bool?, _ type: TaskType) {
+    /// Adds how a task ended.
+    mutating func count(_ outcome: TaskOutcome, tolerated: Bool, isPassedOver: Bool) {
         switch outcome {
-        case .succeeded: if changed ?? (type == .upload) { hasChange = true }
-        case .failed, .cancelled, .skipped: if !tolerated { hasFailure = true }
+        case .succeeded: break
+        case .failed, .cancelled, .skipped: if !tolerated, !isPassedOver { hasFailure = true }
         case .deferred: hasDeferred = true
         }
+    }
+
+    private mutating func count(change: Bool?, _ outcome: TaskOutcome, _ type: TaskType) {
+        if outcome == .succeeded, change ?? (type == .upload) { hasChange = true }
     }
 
     /// The exit status. When several apply: 2, 4, 5, then a signal, then 1, then 75, then 9.

@@ -1,16 +1,19 @@
 /// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
 package enum Explanation {
     /// Returns the explanation, or `nil` for a task that succeeded. `attempts` counts those that began; `triedFor` is the
-    /// time over which they failed; `lacks` says what networks or power would have to be like.
+    /// time over which they failed; `lacks` says what networks or power would have to be like; `unmet` which `when`
+    /// passed the task over.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
-        triedFor: TimeSpan? = nil, deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil
+        triedFor: TimeSpan? = nil, deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil,
+        unmet: String? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
         case .failed: join([failure(error, attempts, triedFor), error?.whatHelps(type)])
         case .cancelled:
             join([cancellation(error, attempts: attempts), error?.whatHelps(type) ?? ErrorName.runCancelled.whatHelps])
+        case .skipped where error == nil && unmet != nil: unmet.map { "Skipped: \(ended($0))" }
         case .skipped: join([skip(error), (error?.name ?? .dependencyFailed).whatHelps])
         case .deferred:
             deferral.map { words($0, lacks) } ?? join([putOff(waits), "Run the job again when that is over."])

@@ -16,7 +16,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         case literal(String)
         /// `value` is already escaped for its place; `hosts` are the only ones that it may be sent to, `nil` for any.
         case secret(name: String, value: String, hosts: [HostPattern]?)
-        /// A value that `task` captures, known once that task has succeeded.
+        /// A value that `task` captures, or its end, known once that task has ended; with `RunEnds.run` one of the run.
         case capture(task: String, name: String, escaping: Escaping)
     }
 
@@ -76,7 +76,7 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
                 switch piece {
                 case .literal(let literal): text += literal
                 case .secret: text += "***"
-                case .capture(let task, let name, _): text += "${tasks.\(RowList.task(of: task) ?? task).\(name)}"
+                case .capture(let task, let name, _): text += "${\(LateReference.name(task, name))}"
                 }
             }
         }

@@ -139,6 +139,8 @@ package final class TaskOptions: Sendable {
         package var mirrors: [TaskSpecification.Location] = []
         /// Names of groups that must be published first: `group.NAME` in `needs`.
         package var neededGroups: [String] = []
+        /// On which ends of what it needs the task runs; `nil`: on success alone.
+        package var when: NeedsCondition?
         /// Which failures are tolerated: they neither fail the run nor skip the tasks that need this one.
         package var allowFailure = AllowFailure.no
         /// From 0 to 1; tasks of higher priority begin first.

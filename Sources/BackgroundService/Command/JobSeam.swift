@@ -39,6 +39,7 @@ package struct JobSeam {
                     "`\(task.id)` needs `\(need)`, tasks that another process makes of what was captured",
                     "let all of them be in background sessions, or none", task))
         }
+        found += conditions(job, isBackground)
         var groups: [GroupIndex: Bool] = [:]
         for (index, task) in job.tasks.enumerated() {
             if let group = task.group, groups.updateValue(isBackground[index], forKey: group) == !isBackground[index] {
@@ -74,11 +75,54 @@ package struct JobSeam {
         return found
     }
 
+    /// Tasks with a `when` of which only a part of what they need is in their own process.
+    private static func conditions(_ job: Job, _ isBackground: [Bool]) -> [Diagnostic] {
+        guard job.tasks.contains(where: { $0.options.values.when != nil }), Set(isBackground).count == 2 else {
+            return []
+        }
+        var found: [Diagnostic] = []
+        for (index, task) in job.tasks.enumerated() {
+            let crossing = task.needs.first { need in
+                isBackground[Int(need.raw)] != isBackground[index]
+                    && (task.options.values.when != nil || job.tasks[Int(need.raw)].options.values.when != nil)
+            }
+            if let crossing {
+                let other = job.tasks[Int(crossing.raw)].id
+                found.append(
+                    problem(
+                        "when-across-sessions",
+                        task.options.values.when == nil
+                            ? "`\(task.id)` needs `\(other)`, which has a `when` and which another process carries"
+                            : "`\(task.id)` has a `when` and needs `\(other)`, which another process carries",
+                        "let both be in background sessions, or none, and name under `needs` what is on its side", task)
+                )
+            } else if task.options.values.when != nil, task.namesRun {
+                found.append(
+                    problem(
+                        "when-across-sessions",
+                        "`\(task.id)` uses `${run.…}`, and this run is carried by two processes of which each knows its own",
+                        "let all tasks be in background sessions, or none", task))
+            }
+        }
+        return found
+    }
+
     private static func problem(
         _ code: String, _ message: String, _ hint: String, _ task: TaskSpecification
     ) -> Diagnostic {
         Diagnostic(
             severity: .error, code: code, message: message, hint: hint,
             span: SourceSpan(line: Int(task.line), column: 1))
+    }
+}
+
+extension TaskSpecification {
+    /// Whether a text of the task holds a value of the whole run.
+    fileprivate var namesRun: Bool {
+        var found = false
+        forEachPlace { text in
+            for case .capture(RunEnds.run, _, _) in text.pieces { found = true }
+        }
+        return found
     }
 }

@@ -42,18 +42,19 @@ package struct ReportDiff {
     private struct Side {
         let outcome: TaskOutcome
         let tolerated: Bool
+        let isPassedOver: Bool
         let time: TimeSpan
         let bytes: Int64?
         let redirects: [String]
 
         init(_ task: ReportedTask) {
-            (outcome, tolerated) = (task.outcome, task.tolerated)
+            (outcome, tolerated, isPassedOver) = (task.outcome, task.tolerated, task.isPassedOver)
             time = task.attempts.reduce(.zero) { $0 + $1.duration }
             bytes = task.file?.bytes
             redirects = task.redirects.filter { $0.action == "followed" }.map { HostTallies.origin(of: $0.to) }
         }
 
-        var isGood: Bool { outcome == .succeeded || tolerated }
+        var isGood: Bool { outcome == .succeeded || tolerated || isPassedOver }
     }
 
     /// The parts of a task that the comparison reads.

@@ -49,10 +49,10 @@ package struct FailureCauses {
     private var unpublished: [ExactText: (task: ReportedTask, number: Int, count: Int)] = [:]
     private var stopped: (task: ReportedTask, number: Int, count: Int)?
 
-    /// Counts a task that did not succeed and is not tolerated; ignores others. `number` is the task's place in the
+    /// Counts a task that did not succeed and is neither tolerated nor skipped without harm; ignores others. `number` is the task's place in the
     /// report.
     package mutating func add(_ task: ReportedTask, number: Int) {
-        guard task.outcome != .succeeded, !task.tolerated else { return }
+        guard task.outcome != .succeeded, !task.tolerated, !task.isPassedOver else { return }
         if task.outcome == .skipped, let root = Self.lastName(in: task.error?.message ?? "") {
             skipped[ExactText(root), default: (task, number, 0)].count += 1
         } else if let group = task.group, task.outcome == .cancelled, Self.followsItsGroup(task) {

@@ -207,6 +207,8 @@ package struct ReportedTask: Sendable {
     package var challenges: [Challenge] = []
     /// Why the task did not succeed; `nil` if it did.
     package var error: ReportedError?
+    /// Whether the task was skipped without harm, by a `when`. Needs no part of the report.
+    package var isPassedOver: Bool { outcome == .skipped && error == nil }
     /// One plain sentence about a task that did not succeed, and what would help; `nil` for a task that did.
     package var explanation: String?
 

@@ -114,6 +114,11 @@ extension Reader {
 
     private func refuseLeadingCapture(_ reference: Template.Reference, _ node: NodeID) {
         forgetCaptures(in: node)
+        if case .local("run", _) = reference.name {
+            return error(
+                "path-from-network", "`${\(reference.name.text)}` is known only in mid-run and cannot begin a path",
+                hint: "put a folder or a name of your own before it", at: referenceSpan(node, reference.ordinal))
+        }
         error(
             "path-from-network", "`${\(reference.name.text)}` came from the network and cannot begin a path",
             hint: "put a folder of your own before it, or `./`", at: referenceSpan(node, reference.ordinal))
@@ -134,7 +139,7 @@ extension Reader {
                 at: referenceSpan(node, reference.ordinal))
             return nil
         }
-        if case .capture = reference.name, reference.fallback != nil {
+        if reference.fallback != nil, case .text(let text)? = found, text.awaitsCapture, reference.isLate {
             error(
                 "capture-has-no-default", "`${\(reference.name.text)}` is known only in mid-run and has no default",
                 hint: "a task whose capture finds nothing fails", at: referenceSpan(node, reference.ordinal))
@@ -186,16 +191,20 @@ extension Reader {
         case .secret(let name):
             note(.secret, name, at: referenceSpan(node, reference.ordinal))
             return names.secret(name, self, at: referenceSpan(node, reference.ordinal)).map { .text($0) }
-        case .capture(let task, let name):
-            let span = referenceSpan(node, reference.ordinal)
-            // Outside of tasks the value is refused.
-            if isInTask {
-                captureUses.append(
-                    CaptureUse(
-                        task: task, name: name, span: span, isInPath: key.description == "to", isDefault: isInDefaults))
-            }
-            return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
+        case .capture(let task, let name): return late(task, name, reference, node)
         }
+    }
+
+    /// Returns the stand-in for a value of mid-run: one that a task captures, its end, or one of the whole run.
+    private func late(_ task: String, _ name: String, _ reference: Template.Reference, _ node: NodeID) -> Value {
+        // Outside of tasks the value is refused.
+        if isInTask {
+            captureUses.append(
+                CaptureUse(
+                    task: task, name: name, span: referenceSpan(node, reference.ordinal),
+                    isInPath: key.description == "to", isDefault: isInDefaults))
+        }
+        return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
     }
 
     private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
@@ -213,6 +222,9 @@ extension Reader {
             }
             if field == "index", binding.index > 0 { return .number(String(binding.index)) }
             return binding.value.field(field)
+        }
+        if name == "run", let field, RunEnds.RunName(rawValue: field) != nil {
+            return late(RunEnds.run, field, reference, node)
         }
         guard field == nil else { return unreadName }
         return names.variable(name, self) ?? unreadName
@@ -267,6 +279,10 @@ extension Reader {
             let known = binding.value.fieldNames + ["index"]
             let close = closest(field, known).map { "did you mean `${\(name).\($0)}`?" }
             return close ?? "`\(name)` has \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
+        }
+        if name == "run", field != nil {
+            let names = RunEnds.RunName.allCases.map { "`${run.\($0.rawValue)}`" }
+            return "of the run there is \(names.joined(separator: " and ")), in tasks with `when`"
         }
         let known = bindings.map(\.name) + names.variableNames
         if let field, !known.contains(name), let meant = Self.meant(name, field) {

@@ -16,6 +16,15 @@ struct Template: Sendable {
         var isRaw = false
         /// Number of its `${` in the scalar, from 0, to find its position in the file again.
         var ordinal: Int
+
+        /// Whether the value is known only in mid-run, where the name has not another meaning.
+        var isLate: Bool {
+            switch name {
+            case .capture: true
+            case .local("run", let field): field != nil
+            case .local, .environment, .secret: false
+            }
+        }
     }
 
     enum Name: Sendable {

@@ -40,7 +40,8 @@ extension Sections {
         },
         Key(
             "needs", \.needs, .list(.text), default: "none",
-            "ids of tasks that must succeed first, patterns of them (`debs-*`), or `group.NAME`; else this one is skipped"
+            "ids of tasks that must succeed first, patterns of them (`debs-*`), or `group.NAME`; else this one is skipped. "
+                + "`[\"*\"]`: all other tasks but those that have a `when`"
         ) { $1.needs($0) },
         Key("forEach", over: \.self, .map(forEachShape), default: "none", "makes one task of each value; see `forEach`")
         { _, _, _ in },
@@ -119,6 +120,14 @@ extension Sections {
     ]
 
     private static let taskRules: [Key<TaskOptions.Values>] = [
+        .optionalChoice(
+            "when", \.when, default: "succeeded",
+            """
+            on what became of all that it needs the task runs: `succeeded`; `failed`, when at least one did not succeed; \
+            `finished`, in any case. One whose `when` is not met is skipped without harm. With `failed` and `finished` it runs \
+            also after `failFast` cancelled the rest, not after a signal. `${run.outcome}`, `${run.failed}`, \
+            `${tasks.ID.outcome}` and `${tasks.ID.error}` stand in tasks with a `when`
+            """),
         Key(
             "allowFailure", over: \.allowFailure, .either([.boolean, .object("allowFailure")]), default: "false",
             "such a failure is `tolerated`: it neither fails the run nor skips what needs this task"

@@ -86,6 +86,7 @@ struct TaskChecker {
         if !groups.isEmpty { checkGroupFolders() }
         resolveNeeds()
         addImpliedNeeds()
+        checkConditions()
         checkTemplates()
         if !reportCycle() {
             if !groups.isEmpty { reportGroupCycle() }
@@ -332,6 +333,7 @@ struct TaskChecker {
     /// patterns over many tasks stay fast.
     private mutating func matches(pattern: String) -> [TaskIndex] {
         if let known = patterns[pattern] { return known }
+        if pattern == "*" { return allTasks() }
         let sorted =
             sortedIDs
             ?? tasks.enumerated().filter { checks.templates.isEmpty || !$0.element.isTemplate }
@@ -360,7 +362,7 @@ struct TaskChecker {
 
     private mutating func addImpliedNeeds() {
         for capture in checks.captures {
-            guard let owner = owner(of: capture.use) else { continue }
+            guard let owner = owner(of: capture.use, in: capture.task) else { continue }
             if owner == capture.task {
                 let id = capture.use.task
                 reader.error("needs-cycle", "the task `\(id)` cannot use what it captures itself", at: capture.use.span)
@@ -368,12 +370,17 @@ struct TaskChecker {
                 add(owner, to: Int(capture.task))
             }
         }
-        for use in checks.unmadeUses { _ = owner(of: use) }
+        for use in checks.unmadeUses { _ = owner(of: use, in: nil) }
         if !reader.checksumTasks.isEmpty { findChecksums() }
     }
 
-    /// Returns the task that captures a value; `nil` if there is none, which is reported.
-    private mutating func owner(of use: Reader.CaptureUse) -> UInt32? {
+    /// Returns the task that captures a value, or whose end it is; `nil` if there is none, which is reported. `task` is
+    /// the one in which it stands, if that is known.
+    private mutating func owner(of use: Reader.CaptureUse, in task: UInt32?) -> UInt32? {
+        if use.task == RunEnds.run {
+            checkIsCondition(use, task)
+            return nil
+        }
         if let source = RowList.task(of: use.task) { return ids.owner(of: source) }
         // A fault of the list is reported where `forEach` names it.
         if use.isOfList, !isList(use) { return nil }
@@ -389,6 +396,7 @@ struct TaskChecker {
         let captures = tasks[Int(owner)].options.values.captures
         let known = captures.map(\.name)
         guard let captured = captures.first(where: { $0.name == use.name }) else {
+            if RunEnds.TaskName(rawValue: use.name) != nil { return checkIsCondition(use, task) ? owner : nil }
             let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
             reader.error(
                 "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",

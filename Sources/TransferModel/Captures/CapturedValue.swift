@@ -38,6 +38,8 @@ package struct CapturedValue: Hashable, Sendable {
 /// The values that a run's tasks captured so far. Only tasks that succeeded are in it.
 package struct CapturedValues: Sendable {
     private var values: [String: [CapturedValue]] = [:]
+    /// What became of the tasks, for those with a `when`.
+    package var ends = RunEnds()
 
     package init() {}
 
@@ -50,6 +52,7 @@ package struct CapturedValues: Sendable {
     /// Returns the value of `${tasks.TASK.NAME}`; throws if it has none.
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
         guard let captured = values[task] else {
+            if let end = ends.value(task, name) { return end }
             throw TransferError(
                 .dependencyFailed,
                 "\(Self.words(task, name)) has no value: `\(RowList.task(of: task) ?? task)` did not run or succeed in this run"
@@ -59,13 +62,14 @@ package struct CapturedValues: Sendable {
         if let place = ListPlace(name), let list = captured.first(where: { $0.name == place.list }) {
             return try place.value(in: list, of: task)
         }
+        if let end = ends.value(task, name) { return end }
         throw TransferError(.dependencyFailed, "`\(task)` captured no `\(name)`")
     }
 
     /// Names a value for people.
     static func words(_ task: String, _ name: String) -> String {
         guard let source = RowList.task(of: task), let place = ListPlace(name) else {
-            return "`${tasks.\(task).\(name)}`"
+            return "`${\(LateReference.name(task, name))}`"
         }
         let field = place.field.map { "`\($0)` of " } ?? ""
         return "\(field)row \(place.index + 1) of what `\(source)` brought"

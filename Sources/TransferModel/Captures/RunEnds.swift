@@ -1,0 +1,105 @@
+/// What has become of a run's tasks so far, as tasks with a `when` may name it: `${run.outcome}`, `${run.failed}`,
+/// `${tasks.ID.outcome}` and `${tasks.ID.error}`.
+package struct RunEnds: Sendable {
+    /// A value of the whole run.
+    package enum RunName: String, CaseIterable, Sendable { case outcome, failed }
+    /// A value of one task's end.
+    package enum TaskName: String, CaseIterable, Sendable { case outcome, error }
+
+    /// The id under which values of the whole run are referred to: no task has it.
+    package static let run = ""
+
+    private struct End: Sendable {
+        let outcome: TaskOutcome
+        let error: String?
+    }
+    private var ends: [String: End] = [:]
+    /// Ids of the tasks whose ends some task names. The ends of others are only counted.
+    private var named: Set<String> = []
+    private var facts = ExitFacts()
+    private var failed = 0
+
+    package init() {}
+
+    /// Whether a task names an end or an outcome, so that ends are to be counted.
+    package private(set) var isUsed = false
+
+    /// Notes which ends the texts of these tasks name.
+    package mutating func use(in tasks: [TaskSpecification]) {
+        // By index: most jobs have no such task, and copying a million of them would show.
+        for index in tasks.indices where tasks[index].options.values.when != nil {
+            tasks[index].forEachPlace { text in
+                for case .capture(let id, let name, _) in text.pieces
+                where id == Self.run || TaskName(rawValue: name) != nil {
+                    isUsed = true
+                    named.insert(id)
+                }
+            }
+        }
+    }
+
+    /// Notes which ends the texts of a run's tasks name. What `--except` left out of the run counts as succeeded.
+    package init(of tasks: [TaskSpecification]) {
+        use(in: tasks)
+        // A task that a template may still become has an end of its own.
+        guard isUsed, !tasks.contains(where: \.isTemplate) else { return }
+        var absent = named
+        for index in tasks.indices { absent.remove(tasks[index].id) }
+        for id in absent { ends[id] = End(outcome: .succeeded, error: nil) }
+    }
+
+    /// Counts the end of a task. `message` is the error's, without secrets.
+    package mutating func count(
+        _ id: String, _ outcome: TaskOutcome, tolerated: Bool, isPassedOver: Bool, message: String?
+    ) {
+        guard isUsed else { return }
+        facts.count(outcome, tolerated: tolerated, isPassedOver: isPassedOver)
+        if outcome == .failed, !tolerated { failed += 1 }
+        if named.contains(id) { ends[id] = End(outcome: outcome, error: message.map { Self.line($0) }) }
+    }
+
+    /// Counts the failure of a command that followed a task.
+    package mutating func countFailedHook() { facts.hasFailure = true }
+
+    /// Returns the value under that name; `nil` where there is none, or the task has not ended.
+    func value(_ task: String, _ name: String) -> CapturedValue? {
+        guard task != Self.run else { return RunName(rawValue: name).map { value($0) } }
+        guard let known = TaskName(rawValue: name), let end = ends[task] else { return nil }
+        switch known {
+        case .outcome: return CapturedValue(name: name, text: end.outcome.rawValue)
+        case .error:
+            return CapturedValue(name: name, text: end.error ?? "", value: end.error.map { .string($0) } ?? .null)
+        }
+    }
+
+    private func value(_ name: RunName) -> CapturedValue {
+        switch name {
+        case .outcome: CapturedValue(name: name.rawValue, text: facts.status.outcome.rawValue)
+        case .failed: CapturedValue(name: name.rawValue, text: "\(failed)", value: .number("\(failed)"))
+        }
+    }
+
+    /// Most bytes of an error's text: it may go into a header.
+    private static let longest = 4 << 10
+
+    /// The text as one line: it may quote what a server said, and a control character could add a line to a header.
+    private static func line(_ text: String) -> String {
+        var line = String.UnicodeScalarView()
+        var length = 0
+        for scalar in text.unicodeScalars {
+            length += UTF8.width(scalar)
+            guard length <= longest else { break }
+            let isControl = scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+            line.append(isControl || (0x2028...0x2029).contains(scalar.value) ? " " : scalar)
+        }
+        return String(line)
+    }
+}
+
+/// How a reference to a value of mid-run is written: `${tasks.ID.NAME}`, or `${run.NAME}` for one of the whole run.
+package enum LateReference {
+    /// Returns the reference without its `${}`.
+    package static func name(_ task: String, _ name: String) -> String {
+        task == RunEnds.run ? "run.\(name)" : "tasks.\(RowList.task(of: task) ?? task).\(name)"
+    }
+}

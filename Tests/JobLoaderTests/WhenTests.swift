@@ -1,0 +1,84 @@
+import JobLoader
+import Testing
+import TransferModel
+
+/// `when`, and what `needs: ["*"]` means.
+struct WhenTests {
+    private func needs(_ tasks: String) throws -> [[UInt32]] {
+        let result = load("tasks:\n\(tasks)")
+        #expect(result.messages == "")
+        return try #require(result.job).tasks.map { $0.needs.map(\.raw) }
+    }
+
+    @Test func theStar_isAllOtherTasksButThoseWithAWhen() throws {
+        let needs = try needs(
+            """
+              - { id: a, url: https://example.org/a }
+              - { id: tell, when: failed, needs: ["*"], url: https://example.org/t }
+              - { id: b, url: https://example.org/b }
+              - { id: clean, when: finished, needs: ["*"], url: https://example.org/c }
+              - { id: last, needs: ["*"], url: https://example.org/l }
+            """)
+        #expect(needs == [[], [0, 2, 4], [], [0, 2, 4], [0, 2]])
+    }
+
+    @Test func anotherPattern_takesTasksWithAWhenToo() throws {
+        let needs = try needs(
+            """
+              - { id: a-1, url: https://example.org/a }
+              - { id: a-2, when: finished, needs: [a-1], url: https://example.org/b }
+              - { id: c, when: finished, needs: ["a-*"], url: https://example.org/c }
+            """)
+        #expect(needs == [[], [0], [0, 1]])
+    }
+
+    @Test func namingTheEndOfATask_needsIt() throws {
+        let needs = try needs(
+            """
+              - { id: a, url: https://example.org/a }
+              - { id: b, url: https://example.org/b }
+              - { id: c, when: failed, needs: [a], url: "https://example.org/c?${tasks.b.outcome}" }
+            """)
+        #expect(needs == [[], [], [0, 1]])
+    }
+
+    /// A capture of that name, a variable or a name of `forEach` means what it meant before.
+    @Test func otherMeaningsGoFirst() throws {
+        let job = try #require(
+            load(
+                """
+                variables: { run: x }
+                tasks:
+                  - { id: a, url: https://example.org/a, capture: { outcome: { header: X } } }
+                  - { id: b, url: "https://example.org/b?${tasks.a.outcome}" }
+                  - { id: "c-${run.id}", forEach: { run: [{ id: 1, failed: no }] }, url: "https://example.org/${run.failed}" }
+                """
+            ).job)
+        #expect(job.tasks[1].needs.map(\.raw) == [0])
+        #expect(job.tasks[2].location.url?.text == "https://example.org/no")
+    }
+
+    @Test func valuesOfTheEnd_standInTheTask() throws {
+        let job = try #require(
+            load(
+                """
+                tasks:
+                  - { id: a, url: https://example.org/a }
+                  - id: c
+                    when: finished
+                    needs: ["*"]
+                    url: https://example.org/c
+                    body: { json: { failed: "${run.failed}", why: "${tasks.a.error}" } }
+                """
+            ).job)
+        var captured = CapturedValues()
+        captured.ends = RunEnds(of: job.tasks)
+        captured.ends.count("a", .failed, tolerated: false, isPassedOver: false, message: "it said\r\n\"no\"")
+        let filled = try job.tasks[1].filled(from: captured)
+        guard case .json(.object(let members))? = filled.options.values.body else {
+            Issue.record("no JSON body")
+            return
+        }
+        #expect(members.map(\.value) == [.number("1"), .string("it said  \"no\"")])
+    }
+}

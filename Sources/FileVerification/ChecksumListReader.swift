@@ -1,5 +1,5 @@
 import Glibc
-package import SystemIO
+import SystemIO
 import TextFormats
 import TransferModel
 

@@ -18,6 +18,11 @@ package struct ConnectionController: Sendable {
         package var to: Int
         /// Why it changes.
         package var reason: ConnectionStep.Reason
+        package init(from: Int, to: Int, reason: ConnectionStep.Reason) {
+            self.from = from
+            self.to = to
+            self.reason = reason
+        }
     }
 
     /// What was measured since a round began.

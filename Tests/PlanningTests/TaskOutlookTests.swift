@@ -117,7 +117,7 @@ import TransferModel
     }
 
     private func cached(_ control: String) -> StoredResponse {
-        let time = now - .seconds(10)
+        let time = WallTime(nanoseconds: now.nanoseconds - 10_000_000_000)
         return StoredResponse(
             url: "https://example.org/a", status: 200,
             headers: HeaderBlock([("Cache-Control", control), ("ETag", "\"v\"")]),

@@ -165,7 +165,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits", "LockFiles", "Planning",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits",
+                "LockFiles", "Planning",
                 "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",

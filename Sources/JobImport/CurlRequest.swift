@@ -30,7 +30,9 @@ struct CurlRequest {
             job.lose(place, "a \(method.uppercased()) with a body has no equal: this transfer was left out")
             return false
         }
-        if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") { task.set("method", .text(method)) }
+        if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") {
+            task.set("method", .text(method))
+        }
         return true
     }
 
@@ -78,7 +80,8 @@ struct CurlRequest {
         var parts: [YAMLNode] = []
         for form in forms {
             guard let part = CurlForm.part(form) else {
-                job.lose(place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
+                job.lose(
+                    place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
                 continue
             }
             parts.append(part)
@@ -208,7 +211,9 @@ struct CurlRequest {
             }
         }
         if let date = command.value("time-cond") {
-            task.comments.append("`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally")
+            task.comments.append(
+                "`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally"
+            )
         }
     }
 

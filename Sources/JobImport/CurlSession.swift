@@ -75,7 +75,9 @@ struct CurlSession {
         let bypass = (command.value("noproxy") ?? "").split { $0 == "," || $0 == " " }.map { String($0) }
         if bypass == ["*"] || command.value("proxy") == "" { return task.setSession("proxy", .text("none")) }
         guard let proxy else {
-            if !bypass.isEmpty { job.lose(&task, "`--noproxy` without a proxy of the command has no equal: NO_PROXY says it") }
+            if !bypass.isEmpty {
+                job.lose(&task, "`--noproxy` without a proxy of the command has no equal: NO_PROXY says it")
+            }
             return
         }
         guard !bypass.isEmpty else { return task.setSession("proxy", .text(Self.trimmed(proxy))) }
@@ -159,7 +161,9 @@ struct CurlSession {
 
     private func setVersion(_ task: inout ImportedTask) {
         let version = command.has("http1.1") || command.has("no-alpn") ? "1.1" : "2"
-        guard command.has("http1.1") || command.has("no-alpn") || command.has("http2") || command.has("http2-prior-knowledge")
+        guard
+            command.has("http1.1") || command.has("no-alpn") || command.has("http2")
+                || command.has("http2-prior-knowledge")
         else { return }
         task.setSession("http", .map(["version": .text(version)]))
     }

@@ -59,7 +59,7 @@ struct CurlCommand {
     private mutating func addTask(
         _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?
     ) {
-        let location = URLText(url.text)
+        let location = URLText(url.text, filled: job.filled(url.text))
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }

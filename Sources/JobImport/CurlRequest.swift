@@ -17,8 +17,6 @@ struct CurlRequest {
         return true
     }
 
-    private func host(_ job: ImportedJob) -> String? { location.host }
-
     // MARK: Method and body
 
     private func setMethod(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
@@ -132,6 +130,9 @@ struct CurlRequest {
             list.append(.map(["netrc": .text(file)]))
         } else if command.has("netrc") || command.has("netrc-optional") {
             list.append(.map(["netrc": .plain("true")]))
+        }
+        if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {
+            job.lose(&task, "the host of the credentials is not known: `host: \"*\"` lets them go to each")
         }
         if let proxy = proxyUser(&job) { list.append(proxy) }
         if !list.isEmpty { task.set("credentials", .list(list)) }
@@ -279,6 +280,15 @@ enum ForeignSize {
         case "g", "gb", "gib": return "\(digits)GiB"
         default: return nil
         }
+    }
+
+    /// `thousandths` of a request in so many seconds, as requests a second; `nil` for less than one in 1,000 seconds.
+    static func perSecond(_ thousandths: Int, in seconds: Int) -> String? {
+        let rate = thousandths / seconds
+        guard rate > 0 else { return nil }
+        guard rate % 1000 != 0 else { return "\(rate / 1000)" }
+        let fraction = String(rate % 1000 + 1000).dropFirst()
+        return "\(rate / 1000).\(fraction)"
     }
 
     /// Seconds with or without a fraction, as a duration.

@@ -135,13 +135,12 @@ struct CurlSession {
     /// `--rate 2/s`, `120/m`.
     private func setRate(_ text: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
         let halves = text.split(separator: "/").map { String($0) }
-        let units = ["s": 1.0, "m": 60, "h": 3600, "d": 86_400]
-        guard let count = halves.first.flatMap({ Int($0) }), count > 0,
-            let unit = units[halves.count > 1 ? halves[1] : "h"], Double(count) / unit >= 0.001
+        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let count = halves.first.flatMap({ Int($0) }), (1...1_000_000).contains(count),
+            let unit = units[halves.count > 1 ? halves[1] : "h"],
+            let rate = ForeignSize.perSecond(count * 1000, in: unit)
         else { return job.lose(&task, "`--rate` is no rate that is known here") }
-        let perSecond = Double(count) / unit
-        let shown = perSecond == perSecond.rounded() ? "\(Int(perSecond))" : "\((perSecond * 1000).rounded() / 1000)"
-        task.setSession("requestsPerSecond", .plain(shown))
+        task.setSession("requestsPerSecond", .plain(rate))
     }
 
     private func setCookies(_ task: inout ImportedTask, _ job: inout ImportedJob) {

@@ -11,12 +11,12 @@ struct ScriptImport {
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
+        for variable in script.variables { job.define(variable.name, variable.value) }
         var previous: ShellCommand?
         for command in script.commands {
             reader.add(command, after: previous, to: &job)
             previous = command
         }
-        for variable in script.variables { job.define(variable.name, variable.value) }
         if script.commands.count > 1 {
             job.note(
                 "A script runs its commands one after the other; a job runs its tasks beside each other, but for `needs`."

@@ -182,7 +182,7 @@ struct WgetCommand {
         guard list != "-" else { return job.lose(place, "`--input-file -` has no equal: it was left out") }
         let name = "url"
         var task = ImportedTask(place: place, name: "list", url: "${\(name)}")
-        task.comments.append("the list may have URLs alone: a comment or an empty line in it is no URL")
+        task.comments.append("each line of the list is taken for a URL: leave comments out of it")
         task.name = "from-list"
         task.set("forEach", .map([name: .map(["lines": .text(list)])]))
         fill(&task, &job, location: nil)
@@ -197,7 +197,7 @@ struct WgetCommand {
     }
 
     private func addTask(_ url: String, _ job: inout ImportedJob, _ output: String?, _ count: Int) {
-        let location = URLText(url)
+        let location = URLText(url, filled: job.filled(url))
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
@@ -330,10 +330,16 @@ struct WgetCommand {
         ), time != "0s" {
             task.setSession("connectTimeout", .plain(time))
         }
-        if let wait = command.value("wait") {
-            if let seconds = Double(wait), seconds > 0, seconds < 1000 {
-                task.setSession("requestsPerSecond", .plain("\((1000 / seconds).rounded() / 1000)"))
-            } else if wait != "0" {
+        if let wait = command.value("wait"), wait != "0" {
+            let duration = ForeignSize.seconds(wait)
+            let milliseconds = duration.flatMap { text in
+                text.hasSuffix("ms") ? Int(text.dropLast(2)) : Int(text.dropLast()).map { $0 * 1000 }
+            }
+            if let milliseconds, milliseconds > 0,
+                let rate = ForeignSize.perSecond(1_000_000, in: milliseconds)
+            {
+                task.setSession("requestsPerSecond", .plain(rate))
+            } else {
                 job.lose(&task, "`--wait` is no number of seconds that is known here")
             }
         }

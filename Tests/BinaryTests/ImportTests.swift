@@ -41,7 +41,7 @@ import Testing
         let host = server.origin.split(separator: "/")[1].split(separator: ":")[0]
         let name = "_" + host.split(separator: ".").joined(separator: "_") + "_PASSWORD"
         let (binary, output) = try run(
-            script, "fetch.sh", server, secrets: "\(name)=pw\n127_0_0_1_PASSWORD=pw\nPASSWORD=pw\n")
+            script, "fetch.sh", server, secrets: "\(name)=pw\n")
         #expect(try binary.folder.text("out/a") == "body of a")
         #expect(output == "thanks")
         let form = try #require(server.requests("/form").first)

@@ -11,7 +11,9 @@ struct CurlCommand {
         _ words: [String], place: ImportPlace, to job: inout ImportedJob, input: String? = nil, output: String? = nil
     ) {
         var command = CurlCommand(place: place, job: job, input: input)
-        for part in split(words) { command.add(ParsedCommand(part, CurlOptions.table, negates: true), output) }
+        for part in split(words) where !part.isEmpty {
+            command.add(ParsedCommand(part, CurlOptions.table, negates: true), output)
+        }
         job = command.job
     }
 

@@ -268,11 +268,11 @@ enum ImportSamples {
 
     /// Options that say something only beside others, or nothing where it is said already.
     static let neutral: Set<String> = [
-        "remote-header-name", "output-dir", "globoff", "no-clobber", "create-file-mode", "basic", "digest", "ntlm",
+        "remote-header-name", "output-dir", "globoff", "basic", "digest", "ntlm",
         "negotiate", "anyauth", "aws-sigv4", "proxy-basic", "proxy-digest", "proxy-ntlm", "proxy-negotiate",
-        "proxy-anyauth", "noproxy", "key", "pass", "tlsv1", "tlsv1.0", "tlsv1.1", "tlsv1.2", "get", "next", "base",
+        "proxy-anyauth", "key", "pass", "tlsv1", "tlsv1.2", "get", "next", "base",
         "password", "http-password", "ftp-password", "ask-password", "auth-no-challenge", "private-key",
-        "no-use-server-timestamps", "continue", "max-redirs", "compressed",
+        "max-redirs",
     ]
 
     /// Parts of every format, for texts made at random.

@@ -12,7 +12,7 @@ DESTDIR ?=
 DEBIAN ?= trixie
 BINARY := .build/release/transfer-run
 
-# With STATIC=1 libcurl, nghttp2, libyaml and SQLite are part of the program, which then runs where they are not. What libcurl
+# With STATIC=1 libcurl, nghttp2, libpsl, libyaml and SQLite are part of the program, which then runs where they are not. What libcurl
 # needs of other libraries is loaded when it first calls them (Sources/CLibcurl/needs.S).
 STATIC ?=
 export TRANSFER_RUN_STATIC := $(STATIC)

@@ -16,7 +16,7 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
 ]
 
-/// Whether libcurl, nghttp2, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
+/// Whether libcurl, nghttp2, libpsl, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
 /// tools/static_libraries.sh lays the archives and libcurl's headers out.
 let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
 
@@ -51,7 +51,9 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 /// One that is fetched when something of it is first called.
 func lateLibrary(_ name: String) -> Target {
-    .target(name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)")
+    .target(
+        name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)",
+        cSettings: isStatic ? [.define("TRANSFER_RUN_IS_STATIC")] : [])
 }
 
 func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
@@ -99,7 +101,11 @@ let package = Package(
             cSettings: isStatic
                 ? [.define("TRANSFER_RUN_IS_STATIC"), .unsafeFlags(["-I\(archives)/include"])] : [],
             linkerSettings: isStatic
-                ? [.unsafeFlags(["-L\(archives)/lib", "-Xlinker", "-l:libcurl.a", "-Xlinker", "-l:libnghttp2.a"])] : []),
+                ? [
+                    .unsafeFlags(
+                        ["-L\(archives)/lib"]
+                            + ["curl", "nghttp2", "psl"].flatMap { ["-Xlinker", "-l:lib\($0).a"] })
+                ] : []),
         .target(
             name: "CLinuxShims", path: "Sources/CLinuxShims",
             cSettings: isStatic ? [.define("TRANSFER_RUN_IS_STATIC")] : []),

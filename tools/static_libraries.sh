@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects in .build/static what a build with STATIC=1 links into the program: libcurl, nghttp2, libyaml and SQLite, with
-# libcurl's headers. Of these the linker finds archives there and no shared libraries.
+# Collects in .build/static what a build with STATIC=1 links into the program: libcurl, nghttp2, libpsl, libyaml and SQLite,
+# with libcurl's headers. Of these the linker finds archives there and no shared libraries.
 #
 # libcurl is that of this release's backports where they have a later one: Debian 12's own is of February 2023. It is
 # unpacked there and not installed, so the machine's libcurl stays as it is. .build/static/contents lists what was taken,
@@ -49,15 +49,17 @@ else
     echo "static: no later libcurl in this Debian's backports; $installed is linked" >&2
 fi
 
-made="$version $(dpkg-query -W -f='${Package} ${Version} ' libnghttp2-dev libyaml-dev libsqlite3-dev)"
+others=(libnghttp2-dev libpsl-dev libyaml-dev libsqlite3-dev)
+made="$version $(dpkg-query -W -f='${Package} ${Version} ' "${others[@]}")"
 [[ -e $root/made && $(<"$root/made") == "$made" ]] && exit 0
 rm -rf "$root/lib" "$root/include" "$root/unpacked" "$root/made"
 mkdir -p "$root/lib" "$root/unpacked"
 
-row() { # PACKAGE VERSION ARCHIVE
-    local source
+row() { # PACKAGE VERSION
+    local source name=${1%-dev}
     source=$(dpkg-query -W -f='${source:Package}' "$1")
-    echo "$1 $2 $source $3"
+    [[ $1 != "$package" ]] || name=libcurl
+    echo "$1 $2 $source $name.a"
 }
 curl=/usr
 if [[ $version != "$installed" ]]; then
@@ -70,11 +72,9 @@ cp -rL "$curl/include/$multiarch/curl" "$root/include/"
 cp "$curl/lib/$multiarch/libcurl.a" "$root/lib/"
 # Read by tools/curl_needs.sh; under this name the linker does not look for it.
 cp -L "$curl/lib/$multiarch/libcurl.so" "$root/lib/libcurl.shared"
-for name in nghttp2 yaml sqlite3; do cp "/usr/lib/$multiarch/lib$name.a" "$root/lib/"; done
+for other in "${others[@]}"; do cp "/usr/lib/$multiarch/${other%-dev}.a" "$root/lib/"; done
 {
-    row "$package" "$version" libcurl.a
-    row libnghttp2-dev "$(dpkg-query -W -f='${Version}' libnghttp2-dev)" libnghttp2.a
-    row libyaml-dev "$(dpkg-query -W -f='${Version}' libyaml-dev)" libyaml.a
-    row libsqlite3-dev "$(dpkg-query -W -f='${Version}' libsqlite3-dev)" libsqlite3.a
+    row "$package" "$version"
+    for other in "${others[@]}"; do row "$other" "$(dpkg-query -W -f='${Version}' "$other")"; done
 } >"$root/contents"
 echo "$made" >"$root/made"

@@ -27,7 +27,7 @@ struct RerunChoice {
 
     func takes(_ task: ReportedTask) -> Bool {
         all || ids.contains(task.id) || changed && task.changed == true
-            || failed && task.outcome != .succeeded && !task.tolerated
+            || failed && task.outcome != .succeeded && !task.tolerated && !task.isPassedOver
     }
 
     /// The choice in a sentence: "3 of 120 tasks …".

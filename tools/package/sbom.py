@@ -23,6 +23,7 @@ CURL, MIT, BSD, BLESSING, APACHE = "curl", "MIT", "BSD-2-Clause", "blessing", "A
 ARCHIVES = {
     "libcurl.a": ("libcurl", CURL, r"libcurl/(\d+\.\d+\.\d+)", "https://curl.se"),
     "libnghttp2.a": ("nghttp2", MIT, None, "https://nghttp2.org"),
+    "libpsl.a": ("libpsl", MIT, None, "https://rockdaboot.github.io/libpsl"),
     "libyaml.a": ("libyaml", MIT, None, "https://pyyaml.org/wiki/LibYAML"),
     "libsqlite3.a": ("SQLite", BLESSING, None, "https://sqlite.org"),
 }

@@ -32,6 +32,8 @@ package struct AttemptResult: Sendable {
     package var body: [UInt8]?
     /// The published file; `nil` without one.
     package var file: FileRecord?
+    /// Whether a page of a task with `next` changed its file.
+    package var changedPage = false
     /// Where the result came from.
     package var source: ResultSource
     /// Whether the body's length could not be verified.
@@ -696,7 +698,7 @@ package final class Engine {
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
-            body: body, file: attempt.download.file, source: source,
+            body: body, file: attempt.download.file, changedPage: attempt.pages.hasChangedFile, source: source,
             lengthUnverified: attempt.download.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidth.pause.total,
             credentialWait: attempt.credentialWait.total,

@@ -11,6 +11,8 @@ struct PageProgress: Sendable {
     /// The URLs of all pages so far, as they were asked for.
     private var asked: [String] = []
     private var captures = PageCaptures()
+    /// Whether a page's file has other content than the one before it.
+    private(set) var hasChangedFile = false
     /// What the pages brought for lists of `forEach`, in the form of captured values.
     private(set) var rows: [CapturedValue] = []
     private var rowBytes = 0
@@ -49,6 +51,7 @@ struct PageProgress: Sendable {
     mutating func note(_ page: PageRecord, _ captured: [CapturedValue], first: ResourceURL) throws(TransferError) {
         if asked.count < number { asked.append((url ?? first).text) }
         shownBytes += page.body?.count ?? 0
+        if page.file?.changed == true { hasChangedFile = true }
         try captures.add(captured)
     }
 

@@ -91,7 +91,7 @@ import TextFormats
     }
 
     /// A file that is there answers nothing: each page is asked for in the next run, too.
-    @Test func asSecondRun_asksForAllPages() throws {
+    @Test func aSecondRun_asksForAllPages() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let first = Self.json + [("Link", "</p2>; rel=next"), ("ETag", "\"1\"")]

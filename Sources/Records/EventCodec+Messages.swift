@@ -55,7 +55,7 @@ extension RecordWriter {
     mutating func put(_ record: PageRecord) {
         put(record.number)
         put(record.url)
-        put(record.status)
+        put(record.status) { $0.put($1) }
         put(record.file) { $0.put($1) }
         put(record.body) { $0.put($1) }
         put(record.isCut)
@@ -131,7 +131,8 @@ extension RecordReader {
 
     mutating func pageRecord() throws(RecordProblem) -> PageRecord {
         PageRecord(
-            number: try int(), url: try text(), status: try optionalInt(),
+            number: try int(), url: try text(),
+            status: try optional { (reader) throws(RecordProblem) in try reader.int() },
             file: try optional { (reader) throws(RecordProblem) in try reader.fileRecord() },
             body: try optional { (reader) throws(RecordProblem) in try reader.blob() }, isCut: try flag())
     }

@@ -1,6 +1,6 @@
 import AttemptLife
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 // Tasks with `next`: one page after the other within an attempt. Each page is an `Attempt` object of its own, so that
 // nothing of one page's answer is left to the next; to the scheduler they are one attempt, which asks for a slot anew.

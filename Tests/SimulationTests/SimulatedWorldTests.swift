@@ -88,7 +88,7 @@ import TransferModel
         #expect(result.outcomes == [.succeeded: 40])
         #expect(result.duration > .seconds(305) && result.duration < .seconds(420), "\(result.duration.seconds) s")
         // A host that is away is left alone: not each task asks every half minute.
-        #expect(result.attempts < 120, "\(result.attempts) attempts")
+        #expect(result.attempts < 200, "\(result.attempts) attempts")
     }
 
     @Test func theDefaultJob_givesUpAHostThatNeverAnsweredAfterAMinute() {

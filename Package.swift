@@ -171,7 +171,8 @@ let package = Package(
         room(
             "CommandLineTool",
             [
-                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits", "LockFiles", "Planning",
+                "BackgroundService", "JobRunner", "Exports", "FileVerification", "JobImport", "ServiceUnits",
+                "LockFiles", "Planning",
                 "SimulatedJobs", "Reporting", "RunControl", "JobLoader",
                 "NetworkConditions",
                 "YAMLTree", "HTTPRules",

@@ -49,13 +49,28 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if self.path == "/api/tokens":
             isKnown = json.loads(body) == {"user": "robot", "password": "open-sesame"}
             self.answer(200 if isKnown else 401, kind, b'{"token": "t-4242-example"}' if isKnown else b'{"error": "who?"}')
+        elif self.path == "/api/summaries":
+            print("summary:", body.decode(), flush=True)
+            self.answer(201, kind, b"{}")
         elif self.headers.get("Authorization") != "Bearer t-4242-example":
             self.answer(403, kind, b'{"error": "sign in first"}')
+        elif self.path.startswith("/api/orders"):
+            self.orders(kind)
         elif self.command == "POST":
             Handler.note = len(body)
             self.answer(201, kind, b'{"id": 7, "bytes": %d}' % len(body))
         else:
             self.answer(200, kind, b'{"id": 7, "bytes": %d, "state": "stored"}' % Handler.note)
+
+    def orders(self, kind):
+        """Five orders, two on a page."""
+        place, _, page = self.path.partition("?page=")
+        if place != "/api/orders":
+            self.answer(200, kind, json.dumps({"id": int(place.rpartition("/")[2]), "state": "paid"}).encode())
+            return
+        first = 2 * int(page or 1) - 1
+        link = {"Link": f'</api/orders?page={int(page or 1) + 1}>; rel="next"'} if first < 5 else {}
+        self.answer(200, kind | link, json.dumps([{"id": id} for id in range(first, min(first + 2, 6))]).encode())
 
     def do_POST(self):
         if self.path.startswith("/api/"):

@@ -37,17 +37,19 @@ serve() {
     [[ -s $work/port ]] || fail "the server did not start"
     site=http://127.0.0.1:$(<"$work/port")
 }
-# A site of one answer over TLS, with a certificate that only the given folder knows.
+# A site of one answer over TLS that calls itself secure.example.org, with a certificate that only the given folder has.
 serve_tls() { # FOLDER
     tools/need.sh openssl
-    openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
+    openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=secure.example.org -addext subjectAltName=DNS:secure.example.org -days 2 \
         -keyout "$work/key.pem" -out "$1/certificate.pem" 2>/dev/null
+    rm -f "$work/secure-port"
     python3 - "$1/certificate.pem" "$work/key.pem" >"$work/secure-port" 2>/dev/null <<'END' &
 import http.server, ssl, sys
 class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Length", "3")
+        self.send_header("Set-Cookie", "a=b; Domain=example.org")
         self.end_headers()
         self.wfile.write(b"yes")
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
@@ -60,7 +62,25 @@ END
     servers+=($!)
     for _ in {1..200}; do [[ -s $work/secure-port ]] && break; sleep 0.05; done
     [[ -s $work/secure-port ]] || fail "the server with TLS did not start"
-    secure_site=https://127.0.0.1:$(<"$work/secure-port")
+    secure_address=127.0.0.1:$(<"$work/secure-port")
+}
+# Has a command fetch over TLS: without the certificate it refuses, with it a file comes, and a cookie beside it.
+speaks_tls() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
+    local folder=$1 seen=$2
+    shift 2
+    serve_tls "$folder"
+    local routing tasks
+    routing="connectTo: { secure.example.org: '$secure_address' }"
+    tasks="tasks: [{ id: a, url: 'https://secure.example.org/', to: a.txt }]"
+    printf '%s\n' "sessions: { s: { $routing } }" "$tasks" >"$folder/secure.yaml"
+    if "$@" run "$seen/secure.yaml" --report "$seen/report.json" >"$work/output" 2>&1; then
+        fail "any certificate will do: $*"
+    fi
+    grep -q serverCertificateUntrusted "$folder/report.json" || { cat "$work/output" >&2; fail "no TLS: $*"; }
+    printf '%s\n' "sessions: { s: { $routing, tls: { trust: { ca: certificate.pem } } } }" "$tasks" >"$folder/secure.yaml"
+    "$@" run "$seen/secure.yaml" --report "$seen/report.json" >"$work/output" 2>&1 ||
+        { cat "$work/output" >&2; fail "a certificate that is given is not trusted: $*"; }
+    [[ $(<"$folder/a.txt") == yes ]] || fail "another file came: $*"
 }
 # Has a command run the quickstart, which is in a folder, and looks at what came of it.
 quickstart() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
@@ -160,6 +180,7 @@ test_deb() {
     mkdir "$clean/try"
     cp examples/quickstart.yaml "$clean/try/"
     quickstart "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
+    speaks_tls "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     local file
     for file in usr/share/man/man1/transfer-run.1.gz usr/share/transfer-run/schemas/jobs.schema.json etc/transfer-run \
         usr/lib/systemd/system/transfer-run@.timer usr/lib/systemd/user/transfer-run.socket; do
@@ -241,13 +262,7 @@ END
     grep -q '^TLS OpenSSL/' "$work/version" || fail "the image has no OpenSSL: $(<"$work/version")"
     if grep -q 'features are unknown' "$work/version"; then fail "the image lacks a library: $(<"$work/version")"; fi
     quickstart "$unpacked/work" /work contained
-    serve_tls "$unpacked/work"
-    echo "tasks: [{ id: a, url: '$secure_site/', to: a.txt }]" >"$unpacked/work/untrusted.yaml"
-    if contained run /work/untrusted.yaml --report /work/report.json >"$work/output" 2>&1; then fail "the image trusts anybody"; fi
-    grep -q serverCertificateUntrusted "$unpacked/work/report.json" || { cat "$work/output" >&2; fail "the image does not speak TLS"; }
-    echo "sessions: { s: { tls: { trust: { ca: certificate.pem } } } }" >>"$unpacked/work/untrusted.yaml"
-    contained run /work/untrusted.yaml --report /work/report.json >"$work/output" 2>&1 ||
-        { cat "$work/output" >&2; fail "the image does not trust a certificate that it is given"; }
+    speaks_tls "$unpacked/work" /work contained
     passed "image: skopeo reads it, and it runs as 65532 with nothing but its own files"
 }
 

@@ -37,9 +37,12 @@ package final class AttemptLife {
     /// The earlier answer that the result is held to; `nil` in most runs.
     package var held: HeldTask?
 
-    package init(_ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil) {
+    /// `home`: the task's own URL, where the attempt begins at another one.
+    package init(
+        _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil
+    ) {
         self.rules = rules
-        builder = RequestBuilder(url, rules)
+        builder = RequestBuilder(url, rules, home: home)
         request = builder.firstRequest()
         response = Response(rules)
         resumption = ResumeNegotiation(resume, isProven: rules.hasChecksum)
@@ -145,6 +148,9 @@ package final class AttemptLife {
         builder.passCaches(from: &request)
         resumption.noteStartedOver(why)
     }
+
+    /// Reports why what an earlier attempt brought is fetched again.
+    package func noteStartedOver(_ why: String) { resumption.noteStartedOver(why) }
 
     /// Gives the partial file up: the next request asks for all of the file.
     package func startOver(_ why: String) {

@@ -10,6 +10,8 @@ package struct RequestBuilder: Sendable {
     let rules: AttemptRules
     /// The URL that the attempt begins at: the task's own, over https where its host demands that.
     var begin: ResourceURL
+    /// The task's own URL: its headers are meant for that origin. Another one than `begin` for later pages of a task.
+    let home: ResourceURL
     /// What the session state is told of the task with each request.
     let visit: Visit
     /// The number of redirects followed since the task's own request, or the question before it, was sent.
@@ -35,10 +37,12 @@ package struct RequestBuilder: Sendable {
         case open(ResumableUpload)
     }
 
-    package init(_ url: ResourceURL, _ rules: AttemptRules) {
+    /// `home`: the task's own URL, where the attempt begins at another one.
+    package init(_ url: ResourceURL, _ rules: AttemptRules, home: ResourceURL? = nil) {
         self.rules = rules
         begin = url
-        var visit = Visit(asked: url)
+        self.home = home ?? url
+        var visit = Visit(asked: home ?? url)
         visit.usesCookies = rules.usesCookies
         visit.mainDocument = rules.mainDocument
         self.visit = visit
@@ -55,7 +59,7 @@ package struct RequestBuilder: Sendable {
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         var request = OutgoingRequest(
             // A file that is put to an ftp server is the same however often it is.
-            url: begin, method: begin.isFTP && rules.hasBody ? "PUT" : rules.method, headers: rules.headers,
+            url: begin, method: begin.isFTP && rules.hasBody ? "PUT" : rules.method, headers: headers(at: begin),
             sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
         request.expectsContinue = rules.expectsContinue
         return request
@@ -67,9 +71,14 @@ package struct RequestBuilder: Sendable {
         var request = request
         request.url = begin
         request.method = rules.method
-        request.headers = rules.headers
+        request.headers = headers(at: begin)
         request.hasSessionHeaders = false
         return request
+    }
+
+    /// The task's headers that a request there may carry.
+    private func headers(at url: ResourceURL) -> [HeaderField] {
+        isNamed(url) ? rules.headers : rules.headers.filter { Redirects.crossesOrigins($0) }
     }
 
     // MARK: Redirects
@@ -136,7 +145,8 @@ package struct RequestBuilder: Sendable {
 
     /// Whether the task itself names the origin: all of its headers may go there.
     private func isNamed(_ target: ResourceURL) -> Bool {
-        begin.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
+        home.hasSameOrigin(as: target) || home.secured?.hasSameOrigin(as: target) == true
+            || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
     }
 
     private static func describesBody(_ header: HeaderField) -> Bool {

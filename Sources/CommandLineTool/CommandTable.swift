@@ -1,6 +1,7 @@
 /// A command's name, as typed.
 package enum CommandName: String, CaseIterable, Sendable {
-    case run, check, initialize = "init", importJob = "import", unit, plan, simulate, lock, rerun, report, explain, verify
+    case run, check, initialize = "init", importJob = "import", unit, plan, simulate, lock, rerun, report, explain,
+        verify
     case status, attach, suspend, resume, cancel, reset, daemon, schema
     case completions, help
 }

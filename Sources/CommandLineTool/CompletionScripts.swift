@@ -289,9 +289,15 @@ private enum ZshCompletion {
             let (first, others) = CompletionScripts.operands(of: entry.name)
             let operands: [String] =
                 entry.name == .run
-                ? ["            '1: :{_transfer-run_commands; _transfer-run_jobs}'", "            '*: :_transfer-run_jobs'"]
-                : ["            '1: :_transfer-run_commands'", operand("2", first, entry.name), operand("*", others, entry.name)]
-                    .compactMap(\.self)
+                ? [
+                    "            '1: :{_transfer-run_commands; _transfer-run_jobs}'",
+                    "            '*: :_transfer-run_jobs'",
+                ]
+                : [
+                    "            '1: :_transfer-run_commands'", operand("2", first, entry.name),
+                    operand("*", others, entry.name),
+                ]
+                .compactMap(\.self)
             let lines = (flags + operands).joined(separator: " \\\n")
             return "        \(entry.name.rawValue)) _arguments -s \\\n\(lines) ;;"
         }.joined(separator: "\n")
@@ -391,7 +397,8 @@ private enum FishCompletion {
     private static func line(_ flag: Flag) -> String {
         var names = flag.commands.map(\.rawValue)
         if flag.commands.contains(.run) { names.append("none") }
-        var line = "complete -c transfer-run -n '__transfer_run_is \(names.joined(separator: " "))' -l \(flag.name.rawValue)"
+        var line =
+            "complete -c transfer-run -n '__transfer_run_is \(names.joined(separator: " "))' -l \(flag.name.rawValue)"
         if let short = flag.short { line += " -s \(short)" }
         line += " -d \(quoted(flag.help))"
         guard flag.placeholder != nil else { return line }
@@ -413,7 +420,8 @@ private enum FishCompletion {
         case .report: "'(__transfer_run_files .json)'"
         case .session: "'(__transfer_run_sessions)'"
         case .command: "'$__transfer_run_commands'"
-        case .task: command == .rerun || command == .explain ? "'(__transfer_run_reported)'" : "'(__transfer_run_tasks)'"
+        case .task:
+            command == .rerun || command == .explain ? "'(__transfer_run_reported)'" : "'(__transfer_run_tasks)'"
         case .words(let words): quoted(words.joined(separator: " "))
         }
     }

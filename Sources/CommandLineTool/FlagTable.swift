@@ -205,7 +205,8 @@ package enum FlagTable {
             .json, .toggle, "print JSON; `simulate`: the report that such a run would write",
             [.plan, .simulate, .status, .verify]),
         flag(
-            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false),
+            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false
+        ),
         flag(.model, .value("FILE"), "a YAML file that says what each host is like", [.simulate]),
         flag(.from, .value("REPORT"), "the report of an earlier run, in which the hosts are measured", [.simulate]),
         flag(
@@ -222,7 +223,8 @@ package enum FlagTable {
         flag(.all, .toggle, "every task of the report", [.rerun], hasVariable: false),
         flag(.task, .list("ID"), "this task of the report", [.rerun], hasVariable: false),
         flag(
-            .calendar, .value("WHEN"), "when the timer starts the job, as systemd's `OnCalendar` takes it; otherwise daily",
+            .calendar, .value("WHEN"),
+            "when the timer starts the job, as systemd's `OnCalendar` takes it; otherwise daily",
             [.unit], hasVariable: false),
         flag(
             .install, .toggle,

@@ -36,7 +36,9 @@ extension CommandLineTool {
     }
 
     private static func tell(_ warnings: [ImportWarning], _ console: Console) {
-        for warning in warnings { console.errors("\(SafeText.line("\(warning.place): warning: \(warning.message)"))\n") }
+        for warning in warnings {
+            console.errors("\(SafeText.line("\(warning.place): warning: \(warning.message)"))\n")
+        }
     }
 
     private static func input(_ path: String) throws(UsageError) -> ImportInput {

@@ -27,15 +27,17 @@ struct RerunChoice {
 
     func takes(_ task: ReportedTask) -> Bool {
         all || ids.contains(task.id) || changed && task.changed == true
-            || failed && task.outcome != .succeeded && !task.tolerated
+            || failed && task.outcome != .succeeded && !task.tolerated && !task.isPassedOver
     }
 
     /// The choice in a sentence: "3 of 120 tasks …".
     var words: String {
         if all { return "of the report" }
         if !failed, !changed { return "that `--task` names" }
-        return [failed ? "that did not succeed" : nil, changed ? "whose file changed" : nil, ids.isEmpty ? nil : "named"]
-            .compactMap(\.self).joined(separator: " or ")
+        return [
+            failed ? "that did not succeed" : nil, changed ? "whose file changed" : nil, ids.isEmpty ? nil : "named",
+        ]
+        .compactMap(\.self).joined(separator: " or ")
     }
 }
 
@@ -113,7 +115,8 @@ struct Rerun {
         throw UsageError(
             "the job file `\(SafeText.line(file))` of the report \(name) is gone",
             hint: places.count > 1
-                ? "it was looked for in the working folder and beside the report; run this where it was run before" : nil)
+                ? "it was looked for in the working folder and beside the report; run this where it was run before"
+                : nil)
     }
 
     private static func isFile(_ path: String) -> Bool { (try? FileFacts.of(path).isRegular) == true }

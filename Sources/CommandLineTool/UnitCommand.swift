@@ -38,7 +38,8 @@ struct UnitWriting {
         let unit = ServiceUnit(try facts(job, access, absolute(path)))
         guard installs else {
             let folder = isUser ? "~/.config/systemd/user" : "/etc/systemd/system"
-            console.output("# \(folder)/\(unit.serviceName)\n\(unit.service)\n# \(folder)/\(unit.timerName)\n\(unit.timer)")
+            console.output(
+                "# \(folder)/\(unit.serviceName)\n\(unit.service)\n# \(folder)/\(unit.timerName)\n\(unit.timer)")
             return ExitStatus.succeeded.code
         }
         return try install(unit)

@@ -97,7 +97,8 @@ struct Verification {
         case .lock(let lock):
             var entries = lock.entries[...]
             let folder = directory ?? (path == "-" ? "" : Folders.split(path).folder)
-            return verifier.verify(next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: note, tick: tick)
+            return verifier.verify(
+                next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: note, tick: tick)
         case .list(let file):
             do throws(VerificationProblem) {
                 let list = Self.list(file, in: directory ?? (path == "-" ? "" : Folders.split(path).folder))

@@ -1,6 +1,6 @@
 import Glibc
-import SystemIO
 import Synchronization
+import SystemIO
 
 /// Compares files with what is written of them, on several threads, and reports what differs in the order of the list.
 package struct FileVerifier {
@@ -19,7 +19,8 @@ package struct FileVerifier {
     /// Verifies all that `next` returns until it returns `nil`. `found` gets each difference, in order; `tick` is called
     /// now and then with the counts so far. Both run on the calling thread.
     package func verify<Failure: Error>(
-        next: () throws(Failure) -> ExpectedFile?, found: (Difference) -> Void, tick: (VerificationCounts) -> Void = { _ in }
+        next: () throws(Failure) -> ExpectedFile?, found: (Difference) -> Void,
+        tick: (VerificationCounts) -> Void = { _ in }
     ) throws(Failure) -> VerificationCounts {
         let line = Line()
         let workers = startWorkers(line)

@@ -1,7 +1,7 @@
 import Digests
 import Glibc
-package import SystemIO
 import Synchronization
+package import SystemIO
 import TransferModel
 
 /// The record of files that a verification found right, so that one that was killed goes on where it was: 16 bytes for

@@ -168,7 +168,7 @@ package enum Revalidation {
         options.existing == .revalidate && options.checksum == nil
             && options.policies.cachePolicy != .reloadIgnoringCacheData
             && (options.method ?? "GET") == "GET" && options.body == nil
-            && options.captures.isEmpty && options.onResponse.isEmpty && options.expect.status.contains(200)
+            && !options.needsAnswer && options.onResponse.isEmpty && options.expect.status.contains(200)
             && !options.headers.contains { isPrecondition($0.name) }
     }
 

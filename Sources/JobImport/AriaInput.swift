@@ -20,7 +20,8 @@ enum AriaInput {
                 entry?.options.append((place, String(halves[0]), trimmed(halves[1])))
             } else {
                 entry?.add(to: &job)
-                entry = Entry(place: place, urls: line.split(separator: "\t").map { trimmed($0) }.filter { !$0.isEmpty })
+                entry = Entry(
+                    place: place, urls: line.split(separator: "\t").map { trimmed($0) }.filter { !$0.isEmpty })
             }
         }
         entry?.add(to: &job)
@@ -41,13 +42,16 @@ enum AriaInput {
 
         func add(to job: inout ImportedJob) {
             let locations = urls.map { URLText(JobText.literal($0)) }.filter { location in
-                if location.isKnown, !location.text.hasPrefix("http://magnet:"), !location.authority.isEmpty { return true }
+                if location.isKnown, !location.text.hasPrefix("http://magnet:"), !location.authority.isEmpty {
+                    return true
+                }
                 job.lose(place, "a URI that is no http, https, ftp or file URL was left out")
                 return false
             }
             guard let first = locations.first else { return }
             let out = value("out").map { JobText.literal($0) } ?? first.fileName
-            var task = ImportedTask(place: place, name: value("gid") ?? out ?? first.host ?? "download", url: first.text)
+            var task = ImportedTask(
+                place: place, name: value("gid") ?? out ?? first.host ?? "download", url: first.text)
             task.mirrors = locations.dropFirst().map(\.text)
             setPlace(&task, out)
             if let user = first.user, value("http-user") == nil {
@@ -64,14 +68,16 @@ enum AriaInput {
         }
 
         private func setUser(
-            _ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText, _ user: String, _ password: String?
+            _ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText, _ user: String,
+            _ password: String?
         ) {
             let secret = job.hide(JobText.literal(password ?? ""), "PASSWORD", location.host)
             task.set(
                 "credentials",
                 .list([
                     .map([
-                        "host": .text(location.host ?? "*"), "user": .text(JobText.literal(user)), "password": .text(secret),
+                        "host": .text(location.host ?? "*"), "user": .text(JobText.literal(user)),
+                        "password": .text(secret),
                     ])
                 ]))
         }
@@ -89,7 +95,9 @@ enum AriaInput {
                     let password = self.value(option.name == "http-user" ? "http-passwd" : "ftp-passwd")
                     setUser(&task, &job, location, option.value, password)
                 default:
-                    if !AriaOptions.set(option.name, option.value, &task) { AriaOptions.lose(option.name, option.place, &task, &job) }
+                    if !AriaOptions.set(option.name, option.value, &task) {
+                        AriaOptions.lose(option.name, option.place, &task, &job)
+                    }
                 }
             }
             if !headers.isEmpty { task.set("headers", .map(headers)) }
@@ -167,7 +175,9 @@ private enum AriaOptions {
 
     private static func setWait(_ value: String, _ task: inout ImportedTask) -> Bool {
         guard let time = ForeignSize.seconds(value) else { return false }
-        if time != "0s" { addRetry(YAMLField("backoff", .map(["initial": .plain(time), "maximum": .plain(time)])), &task) }
+        if time != "0s" {
+            addRetry(YAMLField("backoff", .map(["initial": .plain(time), "maximum": .plain(time)])), &task)
+        }
         return true
     }
 

@@ -11,7 +11,9 @@ struct CurlCommand {
         _ words: [String], place: ImportPlace, to job: inout ImportedJob, input: String? = nil, output: String? = nil
     ) {
         var command = CurlCommand(place: place, job: job, input: input)
-        for part in split(words) { command.add(ParsedCommand(part, CurlOptions.table, negates: true), output) }
+        for part in split(words) where !part.isEmpty {
+            command.add(ParsedCommand(part, CurlOptions.table, negates: true), output)
+        }
         job = command.job
     }
 
@@ -49,7 +51,9 @@ struct CurlCommand {
             job.limits = [YAMLField("maximumConcurrentTasks", .plain(most))]
         }
         if command.has("fail-early") { job.failFast = true }
-        if command.has("range"), command.has("continue-at") { job.lose(place, "`--continue-at` with `--range` was left out") }
+        if command.has("range"), command.has("continue-at") {
+            job.lose(place, "`--continue-at` with `--range` was left out")
+        }
     }
 
     // MARK: One URL
@@ -57,11 +61,12 @@ struct CurlCommand {
     private mutating func addTask(
         _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?
     ) {
-        let location = URLText(url.text)
+        let location = URLText(url.text, filled: job.filled(url.text))
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
-        var task = ImportedTask(place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
+        var task = ImportedTask(
+            place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
         let request = CurlRequest(place: place, location: location, command: command, input: input)
         guard request.fill(&task, &job) else { return }
         setTarget(&task, url, target, location, command, output)
@@ -107,7 +112,9 @@ struct CurlCommand {
 
     private mutating func setResume(_ task: inout ImportedTask, _ command: ParsedCommand) {
         guard let offset = command.value("continue-at") else { return }
-        guard offset == "-" else { return job.lose(&task, "`--continue-at \(offset)` has no equal but `headers: { Range: … }`") }
+        guard offset == "-" else {
+            return job.lose(&task, "`--continue-at \(offset)` has no equal but `headers: { Range: … }`")
+        }
         task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what curl left")
     }
 }
@@ -118,7 +125,9 @@ extension ImportedJob {
         for lost in command.lost {
             lose(place, "`\(lost.option)` of \(program) has no equal\(lost.hint.isEmpty ? "" : ": \(lost.hint)")")
         }
-        for word in command.unknown { lose(place, "`\(Self.shown(word))` is no option of \(program) that is known here") }
+        for word in command.unknown {
+            lose(place, "`\(Self.shown(word))` is no option of \(program) that is known here")
+        }
         for word in command.incomplete { lose(place, "`\(word)` of \(program) lacks its value") }
         if !command.shown.isEmpty {
             note("Options that change only what \(program) prints were left out, such as `\(command.shown[0])`.")

@@ -25,11 +25,11 @@ enum CurlConfig {
             words.append(JobText.literal(option))
             let takesValue =
                 option.hasPrefix("--")
-                ? CurlOptions.table[String(option.dropFirst(2))]?.takesValue ?? (value != nil)
+                ? CurlOptions.table[String(option.dropFirst(2))]?.takesValue == true
                 : option.count == 2 && option.last.flatMap { CurlOptions.table[$0]?.takesValue } == true
             if takesValue, let value {
                 words.append(JobText.literal(value))
-            } else if value != nil {
+            } else if value != nil, !option.hasPrefix("--") || CurlOptions.table[String(option.dropFirst(2))] != nil {
                 let place = ImportPlace(file: file, line: index + 1)
                 job.lose(place, "what follows `\(name.prefix(40))` was left out: the option takes no value")
             }

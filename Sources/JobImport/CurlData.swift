@@ -110,7 +110,9 @@ enum CurlForm {
         var attributes: [(String, String)] = []
         for part in parts.dropFirst() {
             let bare = part.drop { $0 == " " }
-            if let equals = bare.firstIndex(of: "="), ["type", "filename", "headers", "encoder"].contains(bare[..<equals]) {
+            if let equals = bare.firstIndex(of: "="),
+                ["type", "filename", "headers", "encoder"].contains(bare[..<equals])
+            {
                 attributes.append((String(bare[..<equals]), unquoted(String(bare[bare.index(after: equals)...]))))
             } else if !attributes.isEmpty, attributes[attributes.count - 1].0 == "type" {
                 attributes[attributes.count - 1].1 += ";" + part

@@ -68,7 +68,8 @@ enum CurlGlob {
         if let first = letter(ends[0]), let last = letter(ends[1]), first <= last {
             return stride(from: Int(first), through: Int(last), by: step).map { String(UnicodeScalar(UInt8($0))) }
         }
-        guard let first = number(ends[0]), let last = number(ends[1]), first <= last, (last - first) / step < most else {
+        guard let first = number(ends[0]), let last = number(ends[1]), first <= last, (last - first) / step < most
+        else {
             return nil
         }
         let width = ends[0].hasPrefix("0") ? ends[0].count : 0
@@ -83,7 +84,9 @@ enum CurlGlob {
     }
 
     private static func number(_ text: Substring) -> Int? {
-        guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
         return Int(text)
     }
 }

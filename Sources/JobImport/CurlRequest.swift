@@ -17,8 +17,6 @@ struct CurlRequest {
         return true
     }
 
-    private func host(_ job: ImportedJob) -> String? { location.host }
-
     // MARK: Method and body
 
     private func setMethod(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
@@ -30,7 +28,9 @@ struct CurlRequest {
             job.lose(place, "a \(method.uppercased()) with a body has no equal: this transfer was left out")
             return false
         }
-        if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") { task.set("method", .text(method)) }
+        if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") {
+            task.set("method", .text(method))
+        }
         return true
     }
 
@@ -78,7 +78,8 @@ struct CurlRequest {
         var parts: [YAMLNode] = []
         for form in forms {
             guard let part = CurlForm.part(form) else {
-                job.lose(place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
+                job.lose(
+                    place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
                 continue
             }
             parts.append(part)
@@ -129,6 +130,9 @@ struct CurlRequest {
             list.append(.map(["netrc": .text(file)]))
         } else if command.has("netrc") || command.has("netrc-optional") {
             list.append(.map(["netrc": .plain("true")]))
+        }
+        if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {
+            job.lose(&task, "the host of the credentials is not known: `host: \"*\"` lets them go to each")
         }
         if let proxy = proxyUser(&job) { list.append(proxy) }
         if !list.isEmpty { task.set("credentials", .list(list)) }
@@ -208,7 +212,9 @@ struct CurlRequest {
             }
         }
         if let date = command.value("time-cond") {
-            task.comments.append("`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally")
+            task.comments.append(
+                "`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally"
+            )
         }
     }
 
@@ -274,6 +280,15 @@ enum ForeignSize {
         case "g", "gb", "gib": return "\(digits)GiB"
         default: return nil
         }
+    }
+
+    /// `thousandths` of a request in so many seconds, as requests a second; `nil` for less than one in 1,000 seconds.
+    static func perSecond(_ thousandths: Int, in seconds: Int) -> String? {
+        let rate = thousandths / seconds
+        guard rate > 0 else { return nil }
+        guard rate % 1000 != 0 else { return "\(rate / 1000)" }
+        let fraction = String(rate % 1000 + 1000).dropFirst()
+        return "\(rate / 1000).\(fraction)"
     }
 
     /// Seconds with or without a fraction, as a duration.

@@ -75,7 +75,9 @@ struct CurlSession {
         let bypass = (command.value("noproxy") ?? "").split { $0 == "," || $0 == " " }.map { String($0) }
         if bypass == ["*"] || command.value("proxy") == "" { return task.setSession("proxy", .text("none")) }
         guard let proxy else {
-            if !bypass.isEmpty { job.lose(&task, "`--noproxy` without a proxy of the command has no equal: NO_PROXY says it") }
+            if !bypass.isEmpty {
+                job.lose(&task, "`--noproxy` without a proxy of the command has no equal: NO_PROXY says it")
+            }
             return
         }
         guard !bypass.isEmpty else { return task.setSession("proxy", .text(Self.trimmed(proxy))) }
@@ -133,13 +135,12 @@ struct CurlSession {
     /// `--rate 2/s`, `120/m`.
     private func setRate(_ text: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
         let halves = text.split(separator: "/").map { String($0) }
-        let units = ["s": 1.0, "m": 60, "h": 3600, "d": 86_400]
-        guard let count = halves.first.flatMap({ Int($0) }), count > 0,
-            let unit = units[halves.count > 1 ? halves[1] : "h"], Double(count) / unit >= 0.001
+        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let count = halves.first.flatMap({ Int($0) }), (1...1_000_000).contains(count),
+            let unit = units[halves.count > 1 ? halves[1] : "h"],
+            let rate = ForeignSize.perSecond(count * 1000, in: unit)
         else { return job.lose(&task, "`--rate` is no rate that is known here") }
-        let perSecond = Double(count) / unit
-        let shown = perSecond == perSecond.rounded() ? "\(Int(perSecond))" : "\((perSecond * 1000).rounded() / 1000)"
-        task.setSession("requestsPerSecond", .plain(shown))
+        task.setSession("requestsPerSecond", .plain(rate))
     }
 
     private func setCookies(_ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -159,7 +160,9 @@ struct CurlSession {
 
     private func setVersion(_ task: inout ImportedTask) {
         let version = command.has("http1.1") || command.has("no-alpn") ? "1.1" : "2"
-        guard command.has("http1.1") || command.has("no-alpn") || command.has("http2") || command.has("http2-prior-knowledge")
+        guard
+            command.has("http1.1") || command.has("no-alpn") || command.has("http2")
+                || command.has("http2-prior-knowledge")
         else { return }
         task.setSession("http", .map(["version": .text(version)]))
     }

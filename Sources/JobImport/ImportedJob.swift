@@ -232,12 +232,19 @@ struct ImportedJob: Sendable {
         }
     }
 
+    /// The text with the job's own variables filled in.
+    func filled(_ text: String) -> String {
+        guard text.contains("${") else { return text }
+        var text = text
+        for variable in variables.reversed() {
+            if case .text(let value) = variable.value { text = text.replacing("${\(variable.key)}", with: value) }
+        }
+        return text
+    }
+
     /// The path with the job's own variables filled in, without `.` and `..`.
     private func plainPath(_ path: String) -> String {
-        var path = path
-        for variable in variables.reversed() {
-            if case .text(let value) = variable.value { path = path.replacing("${\(variable.key)}", with: value) }
-        }
+        let path = filled(path)
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }

@@ -40,7 +40,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
             self = .script
         } else if CurlConfig.isLine(start) {
             self = .curlConfig
-        } else if Self.isPlace(start) {
+        } else if lines.contains(where: { Self.isPlace($0) }) {
             self = .list
         } else {
             return nil

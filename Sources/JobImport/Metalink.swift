@@ -24,7 +24,9 @@ struct Metalink {
         } catch {
             job.lose(ImportPlace(file: file, line: error.line), "no XML that can be read: \(error.message)")
         }
-        if reader.isOld { job.lose(ImportPlace(file: file, line: 1), "Metalink 3 is another format: version 4 is read") }
+        if reader.isOld {
+            job.lose(ImportPlace(file: file, line: 1), "Metalink 3 is another format: version 4 is read")
+        }
         for file in reader.files { reader.add(file, to: &job) }
     }
 
@@ -96,13 +98,17 @@ struct Metalink {
         guard let path = Self.safe(file.name) else {
             return job.lose(place, "a file whose name leads out of the folder was left out")
         }
-        let ordered = file.places.enumerated().sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }
+        let ordered = file.places.enumerated().sorted {
+            ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
+        }
         let locations = ordered.map { URLText(JobText.literal($0.element.url)) }.filter { location in
             if location.isKnown, !location.authority.isEmpty, location.user == nil { return true }
             job.lose(place, "a place of `\(path)` that is no http, https or ftp URL without a password was left out")
             return false
         }
-        guard let first = locations.first else { return job.lose(place, "`\(path)` has no place that can be asked: it was left out") }
+        guard let first = locations.first else {
+            return job.lose(place, "`\(path)` has no place that can be asked: it was left out")
+        }
         var task = ImportedTask(place: place, name: path, url: first.text)
         task.mirrors = locations.dropFirst().map(\.text)
         task.set("to", .text(JobText.literal(path)))
@@ -114,7 +120,9 @@ struct Metalink {
                 job.lose(&task, "a size that is no number was left out")
             }
         }
-        if let description = file.description, !description.isEmpty { task.set("description", .text(JobText.literal(description))) }
+        if let description = file.description, !description.isEmpty {
+            task.set("description", .text(JobText.literal(description)))
+        }
         var told = Set<String>()
         for what in file.dropped where told.insert(what).inserted { job.lose(&task, "left out: \(what)") }
         job.add(task)
@@ -123,7 +131,8 @@ struct Metalink {
     /// A relative path without `..`, as RFC 5854 wants it.
     private static func safe(_ name: String) -> String? {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-        let isSafe = !name.isEmpty && parts.allSatisfy { !$0.isEmpty && $0 != ".." && $0 != "." } && !name.contains("\0")
+        let isSafe =
+            !name.isEmpty && parts.allSatisfy { !$0.isEmpty && $0 != ".." && $0 != "." } && !name.contains("\0")
         return isSafe ? name : nil
     }
 }

@@ -11,14 +11,16 @@ struct ScriptImport {
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
+        for variable in script.variables { job.define(variable.name, variable.value) }
         var previous: ShellCommand?
         for command in script.commands {
             reader.add(command, after: previous, to: &job)
             previous = command
         }
-        for variable in script.variables { job.define(variable.name, variable.value) }
         if script.commands.count > 1 {
-            job.note("A script runs its commands one after the other; a job runs its tasks beside each other, but for `needs`.")
+            job.note(
+                "A script runs its commands one after the other; a job runs its tasks beside each other, but for `needs`."
+            )
         }
     }
 
@@ -51,7 +53,9 @@ struct ScriptImport {
         }
         guard let (program, arguments) = strip(words, place, &job) else { return }
         guard depth == 0 else {
-            if program == "curl" || program == "wget" { job.lose(place, "this \(program) is in a loop or a condition: it was left out") }
+            if program == "curl" || program == "wget" {
+                job.lose(place, "this \(program) is in a loop or a condition: it was left out")
+            }
             return
         }
         guard program == "curl" || program == "wget" else {
@@ -63,7 +67,9 @@ struct ScriptImport {
 
     private func tellOf(_ program: String, _ previous: ShellCommand?, _ place: ImportPlace, _ job: inout ImportedJob) {
         let shown = program.prefix(40)
-        if program == "cd" { return job.lose(place, "`cd` is not translated: give the job's folder with `--directory`") }
+        if program == "cd" {
+            return job.lose(place, "`cd` is not translated: give the job's folder with `--directory`")
+        }
         if previous?.end == "|" { return job.lose(place, "the pipe into `\(shown)` is not translated") }
         job.lose(place, "`\(shown)` is not translated")
     }
@@ -99,7 +105,9 @@ struct ScriptImport {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }
         if previous?.end == "||" {
-            return job.lose(place, "this \(program) runs only where the one before failed: it was left out (`urls` names several places)")
+            return job.lose(
+                place,
+                "this \(program) runs only where the one before failed: it was left out (`urls` names several places)")
         }
         var output: String?
         for redirection in command.redirections { take(redirection, &output, place, &job) }
@@ -122,10 +130,14 @@ struct ScriptImport {
     ) {
         switch redirection.sign {
         case ">", "1>", ">|", "&>":
-            guard redirection.word.unknown == nil else { return job.lose(place, "the file of `>` is known to the shell alone") }
+            guard redirection.word.unknown == nil else {
+                return job.lose(place, "the file of `>` is known to the shell alone")
+            }
             output = redirection.word.text
         case ">>", "1>>":
-            guard redirection.word.unknown == nil else { return job.lose(place, "the file of `>>` is known to the shell alone") }
+            guard redirection.word.unknown == nil else {
+                return job.lose(place, "the file of `>>` is known to the shell alone")
+            }
             job.lose(place, "`>>` has no equal: the file is replaced")
             output = redirection.word.text
         case "2>", "2>>", "2>&", ">&", "<<", "<<-", "<<<": break

@@ -233,7 +233,9 @@ extension ShellScript {
 
     private mutating func readWord() -> ShellWord {
         var word = ShellWord()
-        if index < scalars.count, scalars[index] == "~", peek(1) == "/" || peek(1).map({ Self.ends.contains($0) }) != false {
+        if index < scalars.count, scalars[index] == "~",
+            peek(1) == "/" || peek(1).map({ Self.ends.contains($0) }) != false
+        {
             word.text = "${env.HOME}"
             index += 1
         }

@@ -1,20 +1,34 @@
 /// Parts of a URL that may have references to variables in it, which no parser of URLs takes.
 struct URLText: Sendable {
-    let scheme: String
+    private(set) var scheme = ""
     /// `user:password`, still percent-encoded; `nil` without.
-    let user: String?
+    private(set) var user: String?
     /// The URL without user and password.
-    let text: String
+    private(set) var text = ""
     /// Host and port as written; empty for `file:` and `data:`.
-    let authority: String
-    let path: String
+    private(set) var authority = ""
+    private(set) var path = ""
+
+    /// Takes a URL that begins with a variable of the script: where it leads is known from `filled`, in which that is
+    /// filled in.
+    init(_ typed: String, filled: String) {
+        let whole = URLText(filled)
+        guard typed != filled, typed.hasPrefix("${"), !filled.hasPrefix("${"), whole.user == nil else {
+            self.init(typed)
+            return
+        }
+        self.init("")
+        (scheme, user, text, authority) = (whole.scheme, nil, typed, whole.authority)
+        path = String(typed.drop { $0 != "/" }.prefix { $0 != "?" && $0 != "#" })
+    }
 
     /// Takes a URL as people type it: without a scheme it is one of http, as for curl and wget.
     init(_ typed: String) {
         let typed = Self.withScheme(typed)
         scheme = String(typed.prefix { $0 != ":" }).lowercased()
         guard let mark = typed.firstRange(of: "://") else {
-            (user, text, authority, path) = (nil, typed, "", "")
+            (user, text, authority) = (nil, typed, "")
+            path = typed.hasPrefix("${") ? String(typed.drop { $0 != "/" }.prefix { $0 != "?" && $0 != "#" }) : ""
             return
         }
         let rest = typed[mark.upperBound...]

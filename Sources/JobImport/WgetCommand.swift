@@ -154,7 +154,10 @@ struct WgetCommand {
     /// Adds the tasks of a command to a job; `output` is the file that the shell writes standard output to.
     static func add(_ words: [String], place: ImportPlace, to job: inout ImportedJob, output: String? = nil) {
         // `-nc`, `-nd`, `-nv`, `-nH` and `-np` are options of two letters.
-        let pairs = ["-nc": "--no-clobber", "-nd": "--no-directories", "-nv": "--no-verbose", "-nH": "--no-host-directories", "-np": "--no-parent"]
+        let pairs = [
+            "-nc": "--no-clobber", "-nd": "--no-directories", "-nv": "--no-verbose", "-nH": "--no-host-directories",
+            "-np": "--no-parent",
+        ]
         let words = words.map { pairs[$0] ?? $0 }
         let command = ParsedCommand(words, WgetOptions.table, negates: false)
         job.tell(of: command, "wget", place)
@@ -179,7 +182,7 @@ struct WgetCommand {
         guard list != "-" else { return job.lose(place, "`--input-file -` has no equal: it was left out") }
         let name = "url"
         var task = ImportedTask(place: place, name: "list", url: "${\(name)}")
-        task.comments.append("the list may have URLs alone: a comment or an empty line in it is no URL")
+        task.comments.append("each line of the list is taken for a URL: leave comments out of it")
         task.name = "from-list"
         task.set("forEach", .map([name: .map(["lines": .text(list)])]))
         fill(&task, &job, location: nil)
@@ -194,11 +197,12 @@ struct WgetCommand {
     }
 
     private func addTask(_ url: String, _ job: inout ImportedJob, _ output: String?, _ count: Int) {
-        let location = URLText(url)
+        let location = URLText(url, filled: job.filled(url))
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
-        var task = ImportedTask(place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
+        var task = ImportedTask(
+            place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
         fill(&task, &job, location: location)
         if command.has("spider") {
             task.set("method", .text("HEAD"))
@@ -210,7 +214,9 @@ struct WgetCommand {
         } else {
             task.set("to", .text((folder == "./" ? "" : folder) + (location.fileName ?? "")))
         }
-        if task.text("to") != nil, task.fields.contains(where: { $0.key == "body" }) { task.set("type", .text("download")) }
+        if task.text("to") != nil, task.fields.contains(where: { $0.key == "body" }) {
+            task.set("type", .text("download"))
+        }
         job.add(task)
     }
 
@@ -243,14 +249,17 @@ struct WgetCommand {
     private func setCredentials(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) {
         let inURL = location?.user.map { CurlRequest.halves(Percent.decoded($0)) }
         let user = ["http-user", "ftp-user", "user"].lazy.compactMap { command.value($0) }.first ?? inURL?.0
-        let password = ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
+        let password =
+            ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
         guard let user else { return }
         let secret = job.hide(password ?? "", "PASSWORD", location?.host)
         var fields = [YAMLField("host", .text(location?.host ?? "*"))]
         if command.has("auth-no-challenge") {
             fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
         }
-        task.set("credentials", .list([.map(fields + [YAMLField("user", .text(user)), YAMLField("password", .text(secret))])]))
+        task.set(
+            "credentials",
+            .list([.map(fields + [YAMLField("user", .text(user)), YAMLField("password", .text(secret))])]))
     }
 
     private func setRules(_ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -261,7 +270,9 @@ struct WgetCommand {
         if command.has("no-use-server-timestamps") { task.set("preserveTime", .plain("false")) }
         if command.has("no-cookies") { task.set("cookies", .plain("false")) }
         if command.has("no-cache") { task.set("cachePolicy", .text("reloadIgnoringCacheData")) }
-        if let compression = command.value("compression"), compression != "none" { task.set("decompress", .plain("true")) }
+        if let compression = command.value("compression"), compression != "none" {
+            task.set("decompress", .plain("true"))
+        }
         if let most = command.value("max-redirect") {
             if let number = Int(most), (0...1000).contains(number) {
                 task.set("redirects", .map(number == 0 ? ["follow": .text("never")] : ["maximum": .plain("\(number)")]))
@@ -270,7 +281,11 @@ struct WgetCommand {
             }
         }
         if let rate = command.value("limit-rate") {
-            if let size = ForeignSize.text(rate) { task.set("bandwidth", .plain(size + "/s")) } else { job.lose(&task, "`--limit-rate` is no rate that is known here") }
+            if let size = ForeignSize.text(rate) {
+                task.set("bandwidth", .plain(size + "/s"))
+            } else {
+                job.lose(&task, "`--limit-rate` is no rate that is known here")
+            }
         }
         setRetry(&task, &job)
         if let time = command.value("read-timeout") ?? command.value("timeout") {
@@ -293,7 +308,12 @@ struct WgetCommand {
         }
         if let most = command.value("waitretry") {
             if let time = ForeignSize.seconds(most), time != "0s" {
-                retry.append(YAMLField("backoff", .map(["initial": .plain(Int(most).map { $0 < 1 } == true ? time : "1s"), "maximum": .plain(time)])))
+                retry.append(
+                    YAMLField(
+                        "backoff",
+                        .map([
+                            "initial": .plain(Int(most).map { $0 < 1 } == true ? time : "1s"), "maximum": .plain(time),
+                        ])))
             } else if ForeignSize.seconds(most) == nil {
                 job.lose(&task, "`--waitretry` is no number of seconds that is known here")
             }
@@ -306,13 +326,20 @@ struct WgetCommand {
     }
 
     private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) {
-        if let time = (command.value("connect-timeout") ?? command.value("timeout")).flatMap({ ForeignSize.seconds($0) }), time != "0s" {
+        if let time = (command.value("connect-timeout") ?? command.value("timeout")).flatMap({ ForeignSize.seconds($0) }
+        ), time != "0s" {
             task.setSession("connectTimeout", .plain(time))
         }
-        if let wait = command.value("wait") {
-            if let seconds = Double(wait), seconds > 0, seconds < 1000 {
-                task.setSession("requestsPerSecond", .plain("\((1000 / seconds).rounded() / 1000)"))
-            } else if wait != "0" {
+        if let wait = command.value("wait"), wait != "0" {
+            let duration = ForeignSize.seconds(wait)
+            let milliseconds = duration.flatMap { text in
+                text.hasSuffix("ms") ? Int(text.dropLast(2)) : Int(text.dropLast()).map { $0 * 1000 }
+            }
+            if let milliseconds, milliseconds > 0,
+                let rate = ForeignSize.perSecond(1_000_000, in: milliseconds)
+            {
+                task.setSession("requestsPerSecond", .plain(rate))
+            } else {
                 job.lose(&task, "`--wait` is no number of seconds that is known here")
             }
         }
@@ -322,10 +349,13 @@ struct WgetCommand {
         setTLS(&task, location)
         if let file = command.value("save-cookies") ?? command.value("load-cookies") {
             if let other = command.value("load-cookies"), other != file {
-                job.lose(&task, "cookies are read from and written to one file: `\(file)` begins without those of `\(other)`")
+                job.lose(
+                    &task, "cookies are read from and written to one file: `\(file)` begins without those of `\(other)`"
+                )
             }
             let saves = command.has("save-cookies")
-            task.setSession("cookies", .map([YAMLField("file", .text(file))] + (saves ? [YAMLField("save", .plain("true"))] : [])))
+            task.setSession(
+                "cookies", .map([YAMLField("file", .text(file))] + (saves ? [YAMLField("save", .plain("true"))] : [])))
         }
     }
 
@@ -340,7 +370,8 @@ struct WgetCommand {
             tls.append(
                 YAMLField(
                     "clientCertificates",
-                    .list([.map(["host": .text(location?.host ?? "*"), "certificate": .text(file), "key": .text(key)])])))
+                    .list([.map(["host": .text(location?.host ?? "*"), "certificate": .text(file), "key": .text(key)])])
+                ))
         }
         if !tls.isEmpty { task.setSession("tls", .map(tls)) }
     }

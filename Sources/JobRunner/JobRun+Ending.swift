@@ -66,7 +66,7 @@ extension JobRun {
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
             changed: specification.type == .download
-                ? changed(file, specification, conclusion)
+                ? changed(file, specification, conclusion) || result?.changedPage == true
                 // An upload that was not needed has changed nothing.
                 : file?.changed ?? (result?.source == .unchanged ? false : nil),
             source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,

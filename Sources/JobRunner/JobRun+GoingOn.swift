@@ -47,6 +47,7 @@ extension JobRun {
                 continue
             }
             guard let ending = told.ending else {
+                if told.pages > 0 { engine.lostPages(of: TaskIndex(raw: UInt32(index)), told.pages) }
                 if !told.bodyFiles.isEmpty { engine.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
                 continue
             }
@@ -78,7 +79,7 @@ extension JobRun {
     /// Of the tasks whose file is where an earlier process published it, those that have nothing left to do: captured
     /// values come out of an answer, and are recorded with the task's end.
     static func done(_ standing: Set<TaskIndex>, _ job: Job) -> Set<TaskIndex> {
-        standing.filter { job.tasks[Int($0.raw)].options.values.captures.isEmpty }
+        standing.filter { !job.tasks[Int($0.raw)].options.values.needsAnswer }
     }
 
     /// Tasks whose request must not be sent twice.

@@ -52,6 +52,15 @@ extension RecordWriter {
     /// Only the bytes are recorded: splitting them again gives the same lines.
     mutating func put(_ headers: HeaderBlock) { put(headers.bytes) }
 
+    mutating func put(_ record: PageRecord) {
+        put(record.number)
+        put(record.url)
+        put(record.status) { $0.put($1) }
+        put(record.file) { $0.put($1) }
+        put(record.body) { $0.put($1) }
+        put(record.isCut)
+    }
+
     mutating func put(_ record: FileRecord) {
         put(record.path)
         put(record.bytes)
@@ -119,6 +128,14 @@ extension RecordReader {
     }
 
     mutating func headers() throws(RecordProblem) -> HeaderBlock { HeaderBlock(raw: try blob()) }
+
+    mutating func pageRecord() throws(RecordProblem) -> PageRecord {
+        PageRecord(
+            number: try int(), url: try text(),
+            status: try optional { (reader) throws(RecordProblem) in try reader.int() },
+            file: try optional { (reader) throws(RecordProblem) in try reader.fileRecord() },
+            body: try optional { (reader) throws(RecordProblem) in try reader.blob() }, isCut: try flag())
+    }
 
     mutating func fileRecord() throws(RecordProblem) -> FileRecord {
         FileRecord(

@@ -18,6 +18,8 @@ package enum EventCodec {
         case expiries
         /// The end of an attempt says until when its task is tried; it has the expiry times, too.
         case deadlines
+        /// A page of a task was fetched.
+        case pages
     }
 
     /// Returns the event's bytes.
@@ -42,6 +44,7 @@ package enum EventCodec {
         if case .attemptStarted(let record) = event.kind, !record.bodyFiles.isEmpty { return .bodyFiles }
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         if case .expanded = event.kind { return .expansions }
+        if case .pageFinished = event.kind { return .pages }
         if case .attemptFinished(let record) = event.kind {
             if record.retriesUntil != nil { return .deadlines }
             if record.tellsExpiries { return .expiries }
@@ -77,7 +80,7 @@ private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
     case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
-    case hookFinished, connectionsChanged
+    case hookFinished, connectionsChanged, pageFinished
 }
 
 extension RecordWriter {
@@ -104,6 +107,7 @@ extension RecordWriter {
         case .receivedData(let progress): begin(.receivedData) { $0.put(progress) }
         case .cacheStored: begin(.cacheStored)
         case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
+        case .pageFinished(let record): begin(.pageFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
         case .connectionsChanged(let step): begin(.connectionsChanged) { $0.put(step) }
@@ -143,6 +147,7 @@ extension RecordReader {
         case .resumedAtOffset: return .resumedAtOffset(try progress())
         case .response: return .response(try responseRecord())
         case .becameDownload: return .becameDownload
+        case .pageFinished: return .pageFinished(try pageRecord())
         case .needNewBodyStream: return .needNewBodyStream
         case .sentBodyData: return .sentBodyData(try progress())
         case .receivedData: return .receivedData(try progress())

@@ -95,6 +95,10 @@ package final class EventLines: EventConsumer {
             line.member("bytes", progress.bytes)
             line.member("expected", progress.expected)
         case .fileFinished(let record): line.members(of: record)
+        case .pageFinished(let record):
+            line.member("number", record.number)
+            line.member("url", record.url)
+            line.member("status", record.status)
         case .attemptFinished(let record): line.members(of: record)
         case .taskFinished(let record):
             line.members(of: record)
@@ -194,6 +198,7 @@ extension Event.Kind {
         case .receivedData: "receivedData"
         case .cacheStored: "cacheStored"
         case .fileFinished: "fileFinished"
+        case .pageFinished: "pageFinished"
         case .attemptFinished: "attemptFinished"
         case .taskFinished: "taskFinished"
         case .hookFinished: "hookFinished"

@@ -5,13 +5,14 @@ internal import TransferModel
 enum TaskBody {
     static let shown = Redactor.shownOfBody
 
-    static func write(_ body: [UInt8], to writer: inout JSONWriter) {
+    static func write(_ body: [UInt8], isCut: Bool = false, to writer: inout JSONWriter) {
         writer.beginObject()
-        writeMembers(body, to: &writer)
+        writeMembers(body, isCut: isCut, to: &writer)
         writer.endObject()
     }
 
-    static func writeMembers(_ body: [UInt8], to writer: inout JSONWriter) {
+    /// `wasCut`: the body is the beginning of a longer one already.
+    static func writeMembers(_ body: [UInt8], isCut wasCut: Bool = false, to writer: inout JSONWriter) {
         let isCut = body.count > shown
         if let text = try? UTF8Span(validating: body.span) {
             let end = isCut ? characterBoundary(text, before: shown) : body.count
@@ -21,7 +22,7 @@ enum TaskBody {
             writer.key("base64")
             writer.string(Base64.encode(body.prefix(shown)))
         }
-        if isCut { writer.member("truncated", true) }
+        if isCut || wasCut { writer.member("truncated", true) }
     }
 
     private static func characterBoundary(_ text: borrowing UTF8Span, before limit: Int) -> Int {

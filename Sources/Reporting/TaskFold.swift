@@ -13,6 +13,8 @@ struct TaskFold {
     var hop: RedirectRecord?
     var response: ResponseRecord?
     var file: FileRecord?
+    /// The pages of a task with `next`.
+    var pages: [PageRecord] = []
     var attempts: [AttemptRecord] = []
     var redirects: [RedirectRecord] = []
     var challenges: [ChallengeRecord] = []
@@ -28,9 +30,14 @@ struct TaskFold {
         case .response(let record): response = record
         case .becameDownload: becameDownload = true
         case .fileFinished(let record): file = record
+        case .pageFinished(let record):
+            // Another process begins with the first page again.
+            pages.removeAll { $0.number >= record.number }
+            pages.append(record)
         case .attemptFinished(let record): attempts.append(record)
         case .sessionStarted, .expanded, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
-            .receivedData, .cacheStored, .taskFinished, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated,
+            .receivedData, .cacheStored, .taskFinished, .hookFinished, .connectionsChanged, .sessionFinishedEvents,
+            .sessionInvalidated,
             .runFinished:
             break
         }
@@ -59,6 +66,7 @@ struct TaskFold {
         response = nil
         file = nil
         attempts.removeAll(keepingCapacity: true)
+        pages = []
         redirects.removeAll(keepingCapacity: true)
         challenges.removeAll(keepingCapacity: true)
     }

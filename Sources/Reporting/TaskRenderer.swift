@@ -76,22 +76,40 @@ struct TaskRenderer {
     }
 
     private func result(_ fold: TaskFold, to writer: inout JSONWriter) {
-        writer.key("file")
-        if let file = fold.file {
-            writer.beginObject()
-            writePath(file.path, to: &writer)
-            writer.member("bytes", file.bytes)
-            writer.member("checksum", checksum: file.checksum)
-            writer.endObject()
-        } else {
-            writer.null()
-        }
+        file(fold.file, to: &writer)
         writer.key("length")
         length(fold, to: &writer)
         writer.key("body")
         if let body = record.body { TaskBody.write(body, to: &writer) } else { writer.null() }
         parts(to: &writer)
+        pages(fold, to: &writer)
         writer.member("captures", variables: record.captures)
+    }
+
+    private func pages(_ fold: TaskFold, to writer: inout JSONWriter) {
+        writer.key("pages")
+        writer.beginArray()
+        for page in fold.pages {
+            writer.beginObject()
+            writer.member("number", page.number)
+            writer.member("url", page.url)
+            writer.member("status", page.status)
+            file(page.file, to: &writer)
+            writer.key("body")
+            if let body = page.body { TaskBody.write(body, isCut: page.isCut, to: &writer) } else { writer.null() }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private func file(_ file: FileRecord?, to writer: inout JSONWriter) {
+        writer.key("file")
+        guard let file else { return writer.null() }
+        writer.beginObject()
+        writePath(file.path, to: &writer)
+        writer.member("bytes", file.bytes)
+        writer.member("checksum", checksum: file.checksum)
+        writer.endObject()
     }
 
     private func parts(to writer: inout JSONWriter) {

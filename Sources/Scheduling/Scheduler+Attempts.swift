@@ -29,6 +29,14 @@ extension Scheduler {
         }
     }
 
+    /// A page of the task is whole: the attempt that goes on with the next one counts as that page's first.
+    mutating func turnedPage(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].phase == .running else { return }
+        (tasks[index].tries, tasks[index].chargedProbes, tasks[index].networkFailures) = (1, 0, 0)
+        retries.forget(task)
+    }
+
     private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
         mirrorServed(task)
         guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }

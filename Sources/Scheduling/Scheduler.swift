@@ -142,6 +142,7 @@ package struct Scheduler {
         case .awaitsRecord(let task): unsent.insert(task)
         case .isRecorded(let task): unsent.remove(task)
         case .sentBody(let task): bytes.sentBody(task)
+        case .turnedPage(let task): turnedPage(task)
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)

@@ -192,7 +192,7 @@ package final class EventTape {
             add(.receivedData(Event.Progress(bytes: bytes[task] ?? count, expected: nil)), now, task: task)
         case .ended(let task, let verdict): ended(task, verdict, now)
         case .released, .unused, .transferred, .awaitsOutput, .protocolIs, .published, .couldUse, .gaveBack,
-            .turnedAway, .sentBody, .awaitsRecord, .isRecorded, .heard:
+            .turnedAway, .sentBody, .awaitsRecord, .isRecorded, .turnedPage, .heard:
             break
         }
     }

@@ -33,7 +33,7 @@ package struct AttemptHistory: SimulationObserver {
         case .answered(let task, let answer):
             if !answer.isFurther { statuses[Int(task.raw)].append(answer.status) }
         case .needsGrant, .released, .unused, .transferred, .awaitsOutput, .protocolIs, .ended, .published, .couldUse,
-            .gaveBack, .turnedAway, .sentBody, .awaitsRecord, .isRecorded, .heard:
+            .gaveBack, .turnedAway, .sentBody, .awaitsRecord, .isRecorded, .turnedPage, .heard:
             break
         }
     }

@@ -101,6 +101,8 @@ package struct RunChecker: Sendable {
         case .response(let status): if status != nil { isSurelyRunning(task) }
         case .fileFinished:
             if tasks[task].running == nil { report(.numbering, task, "has a file without an attempt") }
+        // What fails from now on is the next page's, with all of its attempts.
+        case .pageFinished: tasks[task].failures = 0
         case .expanded: tasks[task].end = TraceStep.TaskEnd(outcome: .succeeded, tolerated: false, duration: .zero)
         case .attemptFinished(let end): attemptEnds(task, end, step.time)
         case .taskFinished(let end): ends(task, end, step.time)

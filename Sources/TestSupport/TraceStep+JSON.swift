@@ -95,6 +95,7 @@ private struct TraceLine {
         case "response": return .response(status: optionalText("status").flatMap { Int($0) })
         case "sentBodyData", "receivedData": return .progress
         case "fileFinished": return .fileFinished
+        case "pageFinished": return .pageFinished
         case "expanded": return .expanded
         case "attemptFinished":
             var end = TraceStep.AttemptEnd(

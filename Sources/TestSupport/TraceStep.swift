@@ -15,6 +15,8 @@ package struct TraceStep: Sendable {
         /// Bytes moved, in either direction.
         case progress
         case fileFinished
+        /// A page of the task was fetched.
+        case pageFinished
         /// A template was wholly expanded.
         case expanded
         case attemptFinished(AttemptEnd)
@@ -113,6 +115,7 @@ extension TraceStep.Kind {
             case .response(let record): .response(status: record.status)
             case .sentBodyData, .receivedData: .progress
             case .fileFinished: .fileFinished
+            case .pageFinished: .pageFinished
             case .attemptFinished(let record): .attemptFinished(TraceStep.AttemptEnd(record))
             case .taskFinished(let record): .taskFinished(TraceStep.TaskEnd(record))
             case .runFinished(let record): .runFinished(outcome: record.outcome, exitStatus: record.exitStatus)

@@ -294,7 +294,7 @@ package struct WorldAudit: SimulationObserver {
         case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
         case .transferred(let task): stopCounting(task)
         // Modelled worlds have no standard output and no journal.
-        case .awaitsOutput, .awaitsRecord, .isRecorded: break
+        case .awaitsOutput, .awaitsRecord, .isRecorded, .turnedPage: break
         // It came too late when bytes of the same moment were the run's last.
         case .sentBody(let task): if !hasMovedAll { pages[Int(task.raw)].sentBody = .awaitsAnswer }
         case .protocolIs(let origin, let version): origins[Int(origin.raw)].isShared = version == .http2

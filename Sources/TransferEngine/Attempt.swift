@@ -118,6 +118,7 @@ final class Attempt: TransferReceiver {
     var inspection = AnswerInspection()
     var streams = StreamsState()
     var checksumLookup = ChecksumLookup()
+    var pages: PageProgress
     var bandwidth: BandwidthCredit
     /// The time in which a file or helper was asked for credentials.
     var credentialWait = WaitClock()
@@ -143,7 +144,8 @@ final class Attempt: TransferReceiver {
     init(
         task: TaskIndex, number: Int, mirror: Int, specification: TaskSpecification, session: EngineSession,
         url: ResourceURL,
-        staging: StagingID, resume: ResumePoint?, rate: Int64?, news: News, outbox: Outbox, pool: BufferPool,
+        staging: StagingID, resume: ResumePoint?, pages: PageProgress, rate: Int64?, news: News, outbox: Outbox,
+        pool: BufferPool,
         loop: any TransferLoop,
         now: Now
     ) {
@@ -157,7 +159,8 @@ final class Attempt: TransferReceiver {
         self.outbox = outbox
         self.pool = pool
         rules = session.rules(for: specification, task, isMetered: rate != nil)
-        life = AttemptLife(url, rules, resume: resume)
+        life = AttemptLife(url, rules, resume: resume, home: specification.location(mirror: mirror).url)
+        self.pages = pages
         life.tracing = session.tracing(attempt: number, of: specification.id)
         headerLines = session.headerLines
         startedAt = now

@@ -14,6 +14,10 @@ struct Carryover {
         let mirror: Int
     }
 
+    /// How far a task with `next` is; `nil` before its second page.
+    var pages: PageProgress?
+    /// How many pages an earlier process fetched, which are asked for again.
+    var lostPages = 0
     /// At most one for each place of `urls`.
     var partialFiles: [PartialFile] = []
     /// Whether the store has a half-done file of the task.

@@ -23,6 +23,7 @@ extension Engine {
         let specification = job.tasks[Int(task.raw)]
         guard specification.options.values.awaitsCaptures else { return specification }
         do throws(TransferError) {
+            captured.page = pages(of: task).number
             let filled = try specification.filled(from: captured)
             try checkFolders(filled, specification.options.values.awaitedDestination)
             return filled
@@ -56,9 +57,10 @@ extension Engine {
         guard attempt.session.takesSlot(url) else { return nil }
         let origin = origins.id(of: url)
         let index = Int(attempt.task.raw)
-        guard job.tasks[index].options.values.awaitsCaptures,
-            job.tasks[index].location(mirror: attempt.mirror).url == nil
-        else { return origin }
+        let planned = job.tasks[index].location(mirror: attempt.mirror).url
+        guard planned.map({ !$0.hasSameOrigin(as: url) }) ?? job.tasks[index].options.values.awaitsCaptures else {
+            return origin
+        }
         reports.append(.released(attempt.task, origin))
         return nil
     }
@@ -115,7 +117,8 @@ extension Engine {
             answer.look(body, after: earlier)
             return examined(attempt)
         }
-        reports.append(.transferred(attempt.task))
+        // Another page may follow.
+        if attempt.specification.options.values.next == nil { reports.append(.transferred(attempt.task)) }
         attempt.phase = .delivering
         outbox.add(.examine(attempt.task, look: { answer.look(body, after: earlier) }))
     }
@@ -299,12 +302,19 @@ extension Engine {
     /// What a task captured counts once it has succeeded.
     func keepCaptures(_ attempt: Attempt, _ verdict: Verdict) {
         tellHeld(attempt)
-        guard attempt.inspection.answer != nil, case .succeeded = verdict.outcome else { return }
+        guard attempt.inspection.answer != nil || attempt.pages.number > 1, case .succeeded = verdict.outcome else {
+            return
+        }
         captured.keep(captures(attempt), of: attempt.specification.id)
     }
 
     /// A server that repeats what it was shown is no way for a bound secret to leave its hosts.
     func captures(_ attempt: Attempt) -> [CapturedValue] {
+        attempt.specification.options.values.next == nil ? captures(ofPage: attempt) : attempt.pages.captured
+    }
+
+    /// What is captured from the answer to one page.
+    func captures(ofPage attempt: Attempt) -> [CapturedValue] {
         guard let findings = attempt.inspection.answer?.findings else { return [] }
         return secrets.bound.binding(findings.captures, but: findings.secrets)
     }

@@ -69,7 +69,7 @@ extension Engine {
     /// Whether a file that is as the list says it shall be stays, as with a checksum that the job itself writes.
     private func mayKeep(_ task: TaskSpecification) -> Bool {
         let values = task.options.values
-        return values.existing == .revalidate && values.captures.isEmpty
+        return values.existing == .revalidate && !values.needsAnswer
             && task.destination?.hasSuffix("/") == false
     }
 

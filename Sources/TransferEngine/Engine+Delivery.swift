@@ -58,8 +58,9 @@ extension Engine {
                 attempt, charset: charset(attempt),
                 source: attempt.exchange.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
-        // One that was adopted may have to come once more.
-        if attempt.life.resume?.isForeign != true { reports.append(.transferred(attempt.task)) }
+        // One that was adopted may have to come once more, and another page may follow.
+        let mayGoOn = attempt.life.resume?.isForeign == true || attempt.specification.options.values.next != nil
+        if !mayGoOn { reports.append(.transferred(attempt.task)) }
         // Nobody can say which of its bytes are wrong.
         if let miss = attempt.partMiss { return lose(attempt, miss) }
         guard var destination = named(attempt) else { return }
@@ -251,7 +252,7 @@ extension Engine {
         switch task.options.values.existing {
         case .skip, .fail: return true
         // What is captured comes out of an answer.
-        case .revalidate where task.options.values.captures.isEmpty:
+        case .revalidate where !task.options.values.needsAnswer:
             if case .literal = task.options.values.checksum { return true }
             return false
         case .revalidate, .replace: return false

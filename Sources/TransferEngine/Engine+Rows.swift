@@ -38,13 +38,23 @@ extension Engine {
     /// Notes what a task brought that ended with success, and returns it in the form of captured values.
     func keepRows(_ attempt: Attempt, _ verdict: Verdict) -> [CapturedValue] {
         guard case .succeeded = verdict.outcome, rowSources.contains(attempt.specification) else { return [] }
+        let rows = attempt.specification.options.values.next == nil ? origin(attempt).captures : attempt.pages.rows
+        captured.keep((captured.values(of: attempt.specification.id) ?? []) + rows, of: attempt.specification.id)
+        return rows
+    }
+
+    /// What the attempt, or the page that it is about, brought.
+    private func origin(_ attempt: Attempt) -> RowOrigin {
         let body = attempt.lastBody
         let content =
             attempt.download.file.map { RowOrigin.Content.file($0.path) }
             ?? String(validating: body, as: UTF8.self).map { .text($0) } ?? .base64(Base64.encode(body))
-        let rows = RowOrigin(content, url: attempt.life.request.url.text).captures
-        captured.keep((captured.values(of: attempt.specification.id) ?? []) + rows, of: attempt.specification.id)
-        return rows
+        return RowOrigin(content, url: attempt.life.request.url.text)
+    }
+
+    /// What a page brought for lists of `forEach`, in the form of captured values; empty where none is read from it.
+    func rows(ofPage attempt: Attempt) -> [CapturedValue] {
+        rowSources.contains(attempt.specification) ? origin(attempt).captures : []
     }
 
     /// Notes the file of a task that succeeded in an earlier process, if lists are read from it and that process did

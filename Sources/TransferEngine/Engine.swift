@@ -32,6 +32,8 @@ package struct AttemptResult: Sendable {
     package var body: [UInt8]?
     /// The published file; `nil` without one.
     package var file: FileRecord?
+    /// Whether a page of a task with `next` changed its file.
+    package var changedPage = false
     /// Where the result came from.
     package var source: ResultSource
     /// Whether the body's length could not be verified.
@@ -284,21 +286,23 @@ package final class Engine {
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let unfit = followLink(task)
-        guard let specification = filled(task, number, mirror), let url = specification.location(mirror: mirror).url
+        guard let specification = filled(task, number, mirror), let own = specification.location(mirror: mirror).url
         else {
             return
         }
         let partial = carryovers[task]?.takePartialFile(at: mirror)
-        let attempt = Attempt(
-            task: task, number: number, mirror: mirror, specification: specification,
-            session: sessions[Int(specification.session.raw)], url: url,
-            staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
-            rate: policy.isMetered ? rate(specification) : nil, news: news, outbox: outbox, pool: delivery.pool,
-            loop: loop, now: now)
+        let url = pages(of: task).url ?? own
+        let attempt = makeAttempt(task, number, mirror, specification, url, partial: partial, startedAt: now)
         if let carryover = carryovers[task] {
             attempt.streams.isDisabled = carryover.takesOneStream
             if carryover.placesWithWrongFile.contains(mirror) {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
+            }
+            if carryover.lostPages > 0 {
+                attempt.life.noteStartedOver(
+                    "the process that fetched the first \(carryover.lostPages) pages ended: all are asked for from the first one on"
+                )
+                carryovers[task]?.lostPages = 0
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
             carryovers[task]?.rejectedCredentials = nil
@@ -308,7 +312,6 @@ package final class Engine {
             attempt.life.held = HeldTask(held, id: specification.id, url: url, isOneOfSeveral: places.count > 1)
         }
         attempts[Int(task.raw)] = attempt
-        attempt.ledger = ledger
         learnPasswords(attempt, url)
         let closed = job.tasks[Int(task.raw)].toStandardOutput ? output?.problem : nil
         let problem = unfit ?? closed ?? planBody(attempt)
@@ -316,6 +319,21 @@ package final class Engine {
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
         prepare(attempt)
+    }
+
+    /// Makes an attempt of the task, or the part of it that is about one page.
+    func makeAttempt(
+        _ task: TaskIndex, _ number: Int, _ mirror: Int, _ specification: TaskSpecification, _ url: ResourceURL,
+        partial: Carryover.PartialFile?, startedAt: Now
+    ) -> Attempt {
+        let attempt = Attempt(
+            task: task, number: number, mirror: mirror, specification: specification,
+            session: sessions[Int(specification.session.raw)], url: url,
+            staging: partial?.staging ?? newStaging(specification, task), resume: partial?.point,
+            pages: pages(of: task), rate: policy.isMetered ? rate(specification) : nil, news: news, outbox: outbox,
+            pool: delivery.pool, loop: loop, now: startedAt)
+        attempt.ledger = ledger
+        return attempt
     }
 
     // MARK: Requests
@@ -635,6 +653,7 @@ package final class Engine {
 
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
+        if case .succeeded = verdict.outcome, turnedPage(attempt, verdict, source) { return }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         if attempt.streams.segmented != nil { stopTransfer(attempt) }
@@ -679,7 +698,7 @@ package final class Engine {
         attempt.result = AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: attempt.transactions,
-            body: body, file: attempt.download.file, source: source,
+            body: body, file: attempt.download.file, changedPage: attempt.pages.hasChangedFile, source: source,
             lengthUnverified: attempt.download.lengthUnverified,
             error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidth.pause.total,
             credentialWait: attempt.credentialWait.total,

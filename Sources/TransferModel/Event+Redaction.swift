@@ -19,6 +19,7 @@ extension Event.Kind {
         case .redirect(let record): .redirect(record.redacted(by: redactor))
         case .response(let record): .response(record.redacted(by: redactor))
         case .fileFinished(let record): .fileFinished(record.redacted(by: redactor))
+        case .pageFinished(let record): .pageFinished(record.redacted(by: redactor))
         case .attemptFinished(let record): .attemptFinished(record.redacted(by: redactor))
         case .taskFinished(let record): .taskFinished(record.redacted(by: redactor))
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
@@ -44,6 +45,14 @@ extension ConnectionStep {
     fileprivate func redacted(by redactor: Redactor) -> ConnectionStep {
         let origin = Origin(scheme: origin.scheme, host: redactor.redacted(origin.host), port: origin.port)
         return ConnectionStep(origin: origin, from: from, to: to, reason: reason)
+    }
+}
+
+extension PageRecord {
+    fileprivate func redacted(by redactor: Redactor) -> PageRecord {
+        PageRecord(
+            number: number, url: redactor.redacted(url), status: status, file: file?.redacted(by: redactor),
+            body: body.map { redactor.redacted(body: $0) }, isCut: isCut)
     }
 }
 

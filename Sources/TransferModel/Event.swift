@@ -42,6 +42,8 @@ package struct Event: Sendable {
         case receivedData(Progress)
         case cacheStored
         case fileFinished(FileRecord)
+        /// A page of a task with `next` was fetched.
+        case pageFinished(PageRecord)
         case attemptFinished(AttemptRecord)
         case taskFinished(TaskRecord)
         /// The `onFinish` command of a task has ended. An event of the task's session: the task itself has ended before.

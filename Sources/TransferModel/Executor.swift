@@ -55,6 +55,8 @@ package enum ExecutorReport: Sendable {
     case awaitsRecord(TaskIndex)
     /// The journal has the attempt's beginning, and its request may be sent.
     case isRecorded(TaskIndex)
+    /// A page of the task is whole. What fails from now on is the next page's, with all of its attempts.
+    case turnedPage(TaskIndex)
     /// The whole body of the attempt's request was sent; its answer is still to come.
     case sentBody(TaskIndex)
     /// The last byte moved. Only local work is left, which no limit on running tasks counts.

@@ -137,6 +137,21 @@ package struct RowOrigin: Hashable, Sendable {
         return [content, CapturedValue(name: Self.url, text: url)]
     }
 
+    /// Reads the origins from a task's values, in their order: one, or one of each page.
+    package static func all(in captures: [CapturedValue]) -> [RowOrigin] {
+        var found: [RowOrigin] = []
+        var content: CapturedValue?
+        for value in captures where value.isHidden {
+            if value.name != url {
+                content = value
+            } else if let known = content, let origin = RowOrigin([known, value]) {
+                found.append(origin)
+                content = nil
+            }
+        }
+        return found
+    }
+
     /// Reads the origin from a task's values; `nil` if it left none.
     package init?(_ captures: [CapturedValue]) {
         func text(_ name: String) -> String? { captures.first { $0.name == name }?.text }

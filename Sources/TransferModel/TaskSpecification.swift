@@ -151,6 +151,8 @@ package final class TaskOptions: Sendable {
         package var expect = Expectations()
         /// Values that are taken from the final answer, for other tasks.
         package var captures: [Capture] = []
+        /// Where an answer names the next page; `nil` for a task of one answer.
+        package var next: NextPage?
         /// The keys that a session sets for its tasks, as they hold for this task.
         package var policies: TransferPolicies
         /// Limit on the task's body bytes a second; `nil` for none of its own.

@@ -21,7 +21,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case serverCertificateWrongHost, serverKeyNotPinned, clientCertificateUnusable
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
-    case cannotWriteOutput, expansionFailed
+    case cannotWriteOutput, expansionFailed, nextPageUnusable
     case lockMismatch, notLocked, movedSincePlan
 
     /// Apple's number of the error; `nil` for this runner's own names.
@@ -74,7 +74,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .lengthUnproven, .secretBarred, .cannotSign, .noPermittedRoute, .runCancelled, .groupChanged,
             .groupNotPublished, .notEnoughDiskSpace, .magicMismatch, .unexpectedHTML, .checksumNotFound,
             .bodyFileChanged, .bodyCommandFailed, .uploadNotResumed, .commandFailed, .commandUnusable,
-            .captureNotFound, .captureUnusable, .expansionFailed, .serverCertificateWrongHost, .serverKeyNotPinned,
+            .captureNotFound, .captureUnusable, .expansionFailed, .nextPageUnusable, .serverCertificateWrongHost,
+            .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
             .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan:
@@ -146,6 +147,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .captureNotFound:
             "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
+        case .nextPageUnusable:
+            "See what the last page names as the next one, and `next` in the job. Pages before it are there."
         case .expansionFailed: "See what was captured or brought for `forEach`: no task was made of it."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."

@@ -1,6 +1,7 @@
 import Digests
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// `examples/apt-mirror.yaml` against a repository of three thousand packages, over several runs.
@@ -76,31 +77,47 @@ import TransferModel
         }
     }
 
-    private func mirror(_ stage: Stage) throws -> [String: [UInt8]] {
-        try stage.folder.contents("mirror").filter { !$0.key.hasSuffix("/") }
+    private func mirror(_ binary: Binary) throws -> [String: [UInt8]] {
+        try binary.folder.contents("mirror").filter { !$0.key.hasSuffix("/") }
     }
+
+    private func start(_ binary: Binary, _ server: ScriptedServer) throws -> RunningProgram {
+        try binary.start(["run", "apt-mirror.yaml", "--set", "site=\(server.origin)", "--report", "r.json"])
+    }
+
+    private func value(_ path: String, _ binary: Binary) throws -> String? {
+        let report = try JSONParser.parse(binary.folder.bytes("r.json"))
+        return try JSONPath(path).select(from: report).first?.plainText
+    }
+
+    /// The targets that were asked for since the server had so many requests.
+    private func asked(_ server: ScriptedServer, since count: Int) -> [String] {
+        server.requests().dropFirst(count).map(\.target)
+    }
+
+    private static let release = "/\(Repository.suite)/Release"
+    private static let indexes = ["main", "contrib"].map { "/\(Repository.suite)/\($0)/binary-amd64/Packages.xz" }
 
     @Test func aRepositoryIsMirrored_andKeptUpToDate() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
-        let stage = try Stage()
-        let job = try String(
-            decoding: TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/apt-mirror.yaml"), as: UTF8.self)
-        let site = ["--set", "site=\(server.origin)"]
+        let binary = try Binary()
+        try binary.folder.write(
+            "apt-mirror.yaml", TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/apt-mirror.yaml"))
         var repository = Repository(Self.count)
         try serve(repository, at: server)
-        let first = try stage.finish(stage.start(job, site))
-        #expect(first.status == 0, "\(first.errorText.suffix(2_000))")
-        #expect(try first.value("$.totals.succeeded") == "\(Self.count + 3)")
+        let first = try start(binary, server).wait()
+        #expect(first.exitStatus == 0, "\(first.errorText.suffix(2_000))")
+        #expect(try value("$.totals.succeeded", binary) == "\(Self.count + 3)")
         let old = try repository.files()
-        #expect(try mirror(stage) == old)
+        #expect(try mirror(binary) == old)
 
         // Nothing new: nothing but Release is asked for.
         var before = server.requests().count
-        let idle = try stage.finish(stage.start(job, site))
-        #expect(idle.status == 0, "\(idle.errorText.suffix(2_000))")
-        #expect(server.requests().dropFirst(before).map(\.target) == ["/\(Repository.suite)/Release"])
-        #expect(try mirror(stage) == old)
+        let idle = try start(binary, server).wait()
+        #expect(idle.exitStatus == 0, "\(idle.errorText.suffix(2_000))")
+        #expect(asked(server, since: before) == [Self.release])
+        #expect(try mirror(binary) == old)
 
         // Some are changed, some are gone, some are new.
         let changed = [7, 10, 501, 2_999]
@@ -111,28 +128,25 @@ import TransferModel
         try serve(repository, at: server, held: Repository.path(501))
         for number in gone { server.on("/\(Repository.path(number))", .respond(404)) }
         before = server.requests().count
-        let program = try stage.start(job, site)
+        let program = try start(binary, server)
         let moved = Set((changed + new).map { "/\(Repository.path($0))" })
-        let indexes = ["main", "contrib"].map { "/\(Repository.suite)/\($0)/binary-amd64/Packages.xz" }
         // All but the last file came, and the mirror is still the old one.
         #expect(happens { server.requests().count - before == moved.count + 3 })
-        #expect(try mirror(stage) == old)
+        #expect(try mirror(binary) == old)
         server.open(gate: "held")
-        let third = try stage.finish(program)
-        #expect(third.status == 0, "\(third.errorText.suffix(2_000))")
-        #expect(
-            Set(server.requests().dropFirst(before).map(\.target))
-                == moved.union(indexes).union(["/\(Repository.suite)/Release"]))
-        #expect(try mirror(stage) == repository.files())
+        let third = program.wait()
+        #expect(third.exitStatus == 0, "\(third.errorText.suffix(2_000))")
+        #expect(Set(asked(server, since: before)) == moved.union(Self.indexes).union([Self.release]))
+        #expect(try mirror(binary) == repository.files())
 
         // An index that does not have its checksum changes nothing.
-        let whole = try mirror(stage)
+        let whole = try mirror(binary)
         repository.remove(5)
         try serve(repository, at: server)
-        server.serve(indexes[0], ServedResource(Array("cut".utf8)))
-        let broken = try stage.finish(stage.start(job, site))
-        #expect(broken.status == 1)
-        #expect(try broken.value("$.groups[0].published") == "false")
-        #expect(try mirror(stage) == whole)
+        server.serve(Self.indexes[0], ServedResource(Array("cut".utf8)))
+        let broken = try start(binary, server).wait()
+        #expect(broken.exitStatus == 1)
+        #expect(try value("$.groups[0].published", binary) == "false")
+        #expect(try mirror(binary) == whole)
     }
 }

@@ -211,7 +211,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["run", "job.yaml", "--confine", "."],
+        ["run", "job.yaml", "--confine", "."]
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {
         let binary = try Binary()

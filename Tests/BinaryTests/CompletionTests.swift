@@ -34,13 +34,16 @@ import Testing
     }
 
     @Test(arguments: [
-        (["ru"], ["run"]), (["rer"], ["rerun"]), (["jo"], ["job.yaml"]), (["run", "--fail"], ["--failed-list", "--fail-fast"]),
+        (["ru"], ["run"]), (["rer"], ["rerun"]), (["jo"], ["job.yaml"]),
+        (["run", "--fail"], ["--failed-list", "--fail-fast"]),
         (["check", "--form"], ["--format"]), (["check", "--format", ""], ["text", "json", "github"]),
         (["check", "--format", "j"], ["json"]), (["--progress", "p"], ["plain"]),
         (["run", "job.yaml", "--only", ""], ["alpha", "beta"]), (["job.yaml", "--only", "al"], ["alpha"]),
-        (["job.yaml", "--except", "b"], ["beta"]), (["broken.yaml", "--only", ""], []), (["none.yaml", "--only", ""], []),
+        (["job.yaml", "--except", "b"], ["beta"]), (["broken.yaml", "--only", ""], []),
+        (["none.yaml", "--only", ""], []),
         (["run", "--directory", "f"], ["folder"]), (["completions", ""], ["bash", "zsh", "fish"]),
-        (["help", "expl"], ["explain"]), (["report", "me"], ["merge"]), (["attach", ""], []), (["check", "b"], ["broken.yaml"]),
+        (["help", "expl"], ["explain"]), (["report", "me"], ["merge"]), (["attach", ""], []),
+        (["check", "b"], ["broken.yaml"]),
         (["import", "oth"], ["other.txt"]), (["run", "--set", ""], []), (["run", "oth"], []),
     ])
     func aKeyPressOffers(_ line: [String], _ words: [String]) throws {

@@ -9,7 +9,7 @@ import TextFormats
         #expect(
             found.outputText
                 == "api-checks.yaml api-harvest.yaml apt-mirror.yaml before-the-move.yaml found-connections.yaml local-service.yaml mirror-list.yaml "
-                + "nightly-mirror.yaml own-scheme.yaml pipe.yaml polite-mirror.yaml "
+                + "nightly-mirror.yaml own-scheme.yaml paged-api.yaml pipe.yaml polite-mirror.yaml "
                 + "publish-build.yaml quickstart.yaml release-artefacts.yaml release-by-checksums.yaml "
                 + "signed-in.yaml suite-matrix.yaml token-upload.yaml "
                 + "two-mirrors.yaml wifi-only.yaml\n"
@@ -20,7 +20,8 @@ import TextFormats
         "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
         "mirror-list", "nightly-mirror",
         "own-scheme",
-        "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts", "release-by-checksums",
+        "paged-api", "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
+        "release-by-checksums",
         "signed-in", "suite-matrix",
         "token-upload", "two-mirrors", "wifi-only",
     ])
@@ -51,6 +52,54 @@ import TextFormats
         }
         try place.expectSame("harvest/notes.txt", as: "notes.txt")
         #expect(try run.value("$.totals.tasks") == "5")
+    }
+
+    private static let kind = [("Content-Type", "application/json")]
+
+    /// Two pages of orders behind a sign-in, and what the summary must hold.
+    private func serveOrders(_ server: ScriptedServer) {
+        server.on("POST /api/tokens", .respond(200, headers: Self.kind, body: #"{"token": "t-4242-example"}"#))
+        server.on(
+            "/api/orders",
+            .respond(
+                200, headers: Self.kind + [("Link", "</api/orders/page/2>; rel=\"next\"")],
+                body: #"[{"id": 1}, {"id": 2}]"#))
+        server.on("/api/orders/page/2", .respond(200, headers: Self.kind, body: #"[{"id": 3}]"#))
+        for id in 1...3 { server.on("/api/orders/\(id)", .respond(200, headers: Self.kind, body: "{}")) }
+        server.on("POST /api/summaries", .respond(201))
+    }
+
+    private func summary(_ server: ScriptedServer) throws -> JSONValue {
+        try JSONParser.parse(#require(server.requests("/api/summaries").last).body)
+    }
+
+    @Test func pagedAPI_fetchesAllPagesAndPostsASummary() throws {
+        let place = try ExamplePlace()
+        serveOrders(place.server)
+        let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(
+            try run.values("$.tasks[?@.id=='list'].pages[*].file.path") == ["orders/page-1.json", "orders/page-2.json"])
+        #expect(try (1...3).map { try run.task("order-\($0)", "outcome") } == Array(repeating: "succeeded", count: 3))
+        #expect(
+            try summary(place.server)
+                == JSONParser.parse(Array(#"{"outcome":"succeeded","failed":0,"list":"succeeded","why":null}"#.utf8)))
+        let asked = place.server.requests().filter { $0.target.hasPrefix("/api/orders") }
+        #expect(asked.count == 5 && asked.allSatisfy { $0.header("Authorization") == "Bearer t-4242-example" })
+    }
+
+    @Test func pagedAPI_thatFails_tellsItInTheSummary() throws {
+        let place = try ExamplePlace()
+        serveOrders(place.server)
+        place.server.on(
+            "/api/orders/page/2", .respond(410, headers: Self.kind, body: #"{"error": "t-4242-example is gone"}"#))
+        let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 1)
+        let told = try summary(place.server)
+        #expect(told["outcome"]?.plainText == "failed" && told["list"]?.plainText == "failed")
+        #expect(told["failed"] == .number("1"))
+        #expect(told["why"]?.plainText?.contains("410") == true && told["why"]?.plainText?.contains("4242") == false)
+        #expect(try run.task("summary", "outcome") == "succeeded")
     }
 
     @Test func releaseArtefactsAreCheckedAndDamageIsRepaired() throws {

@@ -27,9 +27,12 @@ import Testing
         #expect(unit.exitStatus == 0 && unit.errorText.isEmpty, "\(unit.errorText)")
         let lines = unit.outputText.split(separator: "\n").map { String($0) }
         let folder = binary.folder.path
-        #expect(lines.contains { $0.hasPrefix("ExecStart=/") && $0.contains("run \"\(folder)/my jobs/nightly 1%%.yaml\"") })
+        #expect(
+            lines.contains { $0.hasPrefix("ExecStart=/") && $0.contains("run \"\(folder)/my jobs/nightly 1%%.yaml\"") })
         #expect(lines.contains("WorkingDirectory=\(folder)/my jobs") && lines.contains("OnCalendar=Mon *-*-* 02:00"))
-        #expect(lines.contains("ReadWritePaths=\"\(folder)/my jobs\"") && lines.contains("ReadWritePaths=\(folder)/outside"))
+        #expect(
+            lines.contains("ReadWritePaths=\"\(folder)/my jobs\"") && lines.contains("ReadWritePaths=\(folder)/outside")
+        )
         #expect(lines.contains { $0.hasPrefix("LoadCredential=TOKEN:/") && $0.hasSuffix("/nightly/TOKEN") })
         #expect(lines.contains("LoadCredential=KEY:\(folder)/my jobs/key.txt"))
         #expect(lines.contains("#Environment=RELEASE=") && lines.contains("SuccessExitStatus=75 143"))

@@ -12,7 +12,8 @@ import TextFormats
         var tasks = ""
         for name in ["a", "b", "c", "d", "e"] {
             server.on("/\(name)", .respond(200, headers: [("ETag", "\"1\"")], body: "body of \(name)"))
-            tasks += "  - { id: \(name), url: '\(server.url("/\(name)"))', to: out/\(name), checksum: '\(Self.sums[name]!)' }\n"
+            tasks +=
+                "  - { id: \(name), url: '\(server.url("/\(name)"))', to: out/\(name), checksum: '\(Self.sums[name]!)' }\n"
         }
         try binary.folder.write("job.yaml", "tasks:\n\(tasks)")
         let run = try binary.run("job.yaml")
@@ -21,7 +22,11 @@ import TextFormats
     }
 
     private static let sums = [
-        "a": "sha256:6d34c9fe33a11b309fc59bffdb3de82b537b2078b4fcbde12c25abbe7e9d3b28", "b": "sha256:ddfb88b5a3df9ff5b25465afaccf9dfb1660f2545cb94c9f83c0e41cb31daf20", "c": "sha256:c8b3bcde8cef9cdf6d4425108e6188339d08161f852c998977a73f25d43eda30", "d": "sha256:54a693b4a2360c852ec52d69766baac7bdf75d3d13d53c1df2b6bc4585f6d987", "e": "sha256:7c7dc012620a53103319fc79c627bcdaea6d079c3ded5c9dd0b035764e717ded",
+        "a": "sha256:6d34c9fe33a11b309fc59bffdb3de82b537b2078b4fcbde12c25abbe7e9d3b28",
+        "b": "sha256:ddfb88b5a3df9ff5b25465afaccf9dfb1660f2545cb94c9f83c0e41cb31daf20",
+        "c": "sha256:c8b3bcde8cef9cdf6d4425108e6188339d08161f852c998977a73f25d43eda30",
+        "d": "sha256:54a693b4a2360c852ec52d69766baac7bdf75d3d13d53c1df2b6bc4585f6d987",
+        "e": "sha256:7c7dc012620a53103319fc79c627bcdaea6d079c3ded5c9dd0b035764e717ded",
     ]
 
     @Test func filesAreHeldAgainstTheReport() throws {
@@ -66,7 +71,8 @@ import TextFormats
         let repaired = try binary.run("verify", "job.report.json", "--repair")
         #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
         #expect(repaired.errorText.contains("rerun: 2 of 5 tasks of job.yaml, whose files are broken: a, d"))
-        #expect(server.requests("/a").count == 2 && server.requests("/d").count == 2 && server.requests("/b").count == 1)
+        #expect(
+            server.requests("/a").count == 2 && server.requests("/d").count == 2 && server.requests("/b").count == 1)
         #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
         let list = try binary.run("verify", "job.yaml", "--repair")
         #expect(list.exitStatus == 2)

@@ -19,7 +19,8 @@ struct FileVerificationTests {
     private func all(_ reader: ChecksumListReader) throws -> [String] {
         var found: [String] = []
         while let file = try reader.next() {
-            found.append("\(file.path) \(file.bytes.map { "\($0)" } ?? "-") \(file.checksum?.algorithm.rawValue ?? "-")")
+            found.append(
+                "\(file.path) \(file.bytes.map { "\($0)" } ?? "-") \(file.checksum?.algorithm.rawValue ?? "-")")
         }
         return found
     }
@@ -57,7 +58,10 @@ struct FileVerificationTests {
     /// No bytes whatever end in a trap, and pieces never change what is read.
     @Test func anyBytesAreAnswered() throws {
         var random = Seeded("listBytes")
-        let parts = [md5, "  ", "*", "a", "\n", "\r\n", "\\", "(", ") = ", "MD5 ", "#", "\u{0}", "é", "-----BEGIN PGP SIGNED", "12"]
+        let parts = [
+            md5, "  ", "*", "a", "\n", "\r\n", "\\", "(", ") = ", "MD5 ", "#", "\u{0}", "é", "-----BEGIN PGP SIGNED",
+            "12",
+        ]
         for _ in 0..<Rounds.scaled(2000) {
             let text = (0..<random.below(30)).map { _ in random.pick(parts) }.joined()
             let outcomes = [3, 4096].map { piece in (try? all(reader(text, name: "s.txt", piece: piece))) ?? ["none"] }

@@ -24,10 +24,13 @@ struct JobImportTests {
         let source = SourceText(name: "/job/jobs.yaml", bytes: Array(text.utf8))
         let resources = Resources(
             environment: { _ in nil },
-            readFile: { _, _ in .success(Array("https://list.test/a\n".utf8)) }, listFiles: { _, _ in .failure(.notFound) },
+            readFile: { _, _ in .success(Array("https://list.test/a\n".utf8)) },
+            listFiles: { _, _ in .failure(.notFound) },
             workingDirectory: "/here")
         let result = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
-        return result.diagnostics.sorted().filter { $0.severity == .error }.map { "\($0.span?.line ?? 0): \($0.message)" }
+        return result.diagnostics.sorted().filter { $0.severity == .error }.map {
+            "\($0.span?.line ?? 0): \($0.message)"
+        }
     }
 
     /// No secret of a command line stands in the text, whichever option brought it.
@@ -55,7 +58,8 @@ struct JobImportTests {
         for option in JobImport.options(of: program) {
             let value = option.takesValue ? [ImportSamples.value(of: option.name)] : []
             let words = [program, "--\(option.name)"] + value + ["https://a.test/x"]
-            let plain = JobImport.translate(command: [program, "https://a.test/x"], place: ImportPlace(file: "c", line: 1))
+            let plain = JobImport.translate(
+                command: [program, "https://a.test/x"], place: ImportPlace(file: "c", line: 1))
             let result = JobImport.translate(command: words, place: ImportPlace(file: "c", line: 1))
             switch option.fate {
             case .translated:
@@ -75,7 +79,9 @@ struct JobImportTests {
         for _ in 0..<Rounds.scaled(3000) {
             let text = (0..<random.below(25)).map { _ in random.pick(parts) }.joined()
             let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
-            let syntax = Self.codes(result.text).filter { $0 == "yaml-syntax" || $0 == "unknown-key" || $0 == "wrong-type" }
+            let syntax = Self.codes(result.text).filter {
+                $0 == "yaml-syntax" || $0 == "unknown-key" || $0 == "wrong-type"
+            }
             #expect(syntax.isEmpty, "\(text)\n----\n\(result.text)")
         }
     }

@@ -51,7 +51,9 @@ struct RerunSelectionTests {
     }
 
     @Test func manyIdsAreTheSameTasks() throws {
-        let tasks = (0..<200).map { "  - { id: t\($0), url: https://a.test/\($0), to: f\($0), needs: [\($0 > 0 ? "t\($0 - 1)" : "")] }" }
+        let tasks = (0..<200).map {
+            "  - { id: t\($0), url: https://a.test/\($0), to: f\($0), needs: [\($0 > 0 ? "t\($0 - 1)" : "")] }"
+        }
         let job = try #require(load("tasks:\n" + tasks.joined(separator: "\n")).job)
         let ids = (0..<200).filter { $0 % 3 == 0 }.map { "t\($0)" }
         let selection = RerunSelection(job, ids: ids).selection

@@ -32,12 +32,13 @@ import TransferModel
     }
 
     private func status(
-        _ outcome: TaskOutcome, tolerated: Bool = false, changed: Bool? = nil, type: TaskType = .download
+        _ outcome: TaskOutcome, tolerated: Bool = false, changed: Bool? = nil, type: TaskType = .download,
+        error: TransferError? = nil
     ) -> Int32 {
         var facts = ExitFacts()
         facts.reportsUnchanged = true
         let record = TaskRecord(
-            outcome: outcome, tolerated: tolerated, changed: changed, source: nil, waits: [], error: nil, body: nil,
+            outcome: outcome, tolerated: tolerated, changed: changed, source: nil, waits: [], error: error, body: nil,
             lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
         facts.count(record, type: type)
         return facts.status.code
@@ -48,7 +49,9 @@ import TransferModel
         #expect(status(.succeeded, changed: false) == 9)
         #expect(status(.succeeded, type: .data) == 9)
         #expect(status(.succeeded, type: .upload) == 0)
-        #expect(status(.failed) == 1 && status(.cancelled) == 1 && status(.skipped) == 1)
+        #expect(status(.failed) == 1 && status(.cancelled) == 1)
+        #expect(status(.skipped, error: TransferError(.dependencyFailed, "`a` failed")) == 1)
+        #expect(status(.skipped) == 9, "a `when` that is not met is no failure")
         #expect(status(.failed, tolerated: true) == 9)
         #expect(status(.deferred) == 75)
     }

@@ -68,11 +68,11 @@ import TransferModel
 
     @Test func whatIsSkippedMeanwhileIsReachedByTheOuterCall() {
         var graph = graph()
-        graph.skip(task(2), nil, nil)
+        graph.skip(.init(task: task(2)))
         let isOuter = graph.beginSkipping()
         let first = graph.popSkip()
         #expect(isOuter && first?.task == task(2))
-        graph.skip(task(3), .window, nil)
+        graph.skip(.init(task: task(3), deferral: .window))
         let isInner = graph.beginSkipping()
         let second = graph.popSkip()
         #expect(!isInner && second?.task == task(3) && second?.deferral == .window)

@@ -156,9 +156,15 @@ private let signal = Stop.cancelling(.stoppedBySignal)
 
     @Test func remembersWhatBecameOfTasks() {
         var expansions = Expansions()
-        expansions.failed(template, isTolerated: true, nil)
-        expansions.failed(TaskIndex(raw: 2), isTolerated: false, .window)
-        #expect(expansions.isTolerated(template) && !expansions.isTolerated(TaskIndex(raw: 2)))
-        #expect(expansions.deferral(of: TaskIndex(raw: 2)) == .window && expansions.deferral(of: template) == nil)
+        expansions.ended(template, .good)
+        expansions.ended(TaskIndex(raw: 2), .bad(.window, Blame(.task(TaskIndex(raw: 2)))))
+        expansions.ended(TaskIndex(raw: 3), .passedOver(Blame(.task(TaskIndex(raw: 3)))))
+        guard case .good = expansions.end(of: template),
+            case .bad(.window, _) = expansions.end(of: TaskIndex(raw: 2)),
+            case .passedOver = expansions.end(of: TaskIndex(raw: 3))
+        else {
+            Issue.record("an end is another one")
+            return
+        }
     }
 }

@@ -33,7 +33,8 @@ struct ServiceUnitTests {
     @Test func unitsOfTheSystemAndOfAUser() throws {
         for (name, facts) in [("system", system), ("user", user)] {
             let unit = ServiceUnit(facts)
-            try Snapshot.check("# \(unit.serviceName)\n\(unit.service)\n# \(unit.timerName)\n\(unit.timer)", "Golden/\(name).txt")
+            try Snapshot.check(
+                "# \(unit.serviceName)\n\(unit.service)\n# \(unit.timerName)\n\(unit.timer)", "Golden/\(name).txt")
         }
     }
 

@@ -58,9 +58,16 @@ extension AnswerRules {
         _ capture: Capture, _ source: Source, _ answer: borrowing ReadAnswer, _ findings: inout AnswerFindings
     ) -> Miss? {
         func notCaptured(_ reason: String, isThere: Bool) -> Miss {
-            Miss(reason: "`\(capture.name)` was not captured: \(reason)", isThere: isThere)
+            let what = capture.isNextPage ? "the next page" : "`\(capture.name)`"
+            return Miss(
+                reason: "\(what) was not \(capture.isNextPage ? "found" : "captured"): \(reason)", isThere: isThere)
         }
         switch find(source, answer) {
+        case .failure(let miss) where capture.isNextPage && miss.isAbsence: return nil
+        case .success(let found) where capture.isNextPage && found.isNoURL:
+            // Some say so that there is none.
+            if found.value == .boolean(false) { return nil }
+            return notCaptured("its path leads to \(ForeignText.quoted(found.text)), which is no URL", isThere: true)
         case .failure(let miss):
             if capture.isSecret, !source.isHeader { findings.withholdsBody = true }
             if capture.isSecret, let told = miss.told {
@@ -92,6 +99,8 @@ extension AnswerRules {
         var told: String?
         /// Whether the search ends here, without looking at further lines.
         var isFinal = false
+        /// Whether there is nothing at the place.
+        var isAbsence = false
     }
 
     private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
@@ -100,7 +109,9 @@ extension AnswerRules {
         case .header(let name, let regex?): return match(regex, inHeader: name, answer)
         case .header(let name, nil):
             let line = answer.headers.lines.first { answer.headers.name($0).lowercased() == name }
-            guard let line else { return .failure(Miss(reason: "the answer has no header `\(name)`")) }
+            guard let line else {
+                return .failure(Miss(reason: "the answer has no header `\(name)`", isAbsence: true))
+            }
             guard let value = answer.headers.exactValue(line) else {
                 let told = answer.headers.value(line)
                 return .failure(Miss(reason: "the header `\(name)` is not UTF-8 text", isThere: true, told: told))
@@ -113,9 +124,9 @@ extension AnswerRules {
             return select(path, answer).flatMap { found in
                 guard found.count == 1 else {
                     let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
-                    return .failure(Miss(reason: "its path leads to \(what)"))
+                    return .failure(Miss(reason: "its path leads to \(what)", isAbsence: found.isEmpty))
                 }
-                if found[0] == .null { return .failure(Miss(reason: "its path leads to null")) }
+                if found[0] == .null { return .failure(Miss(reason: "its path leads to null", isAbsence: true)) }
                 guard !found[0].isBroken else {
                     let reason = "its path leads to half of a character (a `\\u` surrogate alone), which is no text"
                     return .failure(Miss(reason: reason, isThere: true, told: found[0].words))
@@ -170,7 +181,7 @@ extension AnswerRules {
 
     private func link(_ relation: String, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
         guard let target = LinkHeader.target(of: relation, in: answer.headers) else {
-            return .failure(Miss(reason: "the answer has no `Link` of the relation `\(relation)`"))
+            return .failure(Miss(reason: "the answer has no `Link` of the relation `\(relation)`", isAbsence: true))
         }
         guard let url = answer.url.flatMap({ try? $0.resolving(target) }) else {
             return .failure(

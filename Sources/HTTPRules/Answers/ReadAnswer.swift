@@ -61,6 +61,13 @@ struct FoundValue {
     /// The texts that must be redacted if the value is secret.
     let hidden: [String]
     private(set) var isList = false
+    /// Whether it is neither a text nor a number, which alone can name a URL.
+    var isNoURL: Bool {
+        switch value {
+        case .string, .number: false
+        case .null, .boolean, .list, .map: true
+        }
+    }
 
     /// Makes a value of a list.
     init(list: [JSONValue]) {

@@ -88,7 +88,7 @@ struct Filling {
 
     private mutating func append(inPath piece: SecretText.Piece, _ isFirst: Bool) -> Problem? {
         text.append(piece)
-        guard let value = piece.known else { return isFirst ? .leadingCapture : nil }
+        guard let value = piece.known else { return isFirst && !piece.isPage ? .leadingCapture : nil }
         let start = path.utf8.count
         path += value
         if !isFirst { placed.append(start..<path.utf8.count) }
@@ -113,7 +113,17 @@ struct Filling {
     }
 }
 
+extension SecretText {
+    /// Whether the text begins with the number of a page, which may begin a path: it is digits alone.
+    func begins(withPage: Bool) -> Bool { pieces.first?.isPage == withPage }
+}
+
 extension SecretText.Piece {
+    /// Whether it is the number of a page.
+    var isPage: Bool {
+        if case .capture(RunEnds.run, RunEnds.page, _) = self { true } else { false }
+    }
+
     /// The piece's text; `nil` for a captured value, which is not known yet.
     var known: String? {
         switch self {

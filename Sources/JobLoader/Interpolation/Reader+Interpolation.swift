@@ -24,7 +24,9 @@ extension Reader {
                 notAScalar(only, value, node)
                 return nil
             }
-            if case .text(let text) = scalar, place == .path, text.awaitsCapture { refuseLeadingCapture(only, node) }
+            if case .text(let text) = scalar, place == .path, text.awaitsCapture, !text.begins(withPage: true) {
+                refuseLeadingCapture(only, node)
+            }
             return scalar
         }
         return filled(template, node, place)
@@ -227,7 +229,11 @@ extension Reader {
             return late(RunEnds.run, field, reference, node)
         }
         guard field == nil else { return unreadName }
-        return names.variable(name, self) ?? unreadName
+        if let value = names.variable(name, self) { return value }
+        if name == RunEnds.page, hasPages || isInDefaults, key.description == "to" {
+            return late(RunEnds.run, RunEnds.page, reference, node)
+        }
+        return unreadName
     }
 
     private func unknownName(_ reference: Template.Reference, _ node: NodeID) {
@@ -283,6 +289,9 @@ extension Reader {
         if name == "run", field != nil {
             let names = RunEnds.RunName.allCases.map { "`${run.\($0.rawValue)}`" }
             return "of the run there is \(names.joined(separator: " and ")), in tasks with `when`"
+        }
+        if name == RunEnds.page, field == nil {
+            return "`${page}` is the number of a page, in `to` of a task with `next`"
         }
         let known = bindings.map(\.name) + names.variableNames
         if let field, !known.contains(name), let meant = Self.meant(name, field) {

@@ -40,7 +40,7 @@ extension Reader {
             return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
         }
         // Interpolation has already refused a destination that begins with a captured value.
-        guard case .capture? = text.pieces.first else { return head.awaitedTo = text }
+        guard case .capture? = text.pieces.first, !text.begins(withPage: true) else { return head.awaitedTo = text }
     }
 
     private func destination(_ node: NodeID, _ text: String) -> String? {

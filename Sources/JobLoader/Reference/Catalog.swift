@@ -21,7 +21,8 @@ enum Catalog {
             .when(
                 .all([.isOne("type", of: ["upload"]), .isOne("existing", of: ["skip", "revalidate"])]),
                 .hollow("capture")),
-            .when(.isOne("to", of: ["-"]), .excludes(["group", "mode"])),
+            .when(.isOne("to", of: ["-"]), .excludes(["group", "mode", "next"])),
+            .when(.has("next"), .excludes(["checksum", "group", "onResponse"])),
             .when(.isOne("to", of: ["-"]), .differs("existing", from: ["skip", "replace", "fail"])),
         ]
 
@@ -74,7 +75,8 @@ enum Catalog {
         Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.stopWhen.document,
         Sections.hostLimit.document,
         Sections.group.document, Sections.report.document,
-        Sections.session.document, Sections.connectionRange.document, Sections.requestRate.document, Sections.tls.document, Sections.trust.document,
+        Sections.session.document, Sections.connectionRange.document, Sections.requestRate.document,
+        Sections.tls.document, Sections.trust.document,
         Sections.clientCertificate.document, Sections.tracing.document, Sections.http.document, Sections.cache.document,
         Sections.cacheRule.document, Sections.cookies.document, Sections.cookie.document, Sections.proxy.document,
         Sections.ownProtocol.document, Sections.window.document, Sections.bandwidthHours.document,
@@ -82,7 +84,7 @@ enum Catalog {
         task, defaults, Sections.forEachSource.document, Sections.listOfTask.document, Sections.jsonList.document,
         Sections.xmlList.document, Sections.linkList.document, Sections.body.document,
         Sections.stream.document, Sections.part.document, Sections.expect.document, Sections.expectBody.document,
-        Sections.capture.document, Sections.onResponse.document, Sections.checksum.document,
+        Sections.capture.document, Sections.next.document, Sections.onResponse.document, Sections.checksum.document,
         Sections.allowFailure.document,
         Sections.retry.document, Sections.backoff.document, Sections.retryAfter.document,
         Sections.redirects.document, Sections.rewrite.document, Sections.credential.document,

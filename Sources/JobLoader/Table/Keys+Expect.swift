@@ -66,6 +66,42 @@ extension Sections {
             },
         ])
 
+    static let next = Section<NextDraft>(
+        "next", in: "`next`", title: "`next`",
+        """
+        Where an answer names the next page: one of `link`, `json` and `header`. A page without it, with `null`, `false` or an empty \
+        text there, is the last.
+        """,
+        keys: [
+            .text("link", \.link, default: "none", "the link of this relation (`next`) in the `Link` headers"),
+            Key("json", \.json, .jsonPath, default: "none", "the text at this JSON path of the body") {
+                $1.jsonPath($0).map { .some($0) }
+            },
+            Key("header", \.header, .text, default: "none", "the value of this header") {
+                $1.headerName($0).map { .some($0) }
+            },
+            .integer(
+                "maximum", \.maximum, 1...100_000, default: "100",
+                "most pages: one more fails the task, unless `stop` is set"),
+            .boolean(
+                "stop", \.stop, default: "false",
+                "`true`: a task with more pages than `maximum` ends with that one, well"),
+        ],
+        rules: [.atMostOne(["link", "json", "header"]), .always(.needsOne(of: ["link", "json", "header"]))])
+
+    struct NextDraft: Blank, Sendable {
+        var link: String?
+        var json: String?
+        var header: String?
+        var maximum = NextPage.standardMaximum
+        var stop = false
+        static var blank: NextDraft { NextDraft() }
+
+        var source: Capture.Source? {
+            link.map { .link($0) } ?? json.map { .json($0) } ?? header.map { .header($0) }
+        }
+    }
+
     static let capture = Section<CaptureDraft>(
         "capture", in: "a capture", title: "`capture`",
         """
@@ -280,6 +316,21 @@ extension Reader {
             capture.hosts = draft.hosts
             captures.append(capture)
         }
+    }
+
+    func nextPage(_ node: NodeID, into next: inout NextPage?) {
+        var draft = Sections.NextDraft()
+        let known = problems.count
+        Sections.next.decode(node, into: &draft, self)
+        guard let source = draft.source else {
+            if problems.count == known, tree.kind(node) == .mapping {
+                error(
+                    "missing-key", "`next` needs one of `link`, `json` and `header`",
+                    hint: "where an answer says the URL of the next page", at: beginning(node))
+            }
+            return
+        }
+        next = NextPage(source: source, maximum: draft.maximum, stopsAtMaximum: draft.stop)
     }
 
     func badName(_ name: String, _ key: NodeID, _ what: String) {

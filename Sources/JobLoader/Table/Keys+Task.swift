@@ -140,6 +140,15 @@ extension Sections {
         ) {
             $1.priority($0)
         },
+        Key(
+            "next", over: \.next, .object("next"), default: "none",
+            """
+            further pages: where an answer names the URL of the next one, which is resolved against its own. Each is a request of \
+            the same task, and `${page}` in `to` is its number, from 1. Captures are lists over all pages
+            """
+        ) {
+            $2.nextPage($1, into: &$0)
+        }.only(for: [.data, .download]),
         Key("earliestBegin", \.earliestBegin, .moment, default: "none", "nothing is sent before") {
             $1.moment($0).map { .some($0) }
         },

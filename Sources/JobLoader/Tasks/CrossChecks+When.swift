@@ -27,6 +27,14 @@ extension TaskChecker {
         return false
     }
 
+    /// Reports a page's number in a task of one answer, which has it from `defaults`.
+    func checkHasPages(_ use: Reader.CaptureUse, _ task: UInt32?) {
+        guard let task, tasks[Int(task)].options.values.next == nil else { return }
+        reader.error(
+            "unknown-name", "unknown name `page`",
+            hint: "`${page}` is the number of a page, in `to` of a task with `next`", at: use.span)
+    }
+
     /// Checks that each `when` has something to judge, and that no group depends on one.
     mutating func checkConditions() {
         var waiting: Set<UInt32>?

@@ -377,6 +377,10 @@ struct TaskChecker {
     /// Returns the task that captures a value, or whose end it is; `nil` if there is none, which is reported. `task` is
     /// the one in which it stands, if that is known.
     private mutating func owner(of use: Reader.CaptureUse, in task: UInt32?) -> UInt32? {
+        if use.task == RunEnds.run, use.name == RunEnds.page {
+            checkHasPages(use, task)
+            return nil
+        }
         if use.task == RunEnds.run {
             checkIsCondition(use, task)
             return nil
@@ -406,9 +410,10 @@ struct TaskChecker {
                 at: use.span)
             return nil
         }
-        if captured.source.isList, !use.isOfList {
+        if tasks[Int(owner)].options.values.givesList(captured), !use.isOfList {
+            let why = captured.source.isList ? "" : ", one value of each page"
             reader.error(
-                "is-a-list", "`tasks.\(use.task).\(use.name)` is a list; use it in `forEach`",
+                "is-a-list", "`tasks.\(use.task).\(use.name)` is a list\(why); use it in `forEach`",
                 hint: "write `forEach: { x: { captured: tasks.\(use.task).\(use.name) } }`, and `${x}` here",
                 at: use.span)
             return nil
@@ -423,7 +428,8 @@ struct TaskChecker {
 
     private func isList(_ use: Reader.CaptureUse) -> Bool {
         guard let owner = ids.owner(of: use.task) else { return false }
-        return tasks[Int(owner)].options.values.captures.contains { $0.name == use.name && $0.source.isList }
+        let values = tasks[Int(owner)].options.values
+        return values.captures.contains { $0.name == use.name && values.givesList($0) }
     }
 
     mutating func add(_ need: UInt32, to task: Int) {

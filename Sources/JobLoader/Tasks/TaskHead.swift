@@ -55,7 +55,7 @@ struct TaskTable: Sendable {
     let id, type, session, url, urls, to, group, needs, forEach, body, query, headers, contentType, cellular, existing,
         mode,
         redirects,
-        waits, checksum, resume: Int
+        waits, checksum, resume, next: Int
     private let rowsByType: [UInt64]
 
     private init() {
@@ -76,6 +76,7 @@ struct TaskTable: Sendable {
         (to, group, needs, forEach) = (number("to"), number("group"), number("needs"), number("forEach"))
         (body, query, redirects) = (number("body"), number("query"), number("redirects"))
         (existing, mode, resume) = (number("existing"), number("mode"), number("resume"))
+        next = number("next")
         (cellular, waits) = (number("allowsCellularAccess"), number("waitsForConnectivity"))
         (checksum, headers, contentType) = (number("checksum"), number("headers"), number("contentType"))
         rowsByType = [TypeSet.data, .download, .upload].map { type in

@@ -31,6 +31,7 @@ extension TaskLoader {
             changed.policies.allowsCellularAccess = false
             task.options = TaskOptions(changed)
         }
+        if options.values.next != nil { checkPages(draft, task) }
         if draft.type == .upload, written.has(table.existing) { checkExistingUpload(options.values, task) }
         if draft.type == .download, options.values.existing == .skip, !options.values.captures.isEmpty {
             reader.error(

@@ -75,7 +75,7 @@ extension TaskChecker {
                     checkBrings(owner, list)
                 } else if let captured = capture(list, of: owner) {
                     add(owner, to: Int(template.task))
-                    guard !captured.source.isList else { continue }
+                    guard !tasks[Int(owner)].options.values.givesList(captured) else { continue }
                     reader.error(
                         "not-a-list", "`tasks.\(list.task).\(list.name)` is one value, no list",
                         hint: "write `all: true` beside its `json`", list.node)
@@ -113,7 +113,7 @@ extension TaskChecker {
     private mutating func capture(_ list: CapturedList, of owner: UInt32) -> Capture? {
         let captures = tasks[Int(owner)].options.values.captures
         if let found = captures.first(where: { $0.name == list.name }) { return found }
-        let lists = captures.filter(\.source.isList).map(\.name)
+        let lists = captures.filter { tasks[Int(owner)].options.values.givesList($0) }.map(\.name)
         let near = reader.closest(list.name, lists).map { "did you mean `tasks.\(list.task).\($0)`?" }
         reader.error(
             "unknown-name", "`\(list.task)` captures no `\(list.name)`",

@@ -125,6 +125,7 @@ final class TaskLoader {
         reader.isInTask = true
         defer { reader.isInTask = false }
         var head = TaskHead()
+        reader.hasPages = has(table.next)
         readHead(&head)
         let session = session(of: head, node)
         let base = base(session)
@@ -297,7 +298,7 @@ final class TaskLoader {
     }
 
     /// Returns whether the task or `defaults` have a value for the row.
-    private func has(_ row: Int) -> Bool {
+    func has(_ row: Int) -> Bool {
         written.has(row) || defaults.written.has(row) && written.nulls & bit(row) == 0
     }
 

@@ -40,6 +40,8 @@ package struct CapturedValues: Sendable {
     private var values: [String: [CapturedValue]] = [:]
     /// What became of the tasks, for those with a `when`.
     package var ends = RunEnds()
+    /// The number of the page that the task asks for.
+    package var page = 1
 
     package init() {}
 
@@ -51,6 +53,9 @@ package struct CapturedValues: Sendable {
 
     /// Returns the value of `${tasks.TASK.NAME}`; throws if it has none.
     package func value(_ task: String, _ name: String) throws(TransferError) -> CapturedValue {
+        if task == RunEnds.run, name == RunEnds.page {
+            return CapturedValue(name: name, text: "\(page)", value: .number("\(page)"))
+        }
         guard let captured = values[task] else {
             if let end = ends.value(task, name) { return end }
             throw TransferError(

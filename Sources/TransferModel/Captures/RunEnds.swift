@@ -8,6 +8,8 @@ package struct RunEnds: Sendable {
 
     /// The id under which values of the whole run are referred to: no task has it.
     package static let run = ""
+    /// The name of a page's number, which is referred to like a value of the run: `${page}`.
+    package static let page = "page"
 
     private struct End: Sendable {
         let outcome: TaskOutcome
@@ -30,7 +32,7 @@ package struct RunEnds: Sendable {
         for index in tasks.indices where tasks[index].options.values.when != nil {
             tasks[index].forEachPlace { text in
                 for case .capture(let id, let name, _) in text.pieces
-                where id == Self.run || TaskName(rawValue: name) != nil {
+                where id == Self.run && name != Self.page || TaskName(rawValue: name) != nil {
                     isUsed = true
                     named.insert(id)
                 }
@@ -100,6 +102,7 @@ package struct RunEnds: Sendable {
 package enum LateReference {
     /// Returns the reference without its `${}`.
     package static func name(_ task: String, _ name: String) -> String {
-        task == RunEnds.run ? "run.\(name)" : "tasks.\(RowList.task(of: task) ?? task).\(name)"
+        guard task == RunEnds.run else { return "tasks.\(RowList.task(of: task) ?? task).\(name)" }
+        return name == RunEnds.page ? name : "run.\(name)"
     }
 }

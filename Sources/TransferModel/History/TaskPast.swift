@@ -91,6 +91,8 @@ package struct TaskPast: Sendable {
     package var untoldSince: WallTime? { lostSince ?? open?.startedAt }
     /// The task's file under its final name, as the last attempt recorded it; `nil` for none.
     package private(set) var file: FileRecord?
+    /// How many pages the task fetched last, one after the other; 0 of a task of one answer.
+    package private(set) var pages = 0
     /// The files that the task sends, as they were when it first began; empty where they were not recorded.
     package private(set) var bodyFiles: [BodyFileMark] = []
     /// Where the file of a task that succeeded was put; `nil` where that was not recorded, as for a file that stood
@@ -138,6 +140,7 @@ package struct TaskPast: Sendable {
         case .redirect: wasRedirected = true
         case .response(let record): status = record.status ?? status
         case .fileFinished(let record): file = record
+        case .pageFinished(let record): turnsPage(record)
         case .attemptFinished(let record): ends(record, time)
         case .taskFinished(let record): finishes(record)
         case .expanded: expands()
@@ -145,6 +148,12 @@ package struct TaskPast: Sendable {
             .cacheStored, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
             break
         }
+    }
+
+    /// What fails from now on is the next page's, with all of its attempts.
+    private mutating func turnsPage(_ page: PageRecord) {
+        pages = page.number
+        (tries, networkTries, networkTriesInARow) = (0, 0, 0)
     }
 
     private mutating func resumed(_ time: TimeSpan) {

@@ -1,0 +1,103 @@
+import AttemptLife
+import HTTPRules
+import TransferModel
+
+// Tasks with `next`: one page after the other within an attempt. Each page is an `Attempt` object of its own, so that
+// nothing of one page's answer is left to the next; to the scheduler they are one attempt, which asks for a slot anew.
+
+extension Engine {
+    /// How far the task is with its pages; the first page where it has none.
+    func pages(of task: TaskIndex) -> PageProgress { carryovers[task]?.pages ?? PageProgress() }
+
+    /// Notes that an earlier process fetched some pages of the task: what they brought is known no more.
+    package func lostPages(of task: TaskIndex, _ count: Int) {
+        carryovers[task, default: Carryover()].lostPages = count
+    }
+
+    /// A page of the task is whole: tells of it and, where it names another, begins that. Returns `false` if the attempt
+    /// is to end with this page.
+    func turnedPage(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> Bool {
+        guard let next = attempt.specification.options.values.next, !attempt.isLookingUp else { return false }
+        tellHeld(attempt)
+        let found = captures(ofPage: attempt)
+        do throws(TransferError) {
+            let page = page(attempt, verdict, source)
+            try attempt.pages.note(page, found, first: home(attempt))
+            try attempt.pages.keep(rows: rows(ofPage: attempt))
+            emit(.pageFinished(page), attempt)
+            reports.append(.turnedPage(attempt.task))
+            guard let target = try target(attempt, found) else { return false }
+            if next.stopsAtMaximum, attempt.pages.number >= next.maximum { return false }
+            try attempt.pages.turn(to: target, most: next.maximum)
+        } catch {
+            fail(attempt, error)
+            return true
+        }
+        beginNextPage(after: attempt)
+        return true
+    }
+
+    private func page(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> PageRecord {
+        // Redacted first: of a secret that is cut in two no half would be found.
+        let told = toldBody(attempt, verdict, source).map { events.hiding.redacted(body: $0) }
+        let (body, isCut) = attempt.pages.shown(told)
+        return PageRecord(
+            number: attempt.pages.number, url: attempt.life.request.url.text, status: verdict.status,
+            file: attempt.download.file, body: attempt.isDownload ? nil : body, isCut: isCut)
+    }
+
+    /// The URL of the task's first page: headers that the job types are meant for its origin.
+    private func home(_ attempt: Attempt) -> ResourceURL {
+        attempt.specification.location(mirror: attempt.mirror).url ?? attempt.life.request.url
+    }
+
+    /// Where the next page is; `nil` after the last one.
+    private func target(_ attempt: Attempt, _ found: [CapturedValue]) throws(TransferError) -> ResourceURL? {
+        guard let named = found.first(where: { $0.name == Capture.nextPage }), !named.text.isEmpty else { return nil }
+        let target = try NextPages.target(
+            named.text, from: attempt.life.request.url, policy: attempt.rules.redirects,
+            secured: { attempt.session.state.secured($0, at: now.wall) })
+        if let barred = secrets.bound.barred(from: target) {
+            throw TransferError(
+                .secretBarred,
+                "the next page's URL holds the secret `\(barred.secret)`, which must not go to \(barred.place)")
+        }
+        return target
+    }
+
+    private func beginNextPage(after last: Attempt) {
+        releaseSlot(last)
+        forgetLabel(of: last.download.staging)
+        last.sending.takeUntouchedStream()?.leave()
+        last.session.giveBack(last.transport.ownPool)
+        last.transport.ownPool = nil
+        var carryover = Carryover()
+        carryover.pages = last.pages
+        carryover.rejectedCredentials = last.life.refusals
+        // Partial files of earlier runs are of the first page.
+        carryover.hasTriedPart = true
+        carryover.isPartRecorded = carryovers[last.task]?.isPartRecorded ?? false
+        carryovers[last.task] = carryover
+        guard let specification = filled(last.task, last.number, last.mirror), let url = last.pages.url else { return }
+        // What libcurl still notes of it is of no use.
+        last.result = placeholder(last)
+        let attempt = makeAttempt(
+            last.task, last.number, last.mirror, specification, url, partial: nil, startedAt: last.startedAt)
+        attempt.transactions = last.transactions
+        attempt.bandwidth = last.bandwidth
+        attempt.credentialWait = last.credentialWait
+        attempts[Int(last.task.raw)] = attempt
+        learnPasswords(attempt, url)
+        if let problem = planBody(attempt) { return fail(attempt, problem) }
+        prepare(attempt)
+    }
+
+    /// Marks the object of a page that is over as ended; nobody takes it.
+    private func placeholder(_ attempt: Attempt) -> AttemptResult {
+        AttemptResult(
+            number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
+            endedAt: now.instant, transactions: [], body: nil, file: nil, source: .network, lengthUnverified: false,
+            error: nil, flushWait: .zero, bandwidthWait: .zero, credentialWait: .zero, resumedFrom: 0,
+            startedOver: nil, cache: nil, captures: [], parts: [])
+    }
+}

@@ -125,6 +125,22 @@ import TransferModel
         #expect(try stage.text("out/b/2") == "/f/b/2")
     }
 
+    @Test(arguments: ["type: data", "to: \"pages/${page}\""]) func rowsOfAllPagesAreOneList(_ type: String) throws {
+        let server = try server(Array())
+        defer { server.stop() }
+        server.on("/list", .respond(200, headers: [("Link", "</more>; rel=next")], body: "a\n"))
+        server.on("/more", .respond(200, body: "b\nc\n"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            tasks:
+              - { id: list, url: "\(server.url("/list"))", \(type), next: { link: next } }
+              - { id: "get-${n}-${n.index}", forEach: { n: { lines: { task: list } } }, url: "\(server.url("/f"))/${n}" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].id") == ["list", "get-a-1", "get-b-2", "get-c-3"])
+    }
+
     // MARK: What is wrong with a list
 
     private static let cut = Array(Encoder.xz(Array(String(repeating: "Name: a\n\n", count: 5_000).utf8)).dropLast(40))

@@ -69,7 +69,7 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
         #expect(
             json.keys == [
                 "format", "version", "runner", "job", "startedAt", "finishedAt", "duration", "outcome", "exitStatus",
-                "totals", "sessions", "groups", "hooks", "tasks",
+                "stopped", "totals", "sessions", "groups", "hooks", "tasks",
             ])
     }
 

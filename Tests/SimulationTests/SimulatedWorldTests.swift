@@ -73,6 +73,34 @@ import TransferModel
         #expect(result.duration == .seconds(3))
     }
 
+    /// A job that says nothing of `retry`, and a host that is away for five minutes: answering 503, refusing connections,
+    /// or cutting them.
+    @Test(arguments: ["503", "refused", "reset"]) func theDefaultJob_survivesAnOutageOfFiveMinutes(_ kind: String) {
+        var scene = Scene(tasks: 40, size: 1_000, bandwidth: 2_000)
+        scene.setting.plan.policies[0].retry = RetryPolicy()
+        let outage = WorldModel.Interval(from: .seconds(5), to: .seconds(305))
+        switch kind {
+        case "503": scene.model.hosts[0].overloads = [outage]
+        case "refused": scene.model.hosts[0].refusals = [outage]
+        default: scene.model.outages = [outage]
+        }
+        let (_, result) = scene.run()
+        #expect(result.outcomes == [.succeeded: 40])
+        #expect(result.duration > .seconds(305) && result.duration < .seconds(420), "\(result.duration.seconds) s")
+        // A host that is away is left alone: not each task asks every half minute.
+        #expect(result.attempts < 200, "\(result.attempts) attempts")
+    }
+
+    @Test func theDefaultJob_givesUpAHostThatNeverAnsweredAfterAMinute() {
+        var scene = Scene(tasks: 40)
+        scene.setting.plan.policies[0].retry = RetryPolicy()
+        scene.model.hosts[0].refusals = [.always]
+        let (history, result) = scene.run()
+        #expect(result.outcomes == [.failed: 40])
+        #expect(result.duration >= .seconds(60) && result.duration <= .seconds(75), "\(result.duration.seconds) s")
+        #expect(history.errors.allSatisfy { $0 == .cannotConnectToHost })
+    }
+
     @Test func anOutageCutsWhatIsUnderWayAndTheRestIsFetchedLater() {
         var scene = Scene(tasks: 1, size: 10_000)
         scene.model.outages = [WorldModel.Interval(from: .seconds(3), to: .milliseconds(3_500))]

@@ -20,6 +20,7 @@ import TransferModel
             model.hosts = [WorldModel.Host()]
             setting.plan.policies = [SchedulingPlan.TaskPolicy()]
             setting.plan.policies[0].retry.jitter = .none
+            setting.plan.policies[0].retry.attempts = 3
             setting.plan.sessions = [
                 SchedulingPlan.Session(
                     maximumConnectionsPerHost: 6, maximumConcurrentTasks: nil, streamsPerConnection: 100,
@@ -182,6 +183,100 @@ import TransferModel
         #expect(found(.seconds(61)).contains("longer than its policy"))
         #expect(found(.seconds(2), retryAfter: .seconds(3)).contains("less than the server asked for"))
         #expect(found(.seconds(1), status: 404).contains("retries after 404"))
+    }
+
+    /// `retry.for`: no attempt after its time, and none is given up before.
+    @Test func patience() {
+        func scene(_ seconds: Int64) -> Scene {
+            var scene = Scene()
+            scene.setting.plan.policies[0].retry.attempts = nil
+            scene.setting.plan.policies[0].retry.writtenPatience = .seconds(seconds)
+            return scene
+        }
+        func found(_ seconds: Int64, pauses: [Int64]) -> String {
+            var scene = scene(seconds)
+            return scene.violations { audit, scene in
+                for (number, pause) in pauses.enumerated() {
+                    Self.start(&audit, Self.first, scene, attempt: number + 1)
+                    Self.answer(&audit, 500, scene)
+                    Self.fail(&audit, scene, status: 500)
+                    Self.retry(&audit, scene, backoff: .seconds(pause))
+                    scene.pass(.seconds(pause))
+                }
+            }.joined(separator: "; ")
+        }
+        #expect(found(10, pauses: [1, 2, 4, 3]) == "")
+        #expect(found(10, pauses: [1, 2, 4, 8]).contains("pauses beyond its `retry.for`"))
+        #expect(found(10, pauses: [1, 2, 2]).contains("waits 2.0 s, not 4.0 s"))
+        func givenUp(after seconds: Int64) -> String {
+            var scene = scene(10)
+            return scene.violations { audit, scene in
+                Self.start(&audit, Self.first, scene)
+                Self.answer(&audit, 500, scene)
+                Self.fail(&audit, scene, status: 500)
+                Self.retry(&audit, scene, backoff: .seconds(1))
+                scene.pass(.seconds(seconds))
+                Self.start(&audit, Self.first, scene, attempt: 2)
+                Self.answer(&audit, 500, scene)
+                Self.fail(&audit, scene, status: 500)
+                let waits = [TaskRecord.Wait(reason: .backoff, duration: .seconds(seconds))]
+                audit.sees(
+                    .finished(
+                        Self.first,
+                        Conclusion(
+                            outcome: .failed, error: TransferError(.unexpectedResponse, "no"), tolerated: false,
+                            waits: waits, attempts: 2, duration: .seconds(seconds), held: .zero, staged: .zero,
+                            deferral: nil)), at: scene.now)
+            }.joined(separator: "; ")
+        }
+        #expect(givenUp(after: 10) == "")
+        #expect(givenUp(after: 9).contains("given up too early"))
+    }
+
+    /// `limits.stopWhen`: nothing starts once it is met.
+    @Test func tooManyFailures() {
+        func found(_ atLeast: Int) -> String {
+            var scene = Scene()
+            scene.setting.plan.stopWhen = RunLimits.StopRule(failedPercent: 100, atLeast: atLeast)
+            return scene.violations { audit, scene in
+                Self.start(&audit, Self.first, scene)
+                Self.answer(&audit, 404, scene)
+                Self.fail(&audit, scene, status: 404)
+                audit.sees(
+                    .finished(
+                        Self.first,
+                        Conclusion(
+                            outcome: .failed, error: TransferError(.unexpectedResponse, "no"), tolerated: false,
+                            waits: [], attempts: 1, duration: .zero, held: .zero, staged: .zero, deferral: nil)),
+                    at: scene.now)
+                Self.start(&audit, Self.second, scene)
+            }.joined(separator: "; ")
+        }
+        #expect(found(2) == "")
+        #expect(found(1).contains("starts after the end began"))
+    }
+
+    /// A number of connections that is found stays within its bounds, and is told from where it was.
+    @Test func foundConnections() {
+        func found(_ from: Int, _ to: Int, _ reason: ConnectionStep.Reason) -> String {
+            var scene = Scene()
+            scene.setting.plan.sessions[0].connectionRange = ConnectionRange(minimum: 2, maximum: 6)
+            return scene.violations { audit, scene in
+                let step = ConnectionController.Step(from: from, to: to, reason: reason)
+                audit.sees(.connectionsChanged(SessionIndex(raw: 0), Self.origin, step), at: scene.now)
+            }.joined(separator: "; ")
+        }
+        #expect(found(4, 6, .moreThroughput) == "" && found(4, 3, .tooManyRequests) == "")
+        #expect(found(4, 7, .moreThroughput).contains("change to 7"))
+        #expect(found(4, 1, .unavailable).contains("change to 1"))
+        #expect(found(5, 6, .moreThroughput).contains("change from 5"))
+        #expect(found(4, 5, .tooManyRequests).contains("tooManyRequests changes 4 to 5"))
+        var fixed = Scene()
+        let violations = fixed.violations { audit, scene in
+            let step = ConnectionController.Step(from: 6, to: 5, reason: .slower)
+            audit.sees(.connectionsChanged(SessionIndex(raw: 0), Self.origin, step), at: scene.now)
+        }
+        #expect(violations.joined().contains("is fixed and changes"))
     }
 
     @Test func bytesAndCredit() {

@@ -1,5 +1,6 @@
 import Diagnostics
 import TransferModel
+import YAMLTree
 
 /// Checks of tasks with `next`.
 extension TaskLoader {

@@ -1,7 +1,7 @@
 import Diagnostics
 import Exports
 import Reporting
-import SimulatedJobs
+package import SimulatedJobs
 import SystemIO
 import TransferModel
 

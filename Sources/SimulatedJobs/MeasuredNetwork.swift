@@ -7,7 +7,7 @@ package struct MeasuredNetwork: Sendable {
     package static let parts: ReportParts = [.transactions]
 
     /// What was met at one host.
-    private struct Tally {
+    fileprivate struct Tally {
         var latencies = Sum()
         var connects = Sum()
         var requests = 0
@@ -21,7 +21,7 @@ package struct MeasuredNetwork: Sendable {
         var bodies: [(from: Int64, to: Int64, rate: Double)] = []
     }
 
-    private struct Sum {
+    fileprivate struct Sum {
         var total = 0.0
         var count = 0
         var mean: Double? { count > 0 ? total / Double(count) : nil }

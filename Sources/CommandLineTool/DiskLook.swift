@@ -72,7 +72,9 @@ struct DiskLook {
         case .download: break
         case .data:
             if values.body == nil {
-                facts.cached = (recorded { try store?.responses(session, url: url.text) } ?? []).map(\.response)
+                facts.cached =
+                    (recorded { () throws(StoreError) in try store?.responses(session, url: url.text) } ?? []).map(
+                        \.response)
             }
         case .upload: lookAtUpload(index, values, url.text, &facts)
         }
@@ -82,7 +84,7 @@ struct DiskLook {
     private mutating func lookAtFile(_ index: Int, _ values: TaskOptions.Values, _ facts: inout DiskFacts) {
         guard let destination = job.tasks[index].destination else { return }
         let key = StoreKey.of(destination: destination, job.tasks[index].location)
-        let known = recorded { try store?.file(job.tasks[index].session, key: key) }
+        let known = recorded { () throws(StoreError) in try store?.file(job.tasks[index].session, key: key) }
         facts.kept = known?.kept
         if let record = known?.part, isOfUse(record, index, values) {
             (facts.partial, facts.partialTotal) = (record.part.size, record.point.total)
@@ -145,7 +147,9 @@ struct DiskLook {
         let session = job.tasks[index].session
         let key = UploadKey(task: job.tasks[index].id, url: url, file: path)
         if values.resumable { facts.uploaded = store?.upload(session, key)?.point.sent }
-        guard values.ownExisting == .revalidate, let sent = recorded({ try store?.sent(session, to: url) }) else {
+        guard values.ownExisting == .revalidate,
+            let sent = recorded({ () throws(StoreError) in try store?.sent(session, to: url) })
+        else {
             return
         }
         let mark = BodyFileMark(

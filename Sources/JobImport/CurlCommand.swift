@@ -101,9 +101,7 @@ struct CurlCommand {
         setResume(&task, command)
         if command.has("compressed") { task.set("decompress", .plain("true")) }
         if let mode = command.value("create-file-mode") { task.set("mode", .text(mode.count < 4 ? "0\(mode)" : mode)) }
-        let body = task.fields.first { $0.key == "body" } != nil
-        if body { task.set("type", .text("download")) }
-        task.set("to", .text(to))
+        task.setTarget(to, &job)
     }
 
     private mutating func noteDiscarded(_ task: inout ImportedTask) {

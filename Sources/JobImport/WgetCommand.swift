@@ -214,9 +214,7 @@ struct WgetCommand {
         } else {
             task.set("to", .text((folder == "./" ? "" : folder) + (location.fileName ?? "")))
         }
-        if task.text("to") != nil, task.fields.contains(where: { $0.key == "body" }) {
-            task.set("type", .text("download"))
-        }
+        if let to = task.text("to") { task.setTarget(to, &job) }
         job.add(task)
     }
 

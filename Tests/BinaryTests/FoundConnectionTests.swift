@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// `maximumConnectionsPerHost: auto` against servers that take so many connections and no more.

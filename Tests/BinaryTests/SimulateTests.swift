@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TransferModel
 import TextFormats
 
 /// `simulate`: a run that does not happen.

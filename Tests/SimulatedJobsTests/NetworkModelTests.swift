@@ -2,6 +2,7 @@ import Diagnostics
 import SimulatedJobs
 import TestSupport
 import Testing
+import TransferModel
 
 /// Models as people write them, and mistakes in them.
 @Suite struct NetworkModelTests {

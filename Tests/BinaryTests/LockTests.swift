@@ -33,7 +33,9 @@ import TransferModel
     }
 
     private func sha256(_ text: String) throws -> String {
-        String(try StreamingDigest.of(Array(text.utf8), .sha256).description.dropFirst(7))
+        let digest = try StreamingDigest(.sha256)
+        digest.update(Array(text.utf8))
+        return String(digest.finish().description.dropFirst("sha256:".count))
     }
 
     private func binary(_ job: String) throws -> Binary {

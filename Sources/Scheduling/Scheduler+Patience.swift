@@ -45,14 +45,16 @@ extension Scheduler {
     }
 
     /// The error of a task that is given up, with the reason where that is the host's silence.
-    func givenUp(_ task: TaskIndex, _ error: TransferError, at origins: [OriginID?], _ deadline: Instant?)
-        -> TransferError
-    {
+    func givenUp(
+        _ task: TaskIndex, _ error: TransferError, at origins: [OriginID?], _ deadline: Instant?
+    ) -> TransferError {
         guard !hasPatience(deadline), isUnanswered(origins),
-            !plan.sessions[Int(plan.tasks[Int(task.raw)].session.raw)].isPatient
+            !plan.sessions[Int(plan.tasks[Int(task.raw)].session.raw)].isPatient,
+            let patience = plan.policies[policyNumber(of: task)].retry.patience,
+            patience > RetryPolicy.unansweredPatience
         else { return error }
         var error = error
-        error.message += "; its host never answered in this run, so it was given up after a minute at most"
+        error.message += "; its host never answered in this run, so it was given up after a minute"
         return error
     }
 }

@@ -61,7 +61,7 @@ package struct ServiceUnit: Sendable {
 
     /// Text of the service.
     package var service: String {
-        let parts = [unit, run, credentials, access, hardening]
+        let parts = [unit, run, credentials, access, hardening].filter { !$0.isEmpty }
         return Self.heading + "\n\n" + parts.joined(separator: "\n")
     }
 

@@ -35,7 +35,7 @@ import TransferModel
     private func sha256(_ text: String) throws -> String {
         let digest = try StreamingDigest(.sha256)
         digest.update(Array(text.utf8))
-        return String(digest.finish().description.dropFirst("sha256:".count))
+        return String("\(digest.finish())".dropFirst(7))
     }
 
     private func binary(_ job: String) throws -> Binary {

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import TextFormats
 import TransferModel
 
 /// Limits, order, retries and timeouts, as a server and a report see them.

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
-import TransferModel
 import TextFormats
+import TransferModel
 
 /// `simulate`: a run that does not happen.
 @Suite struct SimulateTests {

@@ -55,7 +55,9 @@ struct HeldRun {
         if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty {
             console.errors("warning: \(held.file) has tasks that the job has not: \(Self.names(gone))\n")
         }
-        let new = job.tasks.filter { $0.type == .download && !$0.isTemplate && held[$0.id] == nil }.map(\.id)
+        let new = job.tasks.filter { task in
+            task.type == .download && task.location.url?.isHTTP == true && held[task.id] == nil
+        }.map(\.id)
         if !new.isEmpty {
             console.errors("warning: \(held.file) does not hold these tasks to anything: \(Self.names(new))\n")
         }

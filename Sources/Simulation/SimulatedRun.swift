@@ -171,7 +171,8 @@ package struct SimulatedRun<Observer: SimulationObserver> {
             case .finished(let task, let conclusion):
                 result.outcomes[conclusion.outcome, default: 0] += 1
                 tape?.finished(task, conclusion, now)
-            case .waiting, .resumed, .expand, .attemptEnded, .groupFinished, .connectionsChanged: tape?.takes(action, now)
+            case .waiting, .resumed, .expand, .attemptEnded, .groupFinished, .connectionsChanged:
+                tape?.takes(action, now)
             }
         }
         observer.turnEnded(at: now)

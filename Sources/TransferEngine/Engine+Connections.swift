@@ -1,9 +1,22 @@
 import AttemptLife
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 /// What happens when a connection is made, as far as it is told.
 extension Engine {
+    /// Returns the number of connections that a session opened, and of requests that reused one.
+    package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
+        let session = sessions[Int(session.raw)]
+        return (session.connectionsOpened, session.connectionsReused)
+    }
+
+    /// Limits the origin's connections over all sessions: with several sessions, an idle connection in each of them
+    /// would exceed the limit, so they are not kept.
+    package func limitConnections(to origin: OriginID, _ most: Int) {
+        if sessions.count > 1 { policy.dropConnections(to: origin) }
+        for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
+    }
+
     /// The slot that its attempt began with is a stream, and its request needs a connection: it asks for that.
     func givesBackStream(_ attempt: Attempt) -> Bool {
         guard let origin = attempt.origin, policy.standsAlone(attempt.life.request, origin) else { return false }

@@ -229,12 +229,6 @@ package final class Engine {
         credentialProblems = credentialLookup?.finish() ?? []
     }
 
-    /// Returns the number of connections that a session opened, and of requests that reused one.
-    package func connections(of session: SessionIndex) -> (opened: Int, reused: Int) {
-        let session = sessions[Int(session.raw)]
-        return (session.connectionsOpened, session.connectionsReused)
-    }
-
     /// Whether reports or orders are waiting, so that the next turn must not wait.
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
@@ -250,13 +244,6 @@ package final class Engine {
     func attempt(of task: TaskIndex) -> Attempt? {
         guard let attempt = attempts[Int(task.raw)], attempt.result == nil else { return nil }
         return attempt
-    }
-
-    /// Limits the origin's connections over all sessions: with several sessions, an idle connection in each of them
-    /// would exceed the limit, so they are not kept.
-    package func limitConnections(to origin: OriginID, _ most: Int) {
-        if sessions.count > 1 { policy.dropConnections(to: origin) }
-        for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
     /// Latest time of the next turn, even if nothing arrives.

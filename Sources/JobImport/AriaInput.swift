@@ -42,7 +42,9 @@ enum AriaInput {
 
         func add(to job: inout ImportedJob) {
             let locations = urls.map { URLText(JobText.literal($0)) }.filter { location in
-                if location.isKnown, !location.text.hasPrefix("http://magnet:"), !location.authority.isEmpty {
+                if location.isKnown, location.isWellFormed, !location.text.hasPrefix("http://magnet:"),
+                    !location.authority.isEmpty
+                {
                     return true
                 }
                 job.lose(place, "a URI that is no http, https, ftp or file URL was left out")

@@ -62,6 +62,7 @@ struct CurlCommand {
         _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?
     ) {
         let location = URLText(url.text, filled: job.filled(url.text))
+        guard location.isWellFormed else { return job.lose(place, "a word that is no URL was left out") }
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
@@ -97,13 +98,14 @@ struct CurlCommand {
             return
         }
         if to != "-", !to.hasPrefix("/"), !folder.isEmpty, to != folder { to = folder + to }
-        if command.has("no-clobber") { task.set("existing", .text("skip")) }
+        if to.isEmpty { to = "-" }
+        if command.has("no-clobber"), to != "-" { task.set("existing", .text("skip")) }
         setResume(&task, command)
         if command.has("compressed") { task.set("decompress", .plain("true")) }
-        if let mode = command.value("create-file-mode") { task.set("mode", .text(mode.count < 4 ? "0\(mode)" : mode)) }
-        let body = task.fields.first { $0.key == "body" } != nil
-        if body { task.set("type", .text("download")) }
-        task.set("to", .text(to))
+        if let mode = command.value("create-file-mode"), to != "-" {
+            task.set("mode", .text(mode.count < 4 ? "0\(mode)" : mode))
+        }
+        task.setTarget(to, &job)
     }
 
     private mutating func noteDiscarded(_ task: inout ImportedTask) {

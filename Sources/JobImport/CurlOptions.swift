@@ -44,7 +44,7 @@ enum CurlOptions {
         aws-sigv4 - V translated
         netrc n F translated
         netrc-optional - F translated
-        netrc-file - V translated
+        netrc-file - V lost `credentials: [{ netrc: true }]` reads the one in the home folder
         location L F translated
         location-trusted - F translated
         max-redirs - V translated

@@ -126,9 +126,7 @@ struct CurlRequest {
             let secret = job.hide(token, "TOKEN", location.host)
             list.append(.map([host(), YAMLField("method", .text("bearer")), YAMLField("token", .text(secret))]))
         }
-        if let file = command.value("netrc-file") {
-            list.append(.map(["netrc": .text(file)]))
-        } else if command.has("netrc") || command.has("netrc-optional") {
+        if command.has("netrc") || command.has("netrc-optional") {
             list.append(.map(["netrc": .plain("true")]))
         }
         if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {

@@ -254,8 +254,21 @@ struct ImportedJob: Sendable {
 }
 
 extension ImportedTask {
+    /// Sets where the answer goes. A request that sends files is an upload, whose answer is in the report alone.
+    mutating func setTarget(_ to: String, _ job: inout ImportedJob) {
+        let hasBody = fields.contains { $0.key == "body" }
+        guard readFiles.isEmpty else {
+            set("type", .text("upload"))
+            fields.removeAll { ["to", "existing", "decompress", "mode", "preserveTime"].contains($0.key) }
+            return job.lose(
+                &self, "the answer to a request that sends files is in the report, not in a file or on standard output")
+        }
+        if hasBody { set("type", .text("download")) }
+        set("to", .text(to))
+    }
+
     /// Files that the request reads.
-    fileprivate var readFiles: [String] {
+    var readFiles: [String] {
         guard case .map(let body)? = fields.first(where: { $0.key == "body" })?.value else { return [] }
         return body.flatMap { Self.files($0.value, $0.key) }
     }

@@ -102,7 +102,9 @@ struct Metalink {
             ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
         }
         let locations = ordered.map { URLText(JobText.literal($0.element.url)) }.filter { location in
-            if location.isKnown, !location.authority.isEmpty, location.user == nil { return true }
+            if location.isKnown, location.isWellFormed, !location.authority.isEmpty, location.user == nil {
+                return true
+            }
             job.lose(place, "a place of `\(path)` that is no http, https or ftp URL without a password was left out")
             return false
         }

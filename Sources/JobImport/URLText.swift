@@ -50,6 +50,19 @@ struct URLText: Sendable {
     /// Whether transfers of this scheme exist here.
     var isKnown: Bool { ["http", "https", "ftp", "file", "data"].contains(scheme) || text.hasPrefix("${") }
 
+    /// Whether the text could be a URL: a host of the characters that hosts have, and nothing that breaks a line.
+    var isWellFormed: Bool {
+        if text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) { return false }
+        if text.hasPrefix("data:") || scheme == "file" || text.hasPrefix("${") { return true }
+        if authority.contains("${") { return true }
+        let isHost = authority.unicodeScalars.allSatisfy { scalar in
+            scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || "-._~:[]%".unicodeScalars.contains(scalar)
+        }
+        let name = authority.prefix { $0 != ":" }
+        let isName = !authority.contains("[") && !authority.contains("]") && name.last != "-" && name.first != "-"
+        return isHost && !name.isEmpty && (isName || authority.hasPrefix("[") && authority.contains("]"))
+    }
+
     /// The host without its port, in brackets if it is an IPv6 address; `nil` where a variable holds it.
     var host: String? {
         guard !authority.isEmpty, !authority.contains("$") else { return nil }

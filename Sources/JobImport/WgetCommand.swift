@@ -198,6 +198,7 @@ struct WgetCommand {
 
     private func addTask(_ url: String, _ job: inout ImportedJob, _ output: String?, _ count: Int) {
         let location = URLText(url, filled: job.filled(url))
+        guard location.isWellFormed else { return job.lose(place, "a word that is no URL was left out") }
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
@@ -214,9 +215,7 @@ struct WgetCommand {
         } else {
             task.set("to", .text((folder == "./" ? "" : folder) + (location.fileName ?? "")))
         }
-        if task.text("to") != nil, task.fields.contains(where: { $0.key == "body" }) {
-            task.set("type", .text("download"))
-        }
+        if let to = task.text("to") { task.setTarget(to, &job) }
         job.add(task)
     }
 

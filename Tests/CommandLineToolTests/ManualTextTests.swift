@@ -9,6 +9,7 @@ struct ManualTextTests {
         #expect(RoffText.inline("*Built: `x`.* **y**") == #"\fIBuilt: \fBx\fI.\fR \fBy\fR"#)
         #expect(RoffText.inline("2 * 3 and *.example.org") == "2 * 3 and *.example.org")
         #expect(RoffText.inline("see [cli.md](cli.md), [a b](c.md)") == #"see \fIcli.md\fR, a b (\fIc.md\fR)"#)
+        #expect(RoffText.inline("`*.b` or `*`") == #"\fB*.b\fR or \fB*\fR"#)
         #expect(RoffText.inline("an open ` and [x]") == "an open ` and [x]")
         #expect(RoffText.inline("…é") == #"\[u2026]\[u00E9]"#)
     }

@@ -60,9 +60,9 @@ package enum RoffText {
     private static func enclosed(_ text: Substring, by mark: String) -> (body: Substring, after: Substring)? {
         guard text.hasPrefix(mark) else { return nil }
         let inner = text.dropFirst(mark.count)
-        guard let first = inner.first, first != " ", first != "*", let end = range(of: mark, in: inner) else {
-            return nil
-        }
+        guard let first = inner.first, mark == "`" || first != " " && first != "*",
+            let end = range(of: mark, in: inner)
+        else { return nil }
         return (inner[..<end.lowerBound], inner[end.upperBound...])
     }
 

@@ -1,4 +1,5 @@
 import AttemptLife
+import CurlCore
 import HTTPRules
 package import TransferModel
 

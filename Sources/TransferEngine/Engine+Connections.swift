@@ -1,5 +1,6 @@
 import AttemptLife
 import CurlCore
+import CurlCore
 import HTTPRules
 package import TransferModel
 

@@ -1,6 +1,5 @@
 import AttemptLife
 import CurlCore
-import CurlCore
 import HTTPRules
 package import TransferModel
 

@@ -181,7 +181,9 @@ package struct ConnectionController: Sendable {
             return nil
         }
         let score = ended.work / elapsed.seconds
-        if limit > refusals.ceiling { (refusals.ceiling, refusals.ban) = (limit, Self.bans.first) }
+        if limit > refusals.ceiling, now >= steppedAt + .seconds(8) {
+            (refusals.ceiling, refusals.ban) = (limit, Self.bans.first)
+        }
         let best = bestScore
         bestScore = max(best, score)
         if let mean = ended.meanLatency { leastLatency = min(leastLatency ?? mean, mean) }

@@ -60,7 +60,7 @@ extension TransferError {
     func adding(retryAfter: TimeSpan, beyond key: String) -> TransferError {
         var error = self
         let seconds = retryAfter.nanoseconds / 1_000_000_000
-        error.message += "; it asks to wait \(seconds) s, longer than `\(key)` allows"
+        error.message += "; it asks to wait \(seconds) s, longer than `\(key)`"
         return error
     }
 }

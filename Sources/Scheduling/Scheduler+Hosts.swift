@@ -57,7 +57,8 @@ extension Scheduler {
             if verdict.saysBusy { measureRefusal(task, verdict.status == 429 ? .tooManyRequests : .unavailable) }
             // For a pause that is too long to wait for, no task is held back.
             if asked ?? .zero <= policy.maximumRetryAfter {
-                slots.park(origin, for: asked ?? backoff, at: now.instant, &timers)
+                let pause = shortened(backoff, inTime: retryDeadline(of: task, at: [origin]))
+                slots.park(origin, for: asked ?? pause, at: now.instant, &timers)
             } else {
                 slots.endProbe(origin, of: task)
             }
@@ -94,7 +95,6 @@ extension Scheduler {
     /// `deadline` is that of the task that found it: so that the last attempt is not late, the host is probed by then.
     private mutating func parkUnanswered(_ origin: OriginID, _ policy: RetryPolicy, by deadline: Instant?) {
         let delay = policy.park(after: UInt32(slots[origin].health.parks + 1), &random)
-        let isInTime = deadline.map { now.instant < $0 } ?? false
-        slots.park(origin, for: isInTime ? shortened(delay, deadline) : delay, at: now.instant, &timers)
+        slots.park(origin, for: shortened(delay, inTime: deadline), at: now.instant, &timers)
     }
 }

@@ -39,6 +39,11 @@ extension Scheduler {
         deadline.map { min(pause, max(.zero, $0 - now.instant)) } ?? pause
     }
 
+    /// The same for a host's park, which a deadline that is over does not shorten: other tasks wait on.
+    func shortened(_ park: TimeSpan, inTime deadline: Instant?) -> TimeSpan {
+        hasPatience(deadline) ? shortened(park, deadline) : park
+    }
+
     /// Whether a wait that a server asks for ends after the deadline.
     func isTooLong(_ asked: TimeSpan, _ deadline: Instant?) -> Bool {
         deadline.map { now.instant + asked > $0 } ?? false

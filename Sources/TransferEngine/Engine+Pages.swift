@@ -83,6 +83,7 @@ extension Engine {
         last.result = placeholder(last)
         let attempt = makeAttempt(
             last.task, last.number, last.mirror, specification, url, partial: nil, startedAt: last.startedAt)
+        if let why = last.life.startedOver { attempt.life.noteStartedOver(why) }
         attempt.transactions = last.transactions
         attempt.bandwidth = last.bandwidth
         attempt.credentialWait = last.credentialWait

@@ -60,7 +60,7 @@ import TransferModel
         #expect(run.status == 1)
         #expect(server.requests().count == 1)
         #expect(
-            try run.task("a", "error.message")?.contains("asks to wait 120 s, longer than `retry.for` allows") == true)
+            try run.task("a", "error.message")?.contains("asks to wait 120 s, longer than `retry.for`") == true)
     }
 
     /// A download that goes on with each attempt is not given up because the first cut was long ago.

@@ -83,9 +83,6 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["-", "-"], "standard input can be read once only", ""),
         (["rerun"], "`transfer-run rerun` needs REPORT", "usage"),
         (["rerun", "a", "--only", "x"], "`--only` is an option of `run`", ""),
-        (["completions", "tcsh"], "there is no completion for `tcsh`", "`bash`, `zsh` and `fish`"),
-        (["unit", "-"], "a unit needs a job file", ""),
-        (["unit", "a", "--calendar", "x\ny"], "`--calendar` is one line", ""),
         (["suspend"], "`transfer-run suspend` needs IDENTIFIER|PID", "usage"),
         (["cancel", "0"], "`0` is no process's number", "`runner.pid`"),
         (["cancel", "3000000000"], "is no process's number", ""),
@@ -102,6 +99,15 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(run(words).0 == 2)
         #expect(run(words).1.isEmpty)
         #expect(run(words).2.hasPrefix("error: "))
+    }
+
+    @Test(arguments: [
+        (["completions", "tcsh"], "there is no completion for `tcsh`"), (["unit", "-"], "a unit needs a job file"),
+        (["unit", "a", "--calendar", "x\ny"], "`--calendar` is one line"),
+    ])
+    func commandsRefuseWhatTheyCannotDo(_ words: [String], _ message: String) {
+        let (status, output, errors) = run(words)
+        #expect(status == 2 && output.isEmpty && errors.hasPrefix("error: ") && errors.contains(message))
     }
 
     @Test func everyUnbuiltThingEndsWithTwo() {

@@ -268,7 +268,7 @@ enum ImportSamples {
 
     /// Options that say something only beside others, or nothing where it is said already.
     static let neutral: Set<String> = [
-        "remote-header-name", "output-dir", "globoff", "basic", "digest", "ntlm",
+        "remote-header-name", "output-dir", "create-file-mode", "no-clobber", "globoff", "basic", "digest", "ntlm",
         "negotiate", "anyauth", "aws-sigv4", "proxy-basic", "proxy-digest", "proxy-ntlm", "proxy-negotiate",
         "proxy-anyauth", "key", "pass", "tlsv1", "tlsv1.2", "get", "next", "base",
         "password", "http-password", "ftp-password", "ask-password", "auth-no-challenge", "private-key",

@@ -95,7 +95,7 @@ import TransferModel
               t1 failed (networkConnectionLost -1005)
                 1 task that needs it was skipped
                 Run it again; the server or the network cut the connection.
-            Run just them again: transfer-run run 'my jobs.yaml' --only t1 --only t2
+            Run just them again: transfer-run rerun jobs.report.json
             Exit status 1: not every task succeeded.
             1 ok, 1 unchanged, 1 tolerated, 1 failed, 1 skipped · 15.0 MiB · 204.8 KiB/s · 1m15s · report: jobs.report.json
 

@@ -26,8 +26,7 @@ struct LockFetch {
 
     func run(_ job: Job, fetching tasks: [Int]) throws -> Outcome {
         let locking = LockingJob(job, fetching: tasks, into: scratch.path)
-        let paths = OriginalPaths(job)
-        let collector = LockCollector(locking, paths, scratch, Redactor(job.secrets))
+        let collector = LockCollector(locking, scratch, Redactor(job.secrets))
         let log = try EventLog(consumers: [collector], redactor: Redactor(job.secrets), now: Clocks.now())
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
@@ -36,7 +35,6 @@ struct LockFetch {
             let expand = RunningJob.expansion(of: job, inputs)
             settings.expand = { [path = scratch.path] values in
                 expand(values).map { expanded in
-                    paths.note(expanded.job, expanded.added)
                     var expanded = expanded
                     expanded.job = LockingJob.redirected(expanded.job, from: expanded.added.lowerBound, into: path)
                     return expanded
@@ -83,30 +81,6 @@ private final class StopSignal: Sendable {
     }
 }
 
-/// Where files would have gone, by task id: those of expanded templates are added during the run.
-private final class OriginalPaths: Sendable {
-    private let base: String
-    private let known: Mutex<[String: String]>
-
-    init(_ job: Job) {
-        base = job.baseDirectory
-        known = Mutex(Dictionary(job.tasks.compactMap { task in task.destination.map { (task.id, $0) } }) { $1 })
-    }
-
-    func note(_ job: Job, _ added: Range<Int>) {
-        known.withLock { known in
-            for task in job.tasks[added] { if let path = task.destination { known[task.id] = path } }
-        }
-    }
-
-    /// The path of a task's file, relative to the job's folder where it lies there; `name` is its own in a folder.
-    func path(of id: String, named name: String) -> String? {
-        guard var path = known.withLock({ $0[id] }) else { return nil }
-        if path.utf8.last == UInt8(ascii: "/") { path += name }
-        return LockedPath.relative(path, to: base)
-    }
-}
-
 /// Paths as locks have them.
 enum LockedPath {
     static func relative(_ path: String, to folder: String) -> String {
@@ -125,7 +99,7 @@ private final class LockCollector: EventConsumer {
         var certificate: String?
         var file: FileRecord?
     }
-    private let paths: OriginalPaths
+    private let base: String
     private let scratch: ScratchFolder
     private let redactor: Redactor
     private var tasks: [TaskSpecification]
@@ -134,10 +108,11 @@ private final class LockCollector: EventConsumer {
     private var pending: [Int: Pending] = [:]
     private(set) var outcome = LockFetch.Outcome()
 
-    init(_ locking: LockingJob, _ paths: OriginalPaths, _ scratch: ScratchFolder, _ redactor: Redactor) {
+    init(_ locking: LockingJob, _ scratch: ScratchFolder, _ redactor: Redactor) {
         tasks = locking.job.tasks
         (isWanted, isRead) = (locking.isWanted, locking.isRead)
-        (self.paths, self.scratch, self.redactor) = (paths, scratch, redactor)
+        base = locking.job.baseDirectory
+        (self.scratch, self.redactor) = (scratch, redactor)
     }
 
     func consume(_ events: ArraySlice<Event>) {
@@ -186,7 +161,8 @@ private final class LockCollector: EventConsumer {
         answer.lastModified = found?.response?.headers.first("last-modified")
         answer.mimeType = found?.response?.mimeType
         answer.certificate = found?.certificate
-        let name = Folders.split(file.path).name
-        outcome.entries.append(LockFile.Entry(id: id, path: paths.path(of: id, named: name), answer: answer))
+        let path = LockingJob.original(file.path, of: tasks[task], in: scratch.path)
+        outcome.entries.append(
+            LockFile.Entry(id: id, path: path.map { LockedPath.relative($0, to: base) }, answer: answer))
     }
 }

@@ -52,31 +52,42 @@ package struct LockingJob: Sendable {
         return nil
     }
 
-    /// Before the id in the name of a task's file, so that no id is `..`.
-    private static let prefix = "task-"
+    /// The folder below `folder` that takes a task's file at its whole path, so that no two tasks meet.
+    private static func root(of task: TaskSpecification, in folder: String) -> String { "\(folder)/task-\(task.id)" }
 
-    /// Returns the job with its downloads from `start` on going into `folder`, each under its id.
+    /// Returns the path that a file below `folder` would have had; `nil` for a task without one.
+    package static func original(_ path: String, of task: TaskSpecification, in folder: String) -> String? {
+        let root = root(of: task, in: folder)
+        guard path.utf8.starts(with: "\(root)/".utf8) else { return nil }
+        return String(decoding: path.utf8.dropFirst(root.utf8.count), as: UTF8.self)
+    }
+
+    /// Returns the job with its downloads from `start` on going into `folder`, each below a folder of its own.
     package static func redirected(_ job: Job, from start: Int, into folder: String) -> Job {
         var job = job
         for index in job.tasks.indices[start...] {
+            let root = root(of: job.tasks[index], in: folder)
             job.tasks[index].group = nil
-            job.tasks[index].options = TaskOptions(values(job.tasks[index]))
+            job.tasks[index].options = TaskOptions(values(job.tasks[index], root))
             guard job.tasks[index].type == .download else { continue }
-            let isFolder = job.tasks[index].destination?.utf8.last == UInt8(ascii: "/")
-            job.tasks[index].destination = "\(folder)/\(prefix)\(job.tasks[index].id)" + (isFolder ? "/" : "")
+            if let destination = job.tasks[index].destination {
+                job.tasks[index].destination = root + destination
+            } else if job.tasks[index].toStandardOutput {
+                job.tasks[index].destination = "\(folder)/output-\(job.tasks[index].id)"
+            }
             job.tasks[index].toStandardOutput = false
         }
         return job
     }
 
-    private static func values(_ task: TaskSpecification) -> TaskOptions.Values {
+    private static func values(_ task: TaskSpecification, _ root: String) -> TaskOptions.Values {
         var values = task.options.values
         values.onFinish = nil
         values.neededGroups = []
         values.suspended = false
         values.earliestBegin = nil
         guard task.type == .download else { return values }
-        values.awaitedDestination = nil
+        values.awaitedDestination = values.awaitedDestination.map { SecretText(pieces: [.literal(root)] + $0.pieces) }
         // Nothing of this is to be known to the next run.
         values.existing = .replace
         values.resume = .no

@@ -113,8 +113,15 @@ extension ServerWord {
         (status, url) = (response.status, response.url)
         etag = response.headers.first("etag")
         lastModified = response.headers.first("last-modified")
-        if isWanted, response.headers.first("content-encoding") == nil { length = response.expectedLength }
+        if isWanted, response.headers.first("content-encoding") == nil {
+            length = response.expectedLength ?? Self.stated(response)
+        }
         self.latency = latency
         if isWanted { isChanged = standing?.differs(from: self) }
+    }
+
+    /// The `Content-Length` of a response whose body was not wanted.
+    private static func stated(_ response: ResponseRecord) -> Int64? {
+        response.headers.first("content-length").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
     }
 }

@@ -68,7 +68,7 @@ import TransferModel
         (["simulate", "job.yaml", "--model", "net.yaml", "--seed", "x"], "`--seed` must be"),
         (["simulate", "job.yaml", "--model", "net.yaml", "--sweep", "limits.x=1"], "cannot be varied"),
         (["simulate", "job.yaml", "--model", "net.yaml", "--html", "x.html"], "plots a sweep"),
-        (["simulate", "job.yaml", "--model", "bad.yaml"], "bad.yaml:1:19: error: `latency` must be a duration"),
+        (["simulate", "job.yaml", "--model", "bad.yaml"], "bad.yaml:1:26: error: `latency` must be a duration"),
         (["simulate", "job.yaml", "--from", "net.yaml"], "net.yaml"),
     ])
     func wrongWordsAreRefused(_ words: [String], _ message: String) throws {

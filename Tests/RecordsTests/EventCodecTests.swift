@@ -25,7 +25,7 @@ import TransferModel
     /// come back.
     @Test func noFieldOfAnyRecordIsForgotten() {
         // Which file it is the store alone keeps: nobody asks a journal for it.
-        let kept = [".kind.fileFinished.stamp.identity. = nil", ".kind.pageFinished.file.some.stamp.identity. = nil"]
+        let kept = [".kind.fileFinished.stamp.identity. = nil", ".kind.pageFinished.file.stamp.identity. = nil"]
         for event in RandomEvents.filled() {
             // The tasks that a template becomes are made anew of the job, and not kept.
             if case .expanded = event.kind { continue }

@@ -6,7 +6,11 @@ import Testing
 /// What a libcurl that is linked into the program calls of other libraries is looked for when it is first called: a wrong
 /// name would end a run in the middle.
 @Suite struct LibcurlNeedsTests {
-    @Test(.enabled(if: access("/usr/bin/nm", X_OK) == 0 && access("/usr/bin/pkg-config", X_OK) == 0))
+    /// After a build with STATIC=1: its archives are the ones that are looked into.
+    @Test(
+        .enabled(
+            if: access("/usr/bin/nm", X_OK) == 0
+                && access(Binary.packageRoot + "/.build/static/lib/libcurl.a", R_OK) == 0))
     func eachFunctionIsInTheLibraryUnderWhichItStands() throws {
         let folder = try TemporaryTree("needs")
         let tool = try Binary(program: Binary.packageRoot + "/tools/curl_needs.sh")

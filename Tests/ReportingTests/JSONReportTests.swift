@@ -57,7 +57,8 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
         let (_, json, _) = try report(of: story, &random)
         let fields = [
             "id", "session", "line", "type", "group", "description", "labels", "becameDownload", "outcome",
-            "tolerated", "changed", "source", "cache", "request", "response", "file", "length", "body", "parts", "pages",
+            "tolerated", "changed", "source", "cache", "request", "response", "file", "length", "body", "parts",
+            "pages",
             "captures",
             "createdAt", "startedAt", "finishedAt", "duration", "waits", "attempts", "redirects", "challenges", "error",
             "explanation",

@@ -268,10 +268,7 @@ package final class JobRun {
 
     /// Handles the end of a task in another process; it may be reported again when that process starts over.
     private func take(_ end: OutsideEnd, _ now: Now) {
-        defer {
-            if end.hasFailed { scheduler.failedOutside(now: now) }
-            if end.hasFailed || end.succeeded { scheduler.countOutside(end.hasFailed ? .failed : .succeeded, now: now) }
-        }
+        defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
         if end.succeeded, !expandedOver.contains(end.id) { engine.keep(end.captures, of: end.id) }
         outsideEnds.append(end.id)

@@ -88,13 +88,6 @@ extension Scheduler {
         failFast(.stoppedByShare(failed: failures.failed, ended: failures.ended))
     }
 
-    /// A task of another run ended. It counts for `limits.stopWhen` as one of this run.
-    package mutating func countOutside(_ outcome: TaskOutcome, now: Now) {
-        clock.set(now)
-        failures.count(outcome, isTolerated: false)
-        stopIfTooManyFailed()
-    }
-
     /// What the end of a task means for those that need it.
     private func needEnd(
         of task: TaskIndex, _ outcome: TaskOutcome, isGood: Bool, _ error: TransferError?, _ deferral: Deferral?,

@@ -36,6 +36,9 @@ extension Scheduler {
         skipAll()
         let hasFailed = history.tasks.contains { $0.ending.map { $0.outcome == .failed && !$0.isTolerated } ?? false }
         if plan.failFast, hasFailed, runEnding.stop == nil { failFast() }
+        // What ran when `limits.stopWhen` was met may have changed the share since.
+        let met = history.tasks.lazy.compactMap { $0.ending?.error }.first { $0.isByStopWhen }
+        if let met, runEnding.stop == nil { failFast(met) }
         stopIfTooManyFailed()
         leaveOutWhatWasTold(history)
     }

@@ -147,8 +147,9 @@ package struct TraceFacts: Sendable {
             })
         maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         failFast = job.failFast
-        // Of a part of the tasks other tasks may have been counted, too.
-        stopWhen = chosen == nil ? job.limits.stopWhen : nil
+        // The background part of a job counts its own tasks, and of a part of the tasks others were counted, too.
+        let kinds = Set(job.tasks.map { job.sessions[Int($0.session.raw)].kind == .background })
+        stopWhen = chosen == nil && kinds.count == 1 ? job.limits.stopWhen : nil
         timeout = job.limits.timeout
         finishBy = job.limits.finishBy
         hasHook = job.onFinish != nil || job.tasks.contains { $0.options.values.onFinish != nil }

@@ -11,9 +11,9 @@ extension WorldAudit {
         slack = .milliseconds(2)
         bytesMoved = history.bytesMoved
         hasFailedFast = plan.failFast && history.tasks.contains { $0.ending.map(Self.isFailure) ?? false }
-        for past in history.tasks {
-            if let ending = past.ending { countEnd(ending.outcome, ending.isTolerated, now) }
-        }
+        for ending in history.tasks.compactMap(\.ending) { countEnd(ending.outcome, ending.isTolerated) }
+        judgeShare(now)
+        if history.tasks.contains(where: { $0.ending?.error?.isByStopWhen == true }) { hasFailedFast = true }
         for (index, past) in history.tasks.enumerated() {
             pages[index].attempts = past.attempts
             let policy = plan.policies[plan.tasks[index].policy]

@@ -123,18 +123,23 @@ extension WorldAudit {
         checkFit(task, conclusion, now)
         pages[index].phase = .finished
         pages[index].conclusion = conclusion
-        countEnd(conclusion.outcome, conclusion.tolerated, now)
+        countEnd(conclusion.outcome, conclusion.tolerated)
+        judgeShare(now)
         // Also in the turn in which all bytes have moved: the order of the two is unknown here.
         if plan.failFast, conclusion.outcome == .failed, !conclusion.tolerated, !isOverButForBytes(now) {
             hasFailedFast = true
         }
     }
 
-    /// Counts a task for `limits.stopWhen`; where that is met, the run's end begins.
-    mutating func countEnd(_ outcome: TaskOutcome, _ tolerated: Bool, _ now: Now) {
+    /// Counts a task for `limits.stopWhen`.
+    mutating func countEnd(_ outcome: TaskOutcome, _ tolerated: Bool) {
         guard outcome == .succeeded || outcome == .failed else { return }
         endedCount += 1
         if outcome == .failed, !tolerated { failedCount += 1 }
+    }
+
+    /// Where `limits.stopWhen` is met, the run's end begins.
+    mutating func judgeShare(_ now: Now) {
         guard let rule = plan.stopWhen, endedCount >= rule.atLeast, !isOverButForBytes(now) else { return }
         let share = Double(failedCount) / Double(endedCount)
         if failedCount > 0, share * 100 >= rule.failedPercent - 1e-9 { hasFailedFast = true }

@@ -29,7 +29,8 @@ import TextFormats
     }
 
     static let variants = [
-        Variant("before-the-move", runs: 1), Variant("local-service", runs: 1), Variant("mirror-list"),
+        Variant("before-the-move", runs: 1), Variant("found-connections"), Variant("local-service", runs: 1),
+        Variant("mirror-list"),
         Variant("polite-mirror"), Variant("quickstart"), Variant("release-artefacts"),
         Variant("suite-matrix"), Variant("two-mirrors"),
         Variant("wifi-only", environment: ["TRANSFER_RUN_NETWORK": "wifi"]),
@@ -112,9 +113,14 @@ import TextFormats
         // One is carried in the background as it stands.
         let all =
             Self.variants.map(\.example) + Self.restricted.map { "\($0.0).yaml" } + ["nightly-mirror.yaml"]
+<<<<<<< HEAD
             // Tests of their own run these, and tests of the background process what they show.
             + ["api-harvest.yaml", "apt-mirror.yaml", "found-connections.yaml", "paged-api.yaml"]
             + ["release-by-checksums.yaml"]
+=======
+            // Of what becomes tasks in mid-run a background session carries nothing.
+            + ["api-harvest.yaml", "apt-mirror.yaml", "release-by-checksums.yaml"]
+>>>>>>> all
         #expect(found.outputText == Set(all).sorted().joined(separator: " ") + "\n")
     }
 }
@@ -126,7 +132,8 @@ private struct ToldRun {
     let stories: [String: [String]]
 
     private static let chance: Set = [
-        "startedAt", "finishedAt", "createdAt", "duration", "backoff", "pid", "sha256", "localPort", "remotePort",
+        "startedAt", "finishedAt", "createdAt", "duration", "backoff", "retriesUntil", "connectionLimit", "pid",
+        "sha256", "localPort", "remotePort",
         "connectionsOpened", "connectionsReused", "peakConnections", "isReusedConnection", "domainResolutionProtocol",
     ]
     private static let backgroundsOwn: Set = ["configuration", "identifier", "line"]

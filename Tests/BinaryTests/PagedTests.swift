@@ -36,7 +36,7 @@ import TextFormats
         #expect(try run.value("$.tasks[0].pages[2].url") == server.url("/deep/p3"))
         #expect(try run.task("list", "body.text") == #"["c"]"#)
         #expect(try run.value("$.totals.attempts") == "1" && run.value("$.totals.retries") == "0")
-        #expect(try run.values("$.tasks[0].attempts[0].transactions[*].url").count == 3)
+        #expect(try run.values("$.tasks[0].attempts[0].transactions[*].request.url").count == 3)
         #expect(run.story(of: "list").filter { $0 == "pageFinished" }.count == 3)
     }
 

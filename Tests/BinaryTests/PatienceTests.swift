@@ -26,7 +26,7 @@ import TransferModel
         #expect(left >= .seconds(599) && left < .seconds(660))
         let events = run.events.filter { $0["event"]?.plainText == "attemptFinished" }
         #expect(events.map { $0["retriesUntil"]?.plainText } == until)
-        let words = "  a: the server answered 503"
+        let words = "  a: GET \(server.url("/busy")): 503"
         let lines = run.errorText.split(separator: "\n").filter { $0.hasPrefix(words) }
         // The first trouble has a line, and what follows within a minute has none.
         #expect(lines.count == 1, "\(run.errorText)")

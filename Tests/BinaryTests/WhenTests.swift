@@ -53,7 +53,8 @@ import TextFormats
         let stage = try Stage()
         let run = try stage.run(
             "tasks:\n" + get(server, "a") + hook(server, "failed")
-                + "  - { id: after, needs: [notify], url: \"\(server.url("/after"))\" }\n", "--failed-list", "failed")
+                + "  - { id: after, when: succeeded, needs: [notify], url: \"\(server.url("/after"))\" }\n",
+            "--failed-list", "failed")
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try run.task("notify", "outcome") == "skipped" && run.value("$.totals.skipped") == "2")
         #expect(try run.task("notify", "error") == nil)
@@ -62,7 +63,7 @@ import TextFormats
                 == "Skipped: its `when: failed` is not met: nothing that it needs failed.")
         #expect(
             try run.task("after", "explanation")
-                == "Skipped: `notify`, which it needs, was skipped, without harm.")
+                == "Skipped: its `when: succeeded` is not met: `notify`, which it needs, was skipped.")
         #expect(try run.value("$.outcome") == "succeeded")
         #expect(try stage.text("failed") == "")
         #expect(server.requests().map(\.target) == ["/a"])

@@ -92,17 +92,6 @@ import TransferModel
         }
     }
 
-    @Test func tasksOfAnotherRun_count() {
-        var stage = Self.stage(5, 60, 5)
-        for outcome in [TaskOutcome.failed, .failed, .failed, .succeeded] {
-            stage.scheduler.countOutside(outcome, now: stage.clock.now)
-        }
-        stage.answer(0)
-        stage.end(0)
-        stage.turn()
-        #expect(Self.outcomes(stage) == [.succeeded: 1, .cancelled: 4])
-    }
-
     @Test func theRule_countsShares() {
         let rule = RunLimits.StopRule(failedPercent: 33.3, atLeast: 3)
         #expect(rule.isMet(failed: 1, ended: 3) && !rule.isMet(failed: 1, ended: 4) && !rule.isMet(failed: 2, ended: 2))

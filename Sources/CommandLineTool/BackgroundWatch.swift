@@ -17,6 +17,8 @@ final class BackgroundWatch: Sendable {
     private let background: HandedPart
     private let failsFast: Bool
     private let wanted: Set<String>
+    /// Ids of tasks there from which lists are read here.
+    private let listed: Set<String>
     private let story: JoinedStory
     private let tellsProgress: Bool
     private let thread = WorkThread()
@@ -28,6 +30,8 @@ final class BackgroundWatch: Sendable {
         background = joined.background
         failsFast = joined.failsFast
         wanted = Set(joined.foreground.outside.values.joined())
+        let lists = joined.foreground.job.tasks.flatMap { $0.options.values.template?.lists ?? [] }
+        listed = Set(lists.map(\.task))
         self.story = story
         self.tellsProgress = tellsProgress
     }
@@ -120,6 +124,6 @@ final class BackgroundWatch: Sendable {
                 OutsideEnd(
                     id: id, succeeded: record.outcome == .succeeded || record.tolerated, hasFailed: hasFailed,
                     deferral: record.deferral,
-                    captures: record.captures.isEmpty ? [] : follower.captures(of: id))))
+                    captures: record.captures.isEmpty && !listed.contains(id) ? [] : follower.captures(of: id))))
     }
 }

@@ -37,9 +37,9 @@ struct LineSplitter {
     }
 
     private mutating func line(upTo end: Int, then next: Int) throws(RowProblem) -> ArraySlice<UInt8> {
+        guard end - start <= longest else { throw tooLong }
         number += 1
         var line = buffer[start..<end]
-        guard line.count <= longest else { throw tooLong }
         (start, scanned) = (next, next)
         if isAtBeginning, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
         isAtBeginning = false

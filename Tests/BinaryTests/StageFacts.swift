@@ -33,6 +33,7 @@ extension TraceFacts {
             guard let expanded = result.job else { return nil }
             job = expanded
         }
+        job.addRowTasks(told: events)
         for (flag, value) in values where flag == "--max-concurrent" {
             if let maximum = Int(value) { job.limits.maximumConcurrentTasks = maximum }
         }
@@ -70,7 +71,8 @@ extension TemplateValues {
             guard let id = event["task"]?.plainText else { continue }
             switch event["event"]?.plainText {
             case "expanded":
-                order += job.tasks.filter { $0.id == id }.compactMap { $0.options.values.template?.number }
+                order += job.tasks.filter { $0.id == id }.compactMap(\.options.values.template)
+                    .filter(\.lists.isEmpty).map(\.number)
             case "taskFinished":
                 guard case .object(let members)? = event["captures"] else { continue }
                 book.keep(members.map { CapturedValue(name: $0.name, text: "", value: $0.value.asPlain) }, of: id)
@@ -79,6 +81,39 @@ extension TemplateValues {
         }
         if order.isEmpty { return nil }
         self.init(order: order, captured: book)
+    }
+}
+
+extension Job {
+    /// Adds the tasks of templates over what a task brought. Their lists are gone; of what the rows say in a task only
+    /// its id is told, and all else is the template's.
+    fileprivate mutating func addRowTasks(told events: [JSONValue]) {
+        var known = Set(tasks.map(\.id))
+        var template: Int?
+        for event in events {
+            guard let id = event["task"]?.plainText else { continue }
+            switch event["event"]?.plainText {
+            case "expanded":
+                template = tasks.firstIndex { $0.id == id && $0.options.values.template?.lists.isEmpty == false }
+            case "taskCreated":
+                guard let template, known.insert(id).inserted else { continue }
+                addTask(id, of: template)
+            default: break
+            }
+        }
+    }
+
+    private mutating func addTask(_ id: String, of template: Int) {
+        let number = TaskIndex(raw: UInt32(tasks.count))
+        var task = tasks[template]
+        task.id = id
+        var values = task.options.values
+        values.template = nil
+        task.options = TaskOptions(values)
+        for index in tasks.indices where tasks[index].needs.contains(TaskIndex(raw: UInt32(template))) {
+            tasks[index].needs.append(number)
+        }
+        tasks.append(task)
     }
 }
 

@@ -87,7 +87,7 @@ import TransferModel
         #expect(try read() == "new")
         #expect(try tree.text("site/sums") == "old")
         // Opened once, it stays the same file.
-        let opened = try #require(open(["site/sums", "missing"], place, desk))
+        let opened = try #require(open(["site/sums", "site/missing"], place, desk))
         #expect(try Self.text(opened[0].get()) == "new" && opened[1].failureName == .fileDoesNotExist)
         desk.submit(.publishGroup(place))
         _ = try desk.next()

@@ -102,6 +102,25 @@ import TransferModel
         #expect(try journal.events(of: id).map(\.sequence) == [1, 2])
     }
 
+    /// A process that goes on may add tasks before it has told anything itself.
+    @Test func tasksAreAddedAfterTheEventsOfAnEarlierProcess() throws {
+        let tree = try TemporaryTree()
+        let journal = try Journal.open(folder: tree.path)
+        let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["t"])
+        let earlier = try JournalWriter(folder: tree.path, run: id) { _ in }
+        earlier.consume([JournalCase.event(1, .taskCreated)])
+        #expect(earlier.finish() == nil)
+        let writer = try JournalWriter(folder: tree.path, run: id, after: 1) { _ in }
+        let isAdded = Mutex<Bool?>(nil)
+        writer.extend(
+            RunExtension(
+                note: JournalInput(kind: "expansion", bytes: [1]), tasks: ["u"], after: 1, sequence: 1
+            ) { added in isAdded.withLock { $0 = added } })
+        #expect(happens { isAdded.withLock { $0 } == true })
+        #expect(writer.finish() == nil)
+        #expect(try journal.tasks(of: id) == ["t", "u"])
+    }
+
     @Test func whatCannotBeWrittenAtTheEndIsAnError() throws {
         let tree = try TemporaryTree()
         let writer = try JournalWriter(folder: tree.path, run: RunID(raw: 5)) { _ in }

@@ -215,7 +215,8 @@ final class CarriedRun: Sendable {
         let suspects = Suspects(past.history.suspects(hasCrashed: hasCrashed))
         let (job, recipe) = (suspects.alone(in: handed.part.job), handed.recipe)
         let writer = try JournalWriter(
-            folder: tools.folder.state, run: id, writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
+            folder: tools.folder.state, run: id, after: past.history.lastSequence,
+            writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
         ) { [self] in take($0) }
         let lines: EventLines?
         let log: EventLog

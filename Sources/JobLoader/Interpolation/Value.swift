@@ -84,7 +84,7 @@ enum Value {
 
     func field(_ name: String) -> Value? {
         switch self {
-        case .map(let entries): entries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value
+        case .map(let entries): entries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value ?? innerField(name)
         case .record(_, let fields):
             fields.first { $0.key.utf8.elementsEqual(name.utf8) }.map { .text(SecretText($0.value)) }
         case .unknown: .unknown
@@ -92,6 +92,16 @@ enum Value {
         case .captured(let item): item.field(name)
         default: nil
         }
+    }
+}
+
+extension Value {
+    /// Returns a field of maps within the map, which a name with dots leads to.
+    private func innerField(_ name: String) -> Value? {
+        guard let dot = name.firstIndex(of: "."), case .map(let entries) = self else { return nil }
+        let outer = entries.first { $0.key.utf8.elementsEqual(name[..<dot].utf8) }?.value
+        guard case .map? = outer else { return nil }
+        return outer?.field(String(name[name.index(after: dot)...]))
     }
 }
 

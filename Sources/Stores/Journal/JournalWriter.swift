@@ -50,19 +50,21 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
     /// Number of the last event that came.
-    private let heard = Atomic<UInt64>(0)
+    private let heard: Atomic<UInt64>
     /// A run extension waits until the events up to this number have come; 0 when none waits.
     private let awaited = Atomic<UInt64>(0)
     private let isAsked = Atomic<Bool>(false)
 
     /// Starts the thread. `tell` is called on it.
     ///
-    /// `writeAfter`: how long events may wait. Zero after a crash, so that a further crash finds what preceded it
+    /// `after`: number of the run's last event that the journal has already, from an earlier process. `writeAfter`: how
+    /// long events may wait. Zero after a crash, so that a further crash finds what preceded it
     /// recorded.
     package init(
-        folder: String, run: RunID, writeAfter: TimeSpan = JournalWriter.writeAfter,
+        folder: String, run: RunID, after last: UInt64 = 0, writeAfter: TimeSpan = JournalWriter.writeAfter,
         tell: @escaping @Sendable (JournalNews) -> Void
     ) throws(SystemError) {
+        heard = Atomic(last)
         let wake = thread.wake
         events = Mailbox(wake: { wake.signal() })
         inputs = Mailbox(wake: { wake.signal() })

@@ -113,14 +113,8 @@ import TextFormats
         // One is carried in the background as it stands.
         let all =
             Self.variants.map(\.example) + Self.restricted.map { "\($0.0).yaml" } + ["nightly-mirror.yaml"]
-<<<<<<< HEAD
             // Tests of their own run these, and tests of the background process what they show.
-            + ["api-harvest.yaml", "apt-mirror.yaml", "found-connections.yaml", "paged-api.yaml"]
-            + ["release-by-checksums.yaml"]
-=======
-            // Of what becomes tasks in mid-run a background session carries nothing.
-            + ["api-harvest.yaml", "apt-mirror.yaml", "release-by-checksums.yaml"]
->>>>>>> all
+            + ["api-harvest.yaml", "apt-mirror.yaml", "paged-api.yaml", "release-by-checksums.yaml"]
         #expect(found.outputText == Set(all).sorted().joined(separator: " ") + "\n")
     }
 }

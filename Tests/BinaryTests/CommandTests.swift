@@ -263,8 +263,7 @@ import TextFormats
         #expect(lines.map { $0.plainText } == ["3", "8"])
     }
 
-    /// What README.md says is not built.
-    @Test func aKeyThatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
+    @Test func whatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
         let server = try ScriptedServer()
         defer { server.stop() }
         let binary = try Binary()
@@ -273,7 +272,7 @@ import TextFormats
             """
             tasks:
               - { id: a, url: '\(server.url("/a"))', to: a }
-              - { id: "b-${n.index}", forEach: { n: { csv: { task: a } } }, url: "${n.url}" }
+              - { id: b, url: "file://user:word@localhost/etc/hostname", to: b }
             """)
         let result = try binary.run("job.yaml")
         #expect(result.exitStatus == 2)

@@ -263,26 +263,6 @@ import TextFormats
         #expect(lines.map { $0.plainText } == ["3", "8"])
     }
 
-    @Test func whatIsNotBuiltRefusesTheRunAndPassesTheCheck() throws {
-        let server = try ScriptedServer()
-        defer { server.stop() }
-        let binary = try Binary()
-        try binary.folder.write(
-            "job.yaml",
-            """
-            tasks:
-              - { id: a, url: '\(server.url("/a"))', to: a }
-              - { id: b, url: "file://user:word@localhost/etc/hostname", to: b }
-            """)
-        let result = try binary.run("job.yaml")
-        #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("job.yaml:3:"))
-        #expect(result.errorText.contains("not built yet"))
-        #expect(server.requests().isEmpty)
-        #expect(binary.folder.list() == ["job.yaml"])
-        #expect(try binary.run("check", "job.yaml").exitStatus == 0)
-    }
-
     @Test func schemaIsJSON() throws {
         let result = try Binary().run("schema")
         #expect(result.exitStatus == 0)

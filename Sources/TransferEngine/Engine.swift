@@ -286,9 +286,9 @@ package final class Engine {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
             }
             if carryover.lostPages > 0 {
+                let count = carryover.lostPages == 1 ? "page" : "\(carryover.lostPages) pages"
                 attempt.life.noteStartedOver(
-                    "the process that fetched the first \(carryover.lostPages) pages ended: all are asked for from the first one on"
-                )
+                    "the process that fetched the first \(count) ended: all are asked for from the first one on")
                 carryovers[task]?.lostPages = 0
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }

@@ -253,7 +253,8 @@ import TextFormats
         let program = try scene.stage.start(
             BackgroundScene.head() + job(server, "next: { link: next }, to: \"i-${page}\""))
         #expect(server.waitForRequests(1, "/p2"))
-        #expect(scene.waitForEvents(of: "list", attempts: 1))
+        // What the follower tells is in the journal.
+        waitUntil { scene.stage.hasTold("pageFinished", of: "list") }
         #expect(scene.end(SIGKILL))
         let run = try scene.stage.finish(program)
         #expect(run.status == 0, "\(run.errorText)")

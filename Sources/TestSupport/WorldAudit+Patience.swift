@@ -13,8 +13,13 @@ extension WorldAudit {
         if waitsForNetwork(task), let loss = networks[index].loss, loss == .gone || pages[index].mirrors == nil {
             return
         }
-        if verdict.wentFurther { (pages[index].failingSince, pages[index].chargedSince) = (nil, nil) }
-        if pages[index].failingSince == nil { pages[index].failingSince = now.instant }
+        if verdict.wentFurther {
+            (pages[index].failingSince, pages[index].chargedSince, pages[index].mayFailSince) = (nil, nil, nil)
+        }
+        if pages[index].failingSince == nil {
+            pages[index].failingSince = now.instant
+            pages[index].mayFailSince = pages[index].chargedSince
+        }
     }
 
     /// Whether the task's time may have stood still.
@@ -58,7 +63,9 @@ extension WorldAudit {
         let places = pages[index].mirrors?.origins ?? [pages[index].origin ?? plan.tasks[index].origin]
         let isUnanswered = places.contains { $0.map { !origins[Int($0.raw)].hasAnswered } ?? false }
         if isUnanswered { patience = min(patience, .seconds(60)) }
-        let since = [pages[index].failingSince, pages[index].chargedSince].compactMap { $0 }.min() ?? now.instant
+        let since =
+            [pages[index].failingSince, pages[index].chargedSince, pages[index].mayFailSince].compactMap { $0 }.min()
+            ?? now.instant
         return since + patience + (.zero - slack)
     }
 

@@ -27,6 +27,8 @@ package struct WorldAudit: SimulationObserver {
         var failingSince: Instant?
         /// Time of the first failure that counted in `charged`.
         var chargedSince: Instant?
+        /// Time at which its patience may have begun: a failure of another task that counted when it failed itself.
+        var mayFailSince: Instant?
         var startedAt = Instant(nanoseconds: 0)
         var attemptTime = TimeSpan.zero
         var held = TimeSpan.zero

@@ -196,7 +196,11 @@ package struct RandomWorld: Sendable {
             policy.retry.maximumBackoff = .milliseconds(500) + policy.retry.maximumBackoff
             policy.retry.multiplier = max(1, policy.retry.multiplier)
         }
-        if random.oneIn(8) { policy.retry = RetryPolicy() }
+        if random.oneIn(8) {
+            policy.retry = RetryPolicy()
+            // In a background session nothing else bounds it, and a run would last for days.
+            policy.retry.writtenPatience = .seconds(60)
+        }
         if random.oneIn(5) { policy.timeoutForResource = .milliseconds(Int64(1 + random.below(8_000))) }
         switch random.below(5) {
         case 0: policy.allowFailure = .any

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BEYOND = {
     "bad-file", "bad-interpolation", "capture-has-no-default", "capture-not-allowed", "control-character", "duplicate-destination",
     "duplicate-id", "duplicate-identifier", "duplicate-key", "empty-window", "extends-cycle", "group-folder", "groups-overlap", "is-a-list", "not-a-list",
-    "invalid-regex", "missing-need", "name-required", "needs-cycle", "not-built-yet", "path-escape", "path-from-network",
+    "invalid-regex", "missing-need", "missing-page", "name-required", "needs-cycle", "needs-when", "not-built-yet", "path-escape", "path-from-network",
     "secret-elsewhere", "secret-not-allowed", "too-large", "too-many-tasks", "unknown-group", "unknown-name", "unknown-session",
     "unknown-task", "unreadable-file", "url-component", "variable-cycle", "yaml-syntax",
 }  # fmt: skip
@@ -48,12 +48,14 @@ EXCUSED = {
     "existing-upload": "what type and method make of a value",
     "for-each-unknown-field": "what a name stands for",
     "mime-type-wrong": "what is inside of a type",
+    "next-and-other-keys": "what `next` and other keys make of each other, the defaults counted",
     "time-zone-wrong": "which time zones there are",
     "to-standard-output-in-defaults": "what tasks make of the defaults",
     "too-large": "numbers with units",
     "unix-socket-wrong": "how long an absolute path is",
     "url-bad-host": "what is inside of a URL",
     "url-bad-port": "what is inside of a URL",
+    "when-wrong": "which tasks a text names, and so needs",
 }
 
 

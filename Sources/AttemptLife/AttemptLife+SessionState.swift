@@ -6,11 +6,14 @@ package import TransferModel
 extension AttemptLife {
     /// Makes the first request go over https where its host demands that. Call before anything is sent.
     package func secure(_ sessionState: SessionState, at now: WallTime) {
-        guard let secured = sessionState.secured(builder.begin, at: now) else { return }
-        builder.begin = secured
-        request.url = secured
+        let home = sessionState.secured(builder.home, at: now)
+        let begin = sessionState.secured(builder.begin, at: now)
+        guard home != nil || begin != nil else { return }
+        if let home { builder.home = home }
+        if let begin { builder.begin = begin }
+        request.url = builder.begin
         // Conditions and a range may be for one origin only: they are added anew for this one.
-        request.headers = rules.headers
+        request.headers = builder.headers(at: builder.begin)
         request.isConditional = false
         resumption.addRange(to: &request)
         addCondition()

@@ -29,7 +29,7 @@ package enum FTPAnswer {
             lines.append(("Transfer-Encoding", "chunked"))
         }
         if let modified { lines.append(("Last-Modified", HTTPDate.format(modified))) }
-        // One that may change again within its date's second is known by nothing: then nothing fits what is there.
+        // A file that may change again within its date's second has no validator: no partial file fits it.
         let isSettled = modified.map { now - $0 >= .seconds(60) } ?? false
         if let modified, let total, isSettled {
             lines.append(("ETag", "\"ftp-\(modified.nanoseconds / 1_000_000_000)-\(total)\""))

@@ -15,8 +15,9 @@ package struct HeldTask: Sendable {
         original = isOneOfSeveral && held.sha256 != nil ? nil : url.text
     }
 
-    /// Returns why a response with these headers is not the one that the task is held to; `nil` if it is. `size` is
-    /// that of the whole file.
+    /// Returns why a response with these headers is not the one that the task is held to; `nil` if it is.
+    ///
+    /// - Parameter size: The length of the whole file, also where the response brings a range.
     func objection(to headers: HeaderBlock, from url: ResourceURL, size: Int64?) -> TransferError? {
         var response = HeldAnswers.Response(url: original == nil ? nil : url.text, original: original)
         response.size = size
@@ -25,7 +26,7 @@ package struct HeldTask: Sendable {
         return answers.objection(to: response, of: id)
     }
 
-    /// Returns the error for bytes with the wrong checksum: what is locked, and what came.
+    /// Returns a checksum mismatch as `lockMismatch` where the lock file demanded the checksum; any other error as it is.
     package func renamed(_ error: TransferError) -> TransferError {
         guard error.name == .checksumMismatch, answers.kind == .lock, answers[id]?.sha256 != nil else { return error }
         var error = error

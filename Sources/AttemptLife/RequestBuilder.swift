@@ -10,8 +10,9 @@ package struct RequestBuilder: Sendable {
     let rules: AttemptRules
     /// The URL that the attempt begins at: the task's own, over https where its host demands that.
     var begin: ResourceURL
-    /// The task's own URL: its headers are meant for that origin. Another one than `begin` for later pages of a task.
-    let home: ResourceURL
+    /// The task's own URL, over https where its host demands that: the task's headers are meant for that origin. Another
+    /// one than `begin` for later pages of a task.
+    var home: ResourceURL
     /// What the session state is told of the task with each request.
     let visit: Visit
     /// The number of redirects followed since the task's own request, or the question before it, was sent.
@@ -77,7 +78,7 @@ package struct RequestBuilder: Sendable {
     }
 
     /// The task's headers that a request there may carry.
-    private func headers(at url: ResourceURL) -> [HeaderField] {
+    func headers(at url: ResourceURL) -> [HeaderField] {
         isNamed(url) ? rules.headers : rules.headers.filter { Redirects.crossesOrigins($0) }
     }
 
@@ -145,8 +146,7 @@ package struct RequestBuilder: Sendable {
 
     /// Whether the task itself names the origin: all of its headers may go there.
     private func isNamed(_ target: ResourceURL) -> Bool {
-        home.hasSameOrigin(as: target) || home.secured?.hasSameOrigin(as: target) == true
-            || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
+        home.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
     }
 
     private static func describesBody(_ header: HeaderField) -> Bool {

@@ -129,7 +129,7 @@ package struct Response: Sendable {
     ) -> Verdict {
         if let error = obeyRules(headers, length: framing.length.map { offset + $0 }) { return .ruledOut(error) }
         let unknownCoding = readCodings(headers, framing)
-        // A part that was asked for to complete what is there stands for the whole.
+        // The range that completes a partial file stands for the whole.
         if let status,
             let miss = rules.missedStatus(
                 offset > 0 ? 200 : status, isAccepted: circumstances.acceptsRedirect, asker: circumstances.asker,

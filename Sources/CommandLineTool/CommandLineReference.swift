@@ -70,7 +70,7 @@ package enum CommandLineReference {
          "networks":[{"interface","class","metered","constrained","why","usable"}],"power":{"source","battery"}}
         ```
 
-        `sessions` are those of background runs whose end nobody knows of yet; `trouble` is why what happens to one
+        `sessions` are those of background runs whose end was not shown yet; `trouble` is why what happens to one
         cannot be written down, or why it cannot be carried just now, else `null`. Of a run's tasks the first 1,000 that have not
         finished are told, each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
         `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`, and the `attempts` that have begun. `counts`

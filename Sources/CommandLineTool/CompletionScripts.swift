@@ -82,7 +82,7 @@ enum CompletionScripts {
         }
     }
 
-    /// Options with a value of which nothing is known.
+    /// Options whose value cannot be completed.
     static var opaque: [String] { options(.nothing) }
 
     static let heading = "Written by `transfer-run completions %`, from the program's own tables."

@@ -11,7 +11,7 @@ private enum CompletionQuestion: String {
     case tasks
     /// Ids of the tasks of a report.
     case reported
-    /// Identifiers of the background sessions that are under way or have an end that nobody knows of.
+    /// Identifiers of the background sessions that are under way, or whose end was not shown to the user yet.
     case sessions
 }
 

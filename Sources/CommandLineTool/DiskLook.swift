@@ -16,7 +16,8 @@ struct DiskLook {
     private var readable = Self.mostRead
     private var last: (options: TaskOptions, shape: Int64)?
     private let remembers: Bool
-    /// By task: what is there and can be compared with what its server has; only if the look `remembers`.
+    /// The files and cached responses that can be compared with the server's, by task; filled only if the look
+    /// `remembers`.
     private(set) var standing: [Int: StandingFile] = [:]
 
     private static let mostRead: Int64 = 64 << 20
@@ -199,7 +200,7 @@ struct DiskLook {
 }
 
 extension DiskFacts {
-    /// What is there, for comparing it with what the server has; `nil` for nothing.
+    /// The validators of the cached response or the file, for comparing with the server's; `nil` without either.
     fileprivate var comparable: StandingFile? {
         if let response = cached.max(by: { $0.date < $1.date }) {
             return StandingFile(

@@ -139,7 +139,7 @@ private final class LockCollector: EventConsumer {
         let id = tasks[task].id
         let found = pending.removeValue(forKey: task)
         guard record.outcome == .succeeded else {
-            // A skipped task fails for another that is told.
+            // A skipped task has no error of its own: the failure that it was skipped for is shown.
             if let error = record.error, record.outcome == .failed, !record.tolerated {
                 outcome.failures.append((id, error))
             }

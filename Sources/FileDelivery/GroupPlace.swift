@@ -62,7 +62,7 @@ final class MemberFolder {
         let task: TaskIndex
         /// The facts of the old file that was kept; `nil` for a new file.
         var kept: FileFacts?
-        /// Whether nothing was there, and `existing` forbids replacing what is there by the time of publication.
+        /// Whether there was no file, and `existing` forbids replacing one that appears before publication.
         var mustBeNew = false
         /// Whether the next run can tell if the file is still the server's.
         var isOfUse = true

@@ -67,6 +67,9 @@ struct HostHealth: Sendable {
     /// Probes that failed since its answer, and since a task counted `failed` of them when it began to wait.
     func charges(since failed: UInt32) -> UInt32 { failedProbes - max(failed, forgivenProbes) }
 
+    /// Whether it answered since `failed` of its probes had failed.
+    func hasForgiven(since failed: UInt32) -> Bool { forgivenProbes > failed }
+
     func isParked(until due: Instant) -> Bool { if case .until(due) = quiet { true } else { false } }
 
     func isProbed(by task: TaskIndex) -> Bool { if case .probing(task) = quiet { true } else { false } }

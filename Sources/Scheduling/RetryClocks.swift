@@ -71,6 +71,6 @@ struct RetryClocks: Sendable {
     /// What probes found counts until the host answers; a task's own failures count until the task ends.
     private static func holds(_ series: Series, _ hosts: [OriginState]) -> Bool {
         guard let probed = series.probed else { return true }
-        return hosts[probed.origin].health.charges(since: probed.before) > 0
+        return !hosts[probed.origin].health.hasForgiven(since: probed.before)
     }
 }

@@ -10,12 +10,14 @@ extension Scheduler {
         let lane = laneNumber(session, chooseOrigin(task))
         // Its host counts it when it comes there first; one with several places is counted where it begins.
         if tasks[index].lane < 0, !isMirrored(task) { slots.countTask(in: lane) }
+        let keepsPlace = isQueued(task, in: lane)
         tasks.enter(.queued, index, at: now.instant)
         tasks[index].lane = Int32(lane)
         beginWait(index, lane)
         tasks[index].sessionFullClock = slots.sessions[Int(session.raw)].fullClock.reading(at: now.instant)
         if let origin = slots.lanes[lane].origin { tasks[index].failedProbes = slots[origin].health.failedProbes }
-        slots.enqueue(task, priority: plan.policies[policyNumber(of: task)].priority, in: lane)
+        let priority = plan.policies[policyNumber(of: task)].priority
+        slots.enqueue(task, priority: priority, in: lane, keepsPlace: keepsPlace)
     }
 
     /// Returns the number of the session's lane to the origin.

@@ -53,9 +53,12 @@ extension Scheduler {
         return hasMoved
     }
 
+    /// Each once: one that went to another place and came back stands in its lane's queue twice.
     private func mirrored(waitingFor origin: Int) -> [(task: TaskIndex, lane: Int)] {
-        slots.hosts[origin].lanes.flatMap { lane in
-            slots.lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) }.map { ($0, lane) }
+        var found: Set<TaskIndex> = []
+        return slots.hosts[origin].lanes.flatMap { lane in
+            slots.lanes[lane].queued { isMirrored($0) && isQueued($0, in: lane) && found.insert($0).inserted }
+                .map { ($0, lane) }
         }
     }
 

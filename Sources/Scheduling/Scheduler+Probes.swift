@@ -19,7 +19,9 @@ extension Scheduler {
     mutating func chargeProbe(_ origin: OriginID, _ error: TransferError) {
         var lost: [TaskIndex] = []
         for lane in slots[origin].lanes {
-            for task in slots.lanes[lane].queued(where: { isQueued($0, in: lane) && !isMirrored($0) }) {
+            // One that began to wait with this probe's end was not waiting for it.
+            for task in slots.lanes[lane].queued(where: { isQueued($0, in: lane) && !isMirrored($0) })
+            where charges(on: task, at: origin) > 0 {
                 retries.probeFailed(for: task, of: origin, at: now.instant, slots.hosts)
                 let state = tasks[task]
                 let tries = state.tries + state.chargedProbes + charges(on: task, at: origin)

@@ -78,10 +78,11 @@ struct SlotTable: Sendable {
 
     mutating func countTask(in lane: Int) { lanes[lane].tasks += 1 }
 
-    mutating func enqueue(_ task: TaskIndex, priority: Double, in lane: Int) {
+    /// Puts the task into the lane's queue. `keepsPlace`: it stands there already, and only its wait begins anew.
+    mutating func enqueue(_ task: TaskIndex, priority: Double, in lane: Int, keepsPlace: Bool) {
         // A window may stay closed for hours.
         if reportsLimits || sessions[session(of: lane)].isClosed { newlyQueued.append(task) }
-        if lanes[lane].enqueue(task, priority: priority) { offer(lane) }
+        if !keepsPlace, lanes[lane].enqueue(task, priority: priority) { offer(lane) }
     }
 
     /// Takes the next task out of the lane's queue. `refresh` puts the lane back into the order.

@@ -202,6 +202,8 @@ package struct RandomWorld: Sendable {
             policy.retry.writtenPatience = .seconds(60)
         }
         if random.oneIn(5) { policy.timeoutForResource = .milliseconds(Int64(1 + random.below(8_000))) }
+        // A download that each attempt brings further has no other bound.
+        if policy.retry.attempts == nil { policy.timeoutForResource = min(policy.timeoutForResource, .seconds(1_800)) }
         switch random.below(5) {
         case 0: policy.allowFailure = .any
         case 1: policy.allowFailure = .statuses(StatusSet(404, 503))

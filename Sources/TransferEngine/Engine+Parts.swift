@@ -5,7 +5,7 @@ import HTTPRules
 import Stores
 import TransferModel
 
-// What is there of a download outlives its run: the next one goes on with it.
+// A partial download outlives its run: the next one goes on with it.
 
 extension Engine {
     /// Whether it is worth a look. What no longer fits goes.
@@ -141,7 +141,7 @@ extension Engine {
 }
 
 extension ResumeRecord {
-    /// How much of what is there is gone on with. Of a file that is whole but for its name the last byte is asked for
+    /// How much of the partial file is kept. Of a file that is whole but for its name the last byte is asked for
     /// again: that tells whether it is still the server's.
     fileprivate var keptSize: Int64 { point.total == part.size ? part.size - 1 : part.size }
 }

@@ -221,7 +221,7 @@ extension Engine {
         ended(attempt, nil, sawCloseNotify: false)
     }
 
-    /// What is there may be of several versions, or the server sends no more of it: all of it again, in one stream.
+    /// Begins again in one stream: the segments may be of several versions, or the server sends no more of them.
     private func startOver(_ attempt: Attempt, _ why: String) {
         stopTransfer(attempt)
         endSegments(attempt)

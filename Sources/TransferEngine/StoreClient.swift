@@ -103,8 +103,8 @@ final class StoreClient {
             && task.group.map { keeping[Int($0.raw)] } != false
     }
 
-    /// What of a task is kept for the next run: by what its file is known again, and what is there when it breaks off.
-    /// Of one that keeps neither, an earlier run may have left something under other rules.
+    /// What is kept of a task for the next run: its file's validators, and its partial file. Of a task that keeps neither, an
+    /// earlier run may have left something under other rules.
     func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool, isEligible: Bool) {
         guard Self.isEligible(task, isKept) else { return (false, false, false) }
         return (rules(of: task).applies, Self.mayOutliveRun(task, keeping), true)

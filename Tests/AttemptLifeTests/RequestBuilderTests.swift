@@ -44,6 +44,35 @@ struct RequestBuilderTests {
         #expect(hop.stripped.isEmpty && hop.droppedWithBody == ["Content-Type"])
     }
 
+    /// https is another origin than http, unless the session knows that the host demands it.
+    @Test func hop_toTheSameHostOverHTTPS_stripsWhatIsMeantForHTTP() throws {
+        let builder = RequestBuilder(
+            try ResourceURL.parse(Self.urls[3]),
+            AttemptRules(type: .download, method: "GET", headers: [field("Authorization")]))
+        let target = try ResourceURL.parse(Self.urls[0])
+        let hop = builder.hop(from: builder.firstRequest(), to: target, method: "GET", keepsBody: false)
+        #expect(hop.stripped == ["Authorization"])
+    }
+
+    /// A page of the task's own host keeps the headers over https where that host demands it; one of another host does
+    /// not get them, whatever that host demands.
+    @Test(arguments: [("http://a.test/2", 1), ("https://a.test/2", 1), ("http://b.test/2", 0), ("https://b.test/2", 0)])
+    func secure_decidesForTheOriginThatIsAsked(_ page: String, _ count: Int) throws {
+        let now = WallTime(nanoseconds: 1_795_244_400_000_000_000)
+        var kept = SessionState.Kept()
+        kept.secureHosts = ["a.test", "b.test"].map {
+            StrictTransport.Entry(host: $0, expires: now + .seconds(60), coversSubdomains: false)
+        }
+        var state = SessionState()
+        state.recall(kept, at: now)
+        let life = AttemptLife(
+            try ResourceURL.parse(page),
+            AttemptRules(type: .download, method: "GET", headers: [field("Authorization")]),
+            home: try ResourceURL.parse(Self.urls[3]))
+        life.secure(state, at: now)
+        #expect(life.request.url.isSecure && life.request.headers.count == count)
+    }
+
     /// What the redirected request no longer carried cannot be taken off it.
     @Test func hop_afterHop_stripsOnce_andBringsTheHeadersBack() throws {
         var builder = try builder([field("Authorization")])

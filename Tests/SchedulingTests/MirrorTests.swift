@@ -100,6 +100,36 @@ struct MirrorTests {
         #expect(end?.waits == [TaskRecord.Wait(reason: .backoff, duration: .seconds(3))])
     }
 
+    /// Going back and forth between hosts that are quiet, a task neither waits twice in one queue nor is tried for
+    /// nothing, and the run comes to its end.
+    @Test(.timeLimit(.minutes(1))) func aTaskThatMovesBetweenDeadPlaces_waitsOnceAtEach() {
+        var stage = mirrored(5, at: [0, 1], perHost: 1) {
+            for index in $0.policies.indices {
+                $0.policies[index].retry = RetryPolicy()
+                $0.policies[index].retry.jitter = .none
+            }
+        }
+        let begin = stage.clock.instant
+        var attempts = 0
+        while !stage.scheduler.isFinished, attempts < 1_000 {
+            for task in stage.running {
+                attempts += 1
+                // Both hosts answer first, so that they are tried for ten minutes.
+                if attempts <= 2 {
+                    stage.answer(task, 500)
+                    stage.end(task, answered(500))
+                } else {
+                    stage.end(task, refused)
+                }
+            }
+            guard stage.turn().isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) else { continue }
+            stage.turn(after: due - stage.clock.instant)
+        }
+        #expect(stage.ends.count == 5 && stage.ends.values.allSatisfy { $0.outcome == .failed })
+        #expect(attempts < 300)
+        #expect((stage.clock.instant - begin) >= .seconds(590))
+    }
+
     @Test func whatCannotHealAnywhereFailsAfterOneRound() {
         var stage = mirrored()
         for verdict in [answered(404), wrong, answered(410)] {

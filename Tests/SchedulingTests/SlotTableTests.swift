@@ -20,7 +20,7 @@ private struct TableStage {
     }
 
     mutating func enqueue(_ tasks: UInt32..., in lane: Int, priority: Double = 0.5) {
-        for task in tasks { table.enqueue(TaskIndex(raw: task), priority: priority, in: lane) }
+        for task in tasks { table.enqueue(TaskIndex(raw: task), priority: priority, in: lane, keepsPlace: false) }
     }
 
     /// Starts all that may start, in order.

@@ -75,7 +75,7 @@ package struct JobSeam {
         return found
     }
 
-    /// Tasks with a `when` of which only a part of what they need is in their own process.
+    /// Refuses tasks with a `when` whose needs are carried by both processes.
     private static func conditions(_ job: Job, _ isBackground: [Bool]) -> [Diagnostic] {
         guard job.tasks.contains(where: { $0.options.values.when != nil }), Set(isBackground).count == 2 else {
             return []

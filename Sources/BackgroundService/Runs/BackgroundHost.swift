@@ -33,8 +33,7 @@ package final class BackgroundHost: ServiceHost {
         try runs.look()
         live.store(runs.count, ordering: .releasing)
         do throws(SystemError) {
-            let box = runs
-            try thread.start(named: "runs") { [self] in work(box) }
+            try thread.start(named: "runs") { [self] in work(runs) }
         } catch {
             runs.leave()
             throw ServiceTrouble(error.description)

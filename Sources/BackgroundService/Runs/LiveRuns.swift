@@ -5,7 +5,8 @@ import TransferModel
 
 /// The runs under way, and the look at the journal for more. Belongs to one thread at a time.
 ///
-/// Unchecked: the thread that begins hands it to the one that goes on with it.
+/// Unchecked: `BackgroundHost.begin` makes it, looks once, and passes it to the thread that it starts; starting a thread
+/// orders what was written before. The first thread does not use it again.
 final class LiveRuns: @unchecked Sendable {
     private let tools: HostTools
     private let board: NewsBoard

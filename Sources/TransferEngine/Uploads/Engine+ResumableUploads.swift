@@ -20,7 +20,7 @@ struct UploadLeft {
 extension Engine {
     // MARK: Beginning
 
-    /// Where the attempt begins: with the whole body, or with a question after what is there of it.
+    /// Where the attempt begins: with the whole body, or by asking how much of it the server has.
     func beginUpload(_ attempt: Attempt) {
         let task = attempt.specification
         guard task.type == .upload, attempt.life.request.url.isHTTP, let planned = attempt.sending.planned,
@@ -57,7 +57,7 @@ extension Engine {
             ?? UploadDialect.tries[(carryovers[attempt.task]?.upload?.unheard ?? 0) % UploadDialect.tries.count]
     }
 
-    /// The rest is about to be sent: once an attempt that is told.
+    /// Reports, once for an attempt, that it resumes: the rest of the body is about to be sent.
     func tellResumed(_ request: OutgoingRequest, _ attempt: Attempt, _ planned: PlannedBody) {
         guard let start = request.bodyRange?.lowerBound, start > 0, start == attempt.life.uploadResumedFrom else {
             return
@@ -100,12 +100,12 @@ extension Engine {
         carryovers[attempt.task]?.upload?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
     }
 
-    /// The task has ended. What is there stays for the next run, unless it was given up for good, or the task has succeeded at
-    /// another of its places.
+    /// Forgets an ended task's partial uploads where it was given up for good or has succeeded at another of its `urls`; any
+    /// other stays for the next run.
     func uploadEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ left: UploadLeft) {
-        let told = job.tasks[Int(task.raw)]
-        // What others captured in it is part of what its uploads are kept under.
-        let specification = (try? told.filled(from: captured)) ?? told
+        let written = job.tasks[Int(task.raw)]
+        // Captured values are part of the key that an upload is kept under.
+        let specification = (try? written.filled(from: captured)) ?? written
         let places = max(1, specification.options.values.mirrors.count)
         let isGivenUp = outcome == .succeeded ? places > 1 : left.point != nil && unwanted.contains(task)
         guard isGivenUp, case .file(let path)? = specification.options.values.body else { return }

@@ -36,6 +36,8 @@ extension SimulatedWorld {
     /// Ends a request's use of its connection, which stays open if the server answered over it.
     mutating func leaveConnection(_ origin: OriginID, isKept: Bool) {
         let number = Int(origin.raw)
+        // A recorded run is played without a model of its hosts.
+        guard number < hosts.count else { return }
         hosts[number].under = max(0, hosts[number].under - 1)
         if isKept { hosts[number].idle += 1 }
     }

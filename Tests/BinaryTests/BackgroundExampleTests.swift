@@ -29,7 +29,7 @@ import TextFormats
     }
 
     static let variants = [
-        Variant("before-the-move", runs: 1), Variant("found-connections"), Variant("local-service", runs: 1),
+        Variant("before-the-move", runs: 1), Variant("found-connections", runs: 1), Variant("local-service", runs: 1),
         Variant("mirror-list"),
         Variant("polite-mirror"), Variant("quickstart"), Variant("release-artefacts"),
         Variant("suite-matrix"), Variant("two-mirrors"),

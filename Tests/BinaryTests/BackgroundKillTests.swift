@@ -140,8 +140,8 @@ private final class KillRound {
                   - { id: "f${n}", forEach: { n: { captured: tasks.names.all } }, needs: [f2], url: "\(server.origin)/f${n}",
                       to: "out/f${n}" }
                   - { id: lines, needs: [f3], url: "\(server.url("/lines"))", \(keepsLines ? "to: lines" : "type: data") }
-                  - { id: "f${n}", forEach: { n: { lines: { task: lines } } }, needs: [f4], url: "\(server.origin)/f${n}",
-                      to: "out/f${n}" }
+                  - { id: "f${m}", forEach: { m: { lines: { task: lines } } }, needs: [f4], url: "\(server.origin)/f${m}",
+                      to: "out/f${m}" }
                 """
     }
 

@@ -32,7 +32,7 @@ STATIC_TOOLS := binutils dpkg-dev libnghttp2-dev
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## examples/quickstart.yaml against a small server on 127.0.0.1
+run: ## the quickstart of examples/ against a small server on 127.0.0.1
 	@tools/need.sh $(LIBRARIES) python3
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)

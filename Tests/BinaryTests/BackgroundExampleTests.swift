@@ -30,7 +30,7 @@ import TextFormats
 
     static let variants = [
         Variant("before-the-move", runs: 1), Variant("found-connections", runs: 1), Variant("local-service", runs: 1),
-        Variant("mirror-list"),
+        Variant("locked-release"), Variant("mirror-list"), Variant("only-what-changed"),
         Variant("polite-mirror"), Variant("quickstart"), Variant("release-artefacts"),
         Variant("suite-matrix"), Variant("two-mirrors"),
         Variant("wifi-only", environment: ["TRANSFER_RUN_NETWORK": "wifi"]),
@@ -113,7 +113,10 @@ import TextFormats
         let all =
             Self.variants.map(\.example) + Self.restricted.map(\.0) + ["nightly-mirror"]
             // Tests of their own run these, and tests of the background process what they show.
-            + ["api-harvest", "apt-mirror", "paged-api", "release-by-checksums"]
+            + [
+                "api-harvest", "api-test", "apt-mirror", "client-certificate", "netrc-login", "paged-api",
+                "release-by-checksums", "resumable-upload", "s3-backup", "segmented-download",
+            ]
         #expect(Set(all).sorted() == ExampleTests.examples)
     }
 }

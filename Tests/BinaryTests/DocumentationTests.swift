@@ -5,10 +5,11 @@ import Testing
 
 /// What the pages for readers show is what the program does: their commands are run, their jobs are checked.
 @Suite struct DocumentationTests {
-    /// Pages of which every `console` block is run: the README, the tutorial, the guides, and those for users of other
-    /// programs.
-    static let pagesToRun = list("README.md docs/tutorial.md docs/guides/*.md docs/coming-from/*.md")
-    static let allPages = list("README.md examples/README.md $(find docs -name '*.md')")
+    /// Pages of which every `console` block is run: the README, the tutorial, the guides, those for users of other
+    /// programs, and those of the examples.
+    static let pagesToRun = list(
+        "README.md docs/tutorial.md docs/guides/*.md docs/coming-from/*.md examples/*/README.md")
+    static let allPages = list("README.md examples/README.md examples/*/README.md $(find docs -name '*.md')")
 
     @Test func thePagesAreFound() {
         #expect(Self.pagesToRun.count >= 12 && Self.pagesToRun.contains("docs/coming-from/curl.md"))

@@ -4,26 +4,47 @@ import TextFormats
 
 /// Every job in `examples/`, run by the built program against a server that has the files of `examples/site`.
 @Suite struct ExampleTests {
-    /// Each example by its folder's name, and the test below that runs it.
-    static let examples = [
-        "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
-        "mirror-list",
-        "nightly-mirror", "own-scheme", "paged-api", "pipe", "polite-mirror", "publish-build", "quickstart",
-        "release-artefacts", "release-by-checksums", "signed-in", "suite-matrix", "token-upload", "two-mirrors",
-        "wifi-only",
-    ]
+    /// Each example by its folder's name, and a test below or beside that looks at what it does.
+    static let examples = """
+        api-checks api-harvest api-test apt-mirror before-the-move client-certificate found-connections local-service
+        locked-release mirror-list netrc-login nightly-mirror only-what-changed own-scheme paged-api pipe polite-mirror
+        publish-build quickstart release-artefacts release-by-checksums resumable-upload s3-backup segmented-download
+        signed-in suite-matrix token-upload two-mirrors wifi-only
+        """.split { $0 == " " || $0 == "\n" }.map { String($0) }
+
+    /// One that is a program and has no job file.
+    private static let program = "download-list"
 
     @Test func everyExampleIsRunHere() throws {
-        let found = try Binary(program: "/bin/sh").run(
-            "-c", "cd \(Binary.packageRoot)/examples && echo */*.transfer.yaml")
-        #expect(found.outputText == Self.examples.map { "\($0)/\($0).transfer.yaml" }.joined(separator: " ") + "\n")
+        let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && ls -d */")
+        let folders = found.outputText.split(separator: "\n").map { String($0.dropLast()) }.filter { $0 != "site" }
+        #expect(folders.sorted() == (Self.examples + [Self.program]).sorted())
+        #expect(Self.examples == Self.examples.sorted() && Self.examples.count >= 20)
+    }
+
+    /// `DocumentationTests` runs what the pages show.
+    @Test(arguments: examples + [program]) func hasAPageThatShowsItsRun(_ name: String) throws {
+        let examples = "\(Binary.packageRoot)/examples"
+        let page = String(decoding: try TemporaryTree.bytes(at: "\(examples)/\(name)/README.md"), as: UTF8.self)
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false).count - 1
+        #expect((15...45).contains(lines), "\(lines) lines")
+        let commands = FencedBlock.blocks(in: page).flatMap(\.commands)
+        #expect(commands.first?.text == "cd examples/\(name)")
+        let file = name == Self.program ? "\(name).py" : "\(name).transfer.yaml"
+        #expect(commands.contains { $0.text.contains(file) && !$0.output.isEmpty })
+        #expect(page.contains("](\(file))") && page.contains("\n## For your own case\n"))
+        let index = String(decoding: try TemporaryTree.bytes(at: "\(examples)/README.md"), as: UTF8.self)
+        #expect(index.contains("](\(name)/README.md)"))
     }
 
     @Test(arguments: examples)
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
             "check", "\(Binary.packageRoot)/examples/\(name)/\(name).transfer.yaml",
-            environment: ["PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p"])
+            environment: [
+                "PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p", "AWS_ACCESS_KEY_ID": "key",
+                "AWS_SECRET_ACCESS_KEY": "secret",
+            ])
         #expect(result.exitStatus == 0)
         #expect(!result.errorText.contains("error:") && !result.errorText.contains("warning:"), "\(result.errorText)")
     }
@@ -380,6 +401,72 @@ import TextFormats
         #expect(try run.task("old-endpoint", "tolerated") == "true")
         #expect(try run.value("$.totals.tolerated") == "1")
         #expect(try run.value("$.outcome") == "succeeded")
+    }
+
+    @Test func apiTest() throws {
+        let place = try ExamplePlace()
+        serveOrders(place.server)
+        place.server.on("/api/orders") { request in
+            guard request.header("Authorization") == "Bearer t-4242-example" else {
+                return .respond(403, body: "sign in first")
+            }
+            return .respond(
+                200, headers: [("Link", "</api/orders?page=2>; rel=\"next\"")], body: #"[{"id": 1}, {"id": 2}]"#)
+        }
+        place.server.on("/api/orders/1", .respond(200, body: #"{"id": 1, "state": "open"}"#))
+        let run = try place.run("api-test", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 1)
+        #expect(try run.task("list-orders", "outcome") == "succeeded")
+        #expect(try run.task("order-is-paid", "error.message")?.contains(#"to be "paid", it is "open""#) == true)
+        let cases = try place.stage.text("api-test.junit.xml")
+        #expect(cases.contains(#"tests="5" failures="1""#), "\(cases)")
+        #expect(![cases, run.errorText].contains { $0.contains("t-4242-example") || $0.contains("open-sesame") })
+    }
+
+    @Test func netrcLogin() throws {
+        let place = try ExamplePlace()
+        for file in ["notes.txt", "status.json"] {
+            place.server.on("/private/\(file)") { request in
+                request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU="
+                    ? .respond(200, body: file)
+                    : .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"private\"")])
+            }
+        }
+        let run = try place.run("netrc-login", environment: ["NETRC": place.stage.folder.path("example.netrc")])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try place.stage.text("private/notes.txt") == "notes.txt")
+        #expect(try place.stage.text("private/status.json") == "status.json")
+    }
+
+    @Test func onlyWhatChanged() throws {
+        let place = try ExamplePlace()
+        #expect(try place.run("only-what-changed").status == 0)
+        for file in ["notes.txt", "status.json"] { try place.expectSame("copy/\(file)", as: file) }
+        var changed = ServedResource(Array("changed".utf8))
+        changed.etag = "\"changed\""
+        place.server.serve("/notes.txt", changed)
+        let run = try place.run("only-what-changed")
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].source") == ["network", "unchanged", "unchanged"])
+        #expect(try place.stage.text("copy/notes.txt") == "changed")
+    }
+
+    @Test func s3Backup() throws {
+        let place = try ExamplePlace()
+        let paths = ["2026/harbour.txt", "2026/hill.txt", "house.txt"].map { "/backup/pictures/\($0)" }
+        for path in paths {
+            place.server.on("PUT \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
+            place.server.on("HEAD \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
+        }
+        let keys = ["AWS_ACCESS_KEY_ID": "example-key", "AWS_SECRET_ACCESS_KEY": "example-secret"]
+        #expect(try place.run("s3-backup", environment: keys).status == 0)
+        let again = try place.run("s3-backup", environment: keys)
+        #expect(try again.values("$.tasks[*].source") == ["unchanged", "unchanged", "unchanged"])
+        let asked = place.server.requests().map { "\($0.method) \($0.target)" }
+        #expect(asked.sorted() == (paths.map { "HEAD \($0)" } + paths.map { "PUT \($0)" }))
+        for request in place.server.requests() {
+            #expect(request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=example-key/") == true)
+        }
     }
 
     @Test func mirrorList() throws {

@@ -414,6 +414,11 @@ import TextFormats
                 200, headers: [("Link", "</api/orders?page=2>; rel=\"next\"")], body: #"[{"id": 1}, {"id": 2}]"#)
         }
         place.server.on("/api/orders/1", .respond(200, body: #"{"id": 1, "state": "open"}"#))
+        place.server.on(
+            "/status.json",
+            .respond(
+                200, headers: Self.kind + [("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")],
+                body: #"{"service": "demo", "healthy": true, "queue": 0}"#))
         let run = try place.run("api-test", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 1)
         #expect(try run.task("list-orders", "outcome") == "succeeded")
@@ -456,7 +461,9 @@ import TextFormats
         let paths = ["2026/harbour.txt", "2026/hill.txt", "house.txt"].map { "/backup/pictures/\($0)" }
         for path in paths {
             place.server.on("PUT \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
-            place.server.on("HEAD \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
+            let length = try place.stage.folder.bytes(String(path.dropFirst("/backup/".count))).count
+            let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: \(length)\r\n\r\n"
+            place.server.on("HEAD \(path)", [.send(head)])
         }
         let keys = ["AWS_ACCESS_KEY_ID": "example-key", "AWS_SECRET_ACCESS_KEY": "example-secret"]
         #expect(try place.run("s3-backup", environment: keys).status == 0)

@@ -32,7 +32,7 @@ STATIC_TOOLS := binutils dpkg-dev libnghttp2-dev
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## examples/quickstart.yaml against a small server on 127.0.0.1
+run: ## the quickstart of examples/ against a small server on 127.0.0.1
 	@tools/need.sh $(LIBRARIES) python3
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)
@@ -43,7 +43,7 @@ build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcur
 
 test-tools: # what tests need
 	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks nginx-light socat python3-pyftpdlib python3-pyte git \
-		iproute2 dbus-daemon python3-dbusmock
+		iproute2 dbus-daemon python3-dbusmock jq openssl
 
 test: test-tools ## every test, with the release binary built first
 	@$(RELEASE) --product transfer-run

@@ -4,7 +4,7 @@
     python3 -m venv VENV && VENV/bin/pip install jsonschema pyyaml
     VENV/bin/python tools/check_schema.py
 
-Every examples/*.yaml must be accepted. Every Tests/Goldens/*.yaml whose first line is `# schema: rejects` must be
+Every examples/*/*.transfer.yaml must be accepted. Every Tests/Goldens/*.yaml whose first line is `# schema: rejects` must be
 rejected, and every one that says `# schema: accepts` accepted: what is wrong with it no schema can see. Which faults
 those are BEYOND says; a golden with another fault must be rejected, so that the schema does not fall behind. The same files
 and the examples, changed at random, must never be rejected where `check` accepts them:
@@ -134,14 +134,14 @@ def compare(binary, validator, seed):
     """Files that the schema rejects and `check` accepts. JSON is YAML, so that they are written as JSON."""
     chance = random.Random(seed)
     documents, right = [], []
-    for path in sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "Tests/Goldens").glob("*.yaml")]):
+    for path in sorted([*(ROOT / "examples").glob("*/*.transfer.yaml"), *(ROOT / "Tests/Goldens").glob("*.yaml")]):
         try:
             document = yaml.load(path.read_text(encoding="utf-8"), CoreLoader)
         except yaml.YAMLError:
             continue
         if isinstance(document, dict):
             documents.append(document)
-            if path.parent.name == "examples" or not faults(path):
+            if path.parent.parent.name == "examples" or not faults(path):
                 right.append(document)
     failures, rejected = [], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +165,7 @@ def main():
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     failures = []
-    examples = sorted((ROOT / "examples").glob("*.yaml"))
+    examples = sorted((ROOT / "examples").glob("*/*.transfer.yaml"))
     for path in examples:
         found = problems(validator, path)
         if found is None or found:

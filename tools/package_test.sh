@@ -87,7 +87,7 @@ quickstart() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
     local folder=$1 seen=$2
     shift 2
     serve
-    "$@" run "$seen/quickstart.yaml" --set "site=$site" --report "$seen/report.json" --progress plain >"$work/output" 2>&1 ||
+    "$@" run "$seen/quickstart.transfer.yaml" --set "site=$site" --report "$seen/report.json" --progress plain >"$work/output" 2>&1 ||
         { cat "$work/output" >&2; fail "the quickstart fails: $*"; }
     cmp "$folder/downloads/notes.txt" examples/site/notes.txt
     grep -q '"outcome": *"succeeded"' "$folder/report.json" || fail "the report tells no success"
@@ -129,7 +129,7 @@ test_tarball() {
     [[ $(cd "$folder" && find . -type f ! -name SHA256SUMS | wc -l) -eq $(wc -l <"$folder/SHA256SUMS") ]] ||
         fail "SHA256SUMS does not list every file"
     if LC_ALL=C grep -qaF "$root" "$folder/bin/transfer-run"; then fail "the program names the folder it was built in"; fi
-    cp examples/quickstart.yaml "$folder/"
+    cp examples/quickstart/quickstart.transfer.yaml "$folder/"
     quickstart "$folder" "$folder" env -i HOME="$folder" "$folder/bin/transfer-run"
     for shell in bash zsh fish; do
         compgen -G "$folder/complete/*" >/dev/null || break
@@ -178,7 +178,7 @@ test_deb() {
     in_clean dpkg --verify transfer-run
     in_clean transfer-run --version | grep -q '^libcurl [0-9]' || fail "the installed program knows no libcurl"
     mkdir "$clean/try"
-    cp examples/quickstart.yaml "$clean/try/"
+    cp examples/quickstart/quickstart.transfer.yaml "$clean/try/"
     quickstart "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     speaks_tls "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     local file
@@ -214,7 +214,7 @@ for path, (digest, size) in rows.items():
 assert not any(path.endswith(".py") for path in rows), "there is Python in it"
 END
     mkdir "$work/wheel"
-    cp examples/quickstart.yaml "$work/wheel/"
+    cp examples/quickstart/quickstart.transfer.yaml "$work/wheel/"
     quickstart "$work/wheel" "$work/wheel" env -i HOME="$work/wheel" "$work/venv/bin/transfer-run"
     [[ -e $work/venv/share/man/man1/transfer-run.1 ]] || fail "the wheel brings no manual"
     pip_tools auditwheel
@@ -248,7 +248,7 @@ manifest = json.loads(blob(index["manifests"][0]).read_text())
 for layer in manifest["layers"]:
     subprocess.run(["tar", "-xzf", blob(layer), "-C", sys.argv[2]], check=True)
 END
-    cp examples/quickstart.yaml "$unpacked/work/"
+    cp examples/quickstart/quickstart.transfer.yaml "$unpacked/work/"
     if [[ $(id -u) -ne 0 ]]; then
         echo "package-test: skipped: only root can run the image's files as another user" >&2
         return
@@ -297,10 +297,10 @@ test_ci() {
     serve
     local folder=$work/action
     mkdir -p "$folder/job" "$folder/runner"
-    cp examples/quickstart.yaml "$folder/job/"
+    cp examples/quickstart/quickstart.transfer.yaml "$folder/job/"
     tools/need.sh python3-yaml python3-venv
     act() {
-        /usr/bin/python3 tools/package/run_action.py "$folder/runner" job=quickstart.yaml "package=$(the '*.whl')" \
+        /usr/bin/python3 tools/package/run_action.py "$folder/runner" job=quickstart.transfer.yaml "package=$(the '*.whl')" \
             working-directory="$folder/job" "arguments=--set
 site=$1" >"$work/outputs" 2>"$work/output"
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs examples/quickstart.yaml against a server of its own on 127.0.0.1 and shows what came of it.
+# Runs examples/quickstart/quickstart.transfer.yaml against a server of its own on 127.0.0.1 and shows what came of it.
 #
 # usage: tools/quickstart.sh BINARY
 set -euo pipefail
@@ -19,9 +19,9 @@ site="http://127.0.0.1:$(<"$work/port")"
 
 # The job's paths and the report are kept out of the source tree.
 cd "$work"
-echo "\$ transfer-run examples/quickstart.yaml --set site=$site"
+echo "\$ transfer-run examples/quickstart/quickstart.transfer.yaml --set site=$site"
 status=0
-"$binary" "$root/examples/quickstart.yaml" --set "site=$site" --directory "$work" --report report.json || status=$?
+"$binary" "$root/examples/quickstart/quickstart.transfer.yaml" --set "site=$site" --directory "$work" --report report.json || status=$?
 echo
 echo "exit status $status"
 echo

@@ -74,21 +74,21 @@ package enum HelpText {
 
     private static let examples: [CommandName: [(String, String)]] = [
         .run: [
-            ("transfer-run nightly.yaml", "run a job"),
-            ("transfer-run nightly.yaml --set release=12.8", "with another value of a variable"),
-            ("transfer-run nightly.yaml --only 'debs-*'", "only some tasks, and what they need"),
+            ("transfer-run nightly.transfer.yaml", "run a job"),
+            ("transfer-run nightly.transfer.yaml --set release=12.8", "with another value of a variable"),
+            ("transfer-run nightly.transfer.yaml --only 'debs-*'", "only some tasks, and what they need"),
             ("transfer-run - --report - -q < job.yaml", "job from a pipe, report to standard output"),
         ],
-        .check: [("transfer-run check *.yaml --format github", "annotations in a workflow")],
+        .check: [("transfer-run check *.transfer.yaml --format github", "annotations in a workflow")],
         .plan: [
-            ("transfer-run plan mirror.yaml", "from the job file and the disk alone"),
-            ("transfer-run plan mirror.yaml --online --save plan.yaml", "ask the servers, keep what they say"),
-            ("transfer-run mirror.yaml --plan plan.yaml", "run, unless something moved since"),
+            ("transfer-run plan mirror.transfer.yaml", "from the job file and the disk alone"),
+            ("transfer-run plan mirror.transfer.yaml --online --save plan.yaml", "ask the servers, keep what they say"),
+            ("transfer-run mirror.transfer.yaml --plan plan.yaml", "run, unless something moved since"),
         ],
         .simulate: [
-            ("transfer-run simulate mirror.yaml --from mirror.report.json", "as the network was in that run"),
+            ("transfer-run simulate mirror.transfer.yaml --from mirror.report.json", "as the network was in that run"),
             (
-                "transfer-run simulate mirror.yaml --model net.yaml --sweep sessions.default.maximumConnectionsPerHost=2,4,8",
+                "transfer-run simulate mirror.transfer.yaml --model net.yaml --sweep sessions.default.maximumConnectionsPerHost=2,4,8",
                 "which setting is best"
             ),
         ],
@@ -98,8 +98,8 @@ package enum HelpText {
             ("transfer-run init -- curl -LO https://example.org/a", "what a command does"),
         ],
         .importJob: [
-            ("transfer-run import fetch.sh > jobs.yaml", "the curl and wget lines of a script"),
-            ("transfer-run import urls.txt > jobs.yaml", "a list of URLs, or an input file of aria2"),
+            ("transfer-run import fetch.sh > jobs.transfer.yaml", "the curl and wget lines of a script"),
+            ("transfer-run import urls.txt > jobs.transfer.yaml", "a list of URLs, or an input file of aria2"),
         ],
         .rerun: [
             ("transfer-run rerun nightly.report.json", "what did not succeed"),

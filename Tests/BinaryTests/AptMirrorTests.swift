@@ -4,7 +4,7 @@ import Testing
 import TextFormats
 import TransferModel
 
-/// `examples/apt-mirror.yaml` against a repository of many packages, over several runs.
+/// `examples/apt-mirror/apt-mirror.transfer.yaml` against a repository of many packages, over several runs.
 @Suite struct AptMirrorTests {
     /// A repository as its server has it.
     private struct Repository {
@@ -103,7 +103,8 @@ import TransferModel
         defer { server.stop() }
         let binary = try Binary()
         try binary.folder.write(
-            "apt-mirror.yaml", TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/apt-mirror.yaml"))
+            "apt-mirror.yaml",
+            TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/apt-mirror/apt-mirror.transfer.yaml"))
         var repository = Repository(Self.count)
         try serve(repository, at: server)
         let first = try start(binary, server).wait()

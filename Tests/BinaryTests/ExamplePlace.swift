@@ -5,7 +5,7 @@ import Testing
 final class ExamplePlace {
     let stage: Stage
     let server: ScriptedServer
-    /// What `local-service.yaml` asks.
+    /// What `local-service.transfer.yaml` asks.
     let service: ScriptedServer
     let socket: String
     private let sockets: TemporaryTree
@@ -20,7 +20,7 @@ final class ExamplePlace {
         server.on("/search", .respond(200, headers: [("Content-Type", "application/json")], body: "[]"))
         server.on("/subscriptions", .respond(201))
         server.on("/builds", .respond(201, headers: [("Content-Type", "application/json")], body: "{}"))
-        for name in ["app-1.4.0-manual", "app-1.4.0-linux-amd64", "app-1.4.0-linux-arm64"] {
+        for name in ["manual", "app-linux-amd64", "app-linux-arm64"] {
             server.on("PUT /builds/2026.11/\(name).txt", .respond(201))
         }
         server.on("PUT /builds/album.txt", .respond(201))
@@ -32,8 +32,11 @@ final class ExamplePlace {
             server.serve("/\(file)", resource)
             service.serve("/\(file)", resource)
         }
-        for file in try Self.list("") where !file.hasPrefix("site/") {
-            try stage.folder.write(file, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
+        // The files of all examples side by side: no two have the same name but for README.md.
+        for file in try Self.list("") where !file.hasPrefix("site/") && !file.hasSuffix("README.md") {
+            guard let slash = file.firstIndex(of: "/") else { continue }
+            let name = String(file[file.index(after: slash)...])
+            try stage.folder.write(name, TemporaryTree.bytes(at: "\(Self.examples)/\(file)"))
         }
     }
 
@@ -49,7 +52,7 @@ final class ExamplePlace {
         return found.outputText.split(separator: "\n").map { String($0) }.sorted()
     }
 
-    /// What `signed-in.yaml` signs in to.
+    /// What `signed-in.transfer.yaml` signs in to.
     func answerSignIn() {
         server.on("/account/session") { request in
             guard request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU=" else {
@@ -70,7 +73,7 @@ final class ExamplePlace {
         _ example: String, near: String = "", environment: [String: String] = [:],
         changed change: (String) -> String = { $0 }, sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> Stage.Run {
-        let job = try change(stage.text(example))
+        let job = try change(stage.text("\(example).transfer.yaml"))
         let address = "127.0.0.1:\(server.port)"
         let values = [
             "site=\(server.origin)", "near=\(near)", "socket=\(socket)", "old=\(address)", "new=\(address)",

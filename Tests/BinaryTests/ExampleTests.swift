@@ -4,38 +4,54 @@ import TextFormats
 
 /// Every job in `examples/`, run by the built program against a server that has the files of `examples/site`.
 @Suite struct ExampleTests {
+    /// Each example by its folder's name, and a test below or beside that looks at what it does.
+    static let examples = """
+        api-checks api-harvest api-test apt-mirror before-the-move client-certificate found-connections local-service
+        locked-release mirror-list netrc-login nightly-mirror only-what-changed own-scheme paged-api pipe polite-mirror
+        publish-build quickstart release-artefacts release-by-checksums resumable-upload s3-backup segmented-download
+        signed-in suite-matrix token-upload two-mirrors wifi-only
+        """.split { $0 == " " || $0 == "\n" }.map { String($0) }
+
+    /// One that is a program and has no job file.
+    private static let program = "download-list"
+
     @Test func everyExampleIsRunHere() throws {
-        let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && echo *.yaml")
-        #expect(
-            found.outputText
-                == "api-checks.yaml api-harvest.yaml apt-mirror.yaml before-the-move.yaml found-connections.yaml local-service.yaml mirror-list.yaml "
-                + "nightly-mirror.yaml own-scheme.yaml paged-api.yaml pipe.yaml polite-mirror.yaml "
-                + "publish-build.yaml quickstart.yaml release-artefacts.yaml release-by-checksums.yaml "
-                + "signed-in.yaml suite-matrix.yaml token-upload.yaml "
-                + "two-mirrors.yaml wifi-only.yaml\n"
-        )
+        let found = try Binary(program: "/bin/sh").run("-c", "cd \(Binary.packageRoot)/examples && ls -d */")
+        let folders = found.outputText.split(separator: "\n").map { String($0.dropLast()) }.filter { $0 != "site" }
+        #expect(folders.sorted() == (Self.examples + [Self.program]).sorted())
+        #expect(Self.examples == Self.examples.sorted() && Self.examples.count >= 20)
     }
 
-    @Test(arguments: [
-        "api-checks", "api-harvest", "apt-mirror", "before-the-move", "found-connections", "local-service",
-        "mirror-list", "nightly-mirror",
-        "own-scheme",
-        "paged-api", "pipe", "polite-mirror", "publish-build", "quickstart", "release-artefacts",
-        "release-by-checksums",
-        "signed-in", "suite-matrix",
-        "token-upload", "two-mirrors", "wifi-only",
-    ])
+    /// `DocumentationTests` runs what the pages show.
+    @Test(arguments: examples + [program]) func hasAPageThatShowsItsRun(_ name: String) throws {
+        let examples = "\(Binary.packageRoot)/examples"
+        let page = String(decoding: try TemporaryTree.bytes(at: "\(examples)/\(name)/README.md"), as: UTF8.self)
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false).count - 1
+        #expect((15...45).contains(lines), "\(lines) lines")
+        let commands = FencedBlock.blocks(in: page).flatMap(\.commands)
+        #expect(commands.first?.text == "cd examples/\(name)")
+        let file = name == Self.program ? "\(name).py" : "\(name).transfer.yaml"
+        #expect(commands.contains { $0.text.contains(file) && !$0.output.isEmpty })
+        #expect(page.contains("](\(file))") && page.contains("\n## For your own case\n"))
+        let index = String(decoding: try TemporaryTree.bytes(at: "\(examples)/README.md"), as: UTF8.self)
+        #expect(index.contains("](\(name)/README.md)"))
+    }
+
+    @Test(arguments: examples)
     func checkFindsNothing(_ name: String) throws {
         let result = try Binary().run(
-            "check", "\(Binary.packageRoot)/examples/\(name).yaml",
-            environment: ["PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p"])
+            "check", "\(Binary.packageRoot)/examples/\(name)/\(name).transfer.yaml",
+            environment: [
+                "PUBLISH_TOKEN": "t", "SITE_PASSWORD": "p", "AWS_ACCESS_KEY_ID": "key",
+                "AWS_SECRET_ACCESS_KEY": "secret",
+            ])
         #expect(result.exitStatus == 0)
         #expect(!result.errorText.contains("error:") && !result.errorText.contains("warning:"), "\(result.errorText)")
     }
 
     @Test func quickstart() throws {
         let place = try ExamplePlace()
-        let run = try place.run("quickstart.yaml")
+        let run = try place.run("quickstart")
         #expect(run.status == 0)
         try place.expectSame("downloads/notes.txt", as: "notes.txt")
         #expect(try run.task("status", "body.text") == place.stage.text("site/status.json"))
@@ -44,7 +60,7 @@ import TextFormats
 
     @Test func apiHarvestMakesATaskOfEachFileThatAnAnswerLists() throws {
         let place = try ExamplePlace()
-        let run = try place.run("api-harvest.yaml")
+        let run = try place.run("api-harvest")
         #expect(run.status == 0, "\(run.errorText)")
         for name in ["manual", "linux-amd64", "linux-arm64"].map({ "app-1.4.0-\($0).txt" }) {
             try place.expectSame("harvest/\(name)", as: "releases/\(name)")
@@ -76,7 +92,7 @@ import TextFormats
     @Test func pagedAPI_fetchesAllPagesAndPostsASummary() throws {
         let place = try ExamplePlace()
         serveOrders(place.server)
-        let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let run = try place.run("paged-api", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 0, "\(run.errorText)")
         #expect(
             try run.values("$.tasks[?@.id=='list'].pages[*].file.path") == ["orders/page-1.json", "orders/page-2.json"])
@@ -93,7 +109,7 @@ import TextFormats
         serveOrders(place.server)
         place.server.on(
             "/api/orders/page/2", .respond(410, headers: Self.kind, body: #"{"error": "t-4242-example is gone"}"#))
-        let run = try place.run("paged-api.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let run = try place.run("paged-api", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 1)
         let told = try summary(place.server)
         #expect(told["outcome"]?.plainText == "failed" && told["list"]?.plainText == "failed")
@@ -105,18 +121,18 @@ import TextFormats
     @Test func releaseArtefactsAreCheckedAndDamageIsRepaired() throws {
         let place = try ExamplePlace()
         let names = ["manual", "linux-amd64", "linux-arm64"].map { "app-1.4.0-\($0).txt" }
-        #expect(try place.run("release-artefacts.yaml").status == 0)
+        #expect(try place.run("release-artefacts").status == 0)
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
         #expect(place.server.requests().count == 3)
 
         // Nothing to do: not even a request.
-        let again = try place.run("release-artefacts.yaml")
+        let again = try place.run("release-artefacts")
         #expect(again.status == 0)
         #expect(try again.values("$.tasks[*].source") == ["unchanged", "unchanged", "unchanged"])
         #expect(place.server.requests().count == 3)
 
         try place.stage.folder.write("release/\(names[1])", "damaged")
-        let repair = try place.run("release-artefacts.yaml")
+        let repair = try place.run("release-artefacts")
         #expect(repair.status == 0)
         #expect(place.server.requests().count == 4)
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
@@ -125,21 +141,21 @@ import TextFormats
     @Test func releaseByChecksumsGoesByTheListThatComesFirst() throws {
         let place = try ExamplePlace()
         let names = ["manual", "linux-amd64", "linux-arm64"].map { "app-1.4.0-\($0).txt" }
-        let run = try place.run("release-by-checksums.yaml")
+        let run = try place.run("release-by-checksums")
         #expect(run.status == 0, "\(run.errorText)")
         for name in names { try place.expectSame("release/\(name)", as: "releases/\(name)") }
         #expect(try run.value("$.totals.succeeded") == "4")
 
         // Nothing new: the list is asked for, and no more.
         let before = place.server.requests().count
-        let again = try place.run("release-by-checksums.yaml")
+        let again = try place.run("release-by-checksums")
         #expect(again.status == 0, "\(again.errorText)")
         #expect(place.server.requests().dropFirst(before).map(\.target) == ["/releases/SHA256SUMS"])
 
         // A file that is not the one of the list: nothing appears of it, and the release stays whole.
         place.server.serve("/releases/\(names[0])", ServedResource(Array("another".utf8)))
         try place.stage.folder.write("release/\(names[0])", "damaged")
-        let wrong = try place.run("release-by-checksums.yaml")
+        let wrong = try place.run("release-by-checksums")
         #expect(wrong.status == 1)
         #expect(try place.stage.text("release/\(names[0])") == "damaged")
     }
@@ -147,7 +163,7 @@ import TextFormats
     @Test func nightlyMirror() throws {
         let place = try ExamplePlace()
         let scene = BackgroundScene(place.stage)
-        let run = try place.run("nightly-mirror.yaml")
+        let run = try place.run("nightly-mirror")
         #expect(run.status == 0)
         for suite in ["stable", "testing"] {
             for arch in ["amd64", "arm64", "riscv64"] {
@@ -161,7 +177,7 @@ import TextFormats
 
     @Test func suiteMatrix() throws {
         let place = try ExamplePlace()
-        let run = try place.run("suite-matrix.yaml")
+        let run = try place.run("suite-matrix")
         #expect(run.status == 0)
         for suite in ["stable", "testing"] {
             for arch in ["amd64", "arm64", "riscv64"] {
@@ -177,12 +193,12 @@ import TextFormats
     @Test func signedIn() throws {
         let place = try ExamplePlace()
         place.answerSignIn()
-        let run = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let run = try place.run("signed-in", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 0)
         #expect(try run.task("sign-in", "challenges[0].method") == "basic")
         #expect(try run.task("price-list", "body.text") == "{}")
         #expect(run.report.plainText?.contains("open-sesame") == false)
-        let again = try place.run("signed-in.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let again = try place.run("signed-in", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(again.status == 0)
         #expect(try again.task("price-list", "source") == "cache")
     }
@@ -194,7 +210,7 @@ import TextFormats
         place.server.on("POST /api/notes", .respond(201, headers: json, body: #"{"id": 7, "bytes": 17}"#))
         place.server.on(
             "/api/notes/7", .respond(200, headers: json, body: #"{"id": 7, "bytes": 17, "state": "stored"}"#))
-        let run = try place.run("token-upload.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let run = try place.run("token-upload", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(run.status == 0)
         #expect(place.server.requests("/api/tokens").first?.bodyText == #"{"user":"robot","password":"open-sesame"}"#)
         #expect(place.server.requests("/api/notes").first?.header("Authorization") == "Bearer t-4242-example")
@@ -205,7 +221,7 @@ import TextFormats
         #expect(!told.contains { $0.contains("t-4242-example") || $0.contains("open-sesame") })
 
         place.server.on("/api/notes/7", .respond(200, headers: json, body: #"{"id": 7, "bytes": 16, "state": "lost"}"#))
-        let lost = try place.run("token-upload.yaml", environment: ["SITE_PASSWORD": "open-sesame"])
+        let lost = try place.run("token-upload", environment: ["SITE_PASSWORD": "open-sesame"])
         #expect(lost.status == 1)
         let message = try #require(try lost.task("verify", "error.message"))
         #expect(message.contains("to be 17, it is 16") && message.contains(#"to be "stored", it is "lost""#))
@@ -213,7 +229,7 @@ import TextFormats
 
     @Test func ownScheme() throws {
         let place = try ExamplePlace()
-        let run = try place.run("own-scheme.yaml")
+        let run = try place.run("own-scheme")
         #expect(run.status == 0)
         try place.expectSame("unpacked/notes.txt", as: "notes.txt")
         #expect(place.stage.folder.exists("release.zip"))
@@ -234,7 +250,7 @@ import TextFormats
 
     @Test func pipe() throws {
         let place = try ExamplePlace()
-        let run = try place.run("pipe.yaml")
+        let run = try place.run("pipe")
         #expect(run.status == 0)
         let files = try ["amd64", "arm64", "riscv64"].map {
             try place.stage.text("site/suites/stable-\($0).txt")
@@ -266,19 +282,19 @@ import TextFormats
         let place = try ExamplePlace()
         for network in ["cellular", "wifi,metered", "none"] {
             let run = try place.run(
-                "wifi-only.yaml", environment: ["TRANSFER_RUN_NETWORK": network, "TRANSFER_RUN_NO_WAIT": "1"])
+                "wifi-only", environment: ["TRANSFER_RUN_NETWORK": network, "TRANSFER_RUN_NO_WAIT": "1"])
             #expect(run.status == 75)
             #expect(place.server.totalConnections == 0)
         }
-        #expect(try place.run("wifi-only.yaml", environment: ["TRANSFER_RUN_NETWORK": "wifi"]).status == 0)
+        #expect(try place.run("wifi-only", environment: ["TRANSFER_RUN_NETWORK": "wifi"]).status == 0)
         try place.expectSame("downloads/offline-notes.txt", as: "notes.txt")
         let sent = place.server.requests("/builds/album.txt").first?.body
-        #expect(try sent == place.stage.folder.bytes("site/notes.txt"))
+        #expect(try sent == place.stage.folder.bytes("album.txt"))
     }
 
     @Test func localService() throws {
         let place = try ExamplePlace()
-        let run = try place.run("local-service.yaml")
+        let run = try place.run("local-service")
         #expect(run.status == 0, "\(run.errorText)")
         try place.expectSame("downloads/service-notes.txt", as: "notes.txt")
         #expect(place.service.requests().map { $0.header("Host") } == ["service", "service"])
@@ -292,7 +308,7 @@ import TextFormats
         other.on("/status.json", .respond(200, body: "{\"healthy\": false}"))
         other.on("/notes.txt", .respond(200, body: "other"))
         let run = try place.stage.run(
-            place.stage.text("before-the-move.yaml"), "--set", "old=127.0.0.1:\(place.server.port)", "--set",
+            place.stage.text("before-the-move.transfer.yaml"), "--set", "old=127.0.0.1:\(place.server.port)", "--set",
             "new=127.0.0.1:\(other.port)")
         #expect(run.status == 1)
         #expect(try run.task("old-status", "outcome") == "succeeded")
@@ -306,7 +322,7 @@ import TextFormats
 
     @Test func politeMirror() throws {
         let place = try ExamplePlace()
-        let run = try place.run("polite-mirror.yaml")
+        let run = try place.run("polite-mirror")
         #expect(run.status == 0)
         try place.expectSame("mirror/testing/arm64.txt", as: "suites/testing-arm64.txt")
         try place.expectSame("mirror/manual.txt", as: "releases/app-1.4.0-manual.txt")
@@ -316,7 +332,7 @@ import TextFormats
 
     @Test func foundConnections() throws {
         let place = try ExamplePlace()
-        let run = try place.run("found-connections.yaml")
+        let run = try place.run("found-connections")
         #expect(run.status == 0)
         try place.expectSame("found/testing-arm64.txt", as: "suites/testing-arm64.txt")
         #expect(place.server.peakConnections <= 12)
@@ -330,7 +346,7 @@ import TextFormats
         let near = try ScriptedServer()
         defer { near.stop() }
         near.on("/suites/stable-arm64.txt", .respond(200, body: "near by"))
-        let run = try place.run("two-mirrors.yaml", near: near.origin)
+        let run = try place.run("two-mirrors", near: near.origin)
         #expect(run.status == 0)
         try place.expectSame("two-mirrors/stable-amd64.txt", as: "suites/stable-amd64.txt")
         try place.expectSame("two-mirrors/stable-riscv64.txt", as: "suites/stable-riscv64.txt")
@@ -340,13 +356,12 @@ import TextFormats
 
     @Test func publishBuild() throws {
         let place = try ExamplePlace()
-        let run = try place.run("publish-build.yaml", environment: ["PUBLISH_TOKEN": "s3cr3t-token"])
+        let run = try place.run("publish-build", environment: ["PUBLISH_TOKEN": "s3cr3t-token"])
         #expect(run.status == 0)
-        for name in ["manual", "linux-amd64", "linux-arm64"] {
-            let file = "app-1.4.0-\(name).txt"
+        for file in ["manual.txt", "app-linux-amd64.txt", "app-linux-arm64.txt"] {
             let arrived = try #require(place.server.requests("/builds/2026.11/\(file)").first)
             #expect(arrived.method == "PUT")
-            #expect(try arrived.body == place.stage.folder.bytes("site/releases/\(file)"))
+            #expect(try arrived.body == place.stage.folder.bytes("build/\(file)"))
             #expect(arrived.header("Authorization") == "Bearer s3cr3t-token")
         }
         let announced = try #require(place.server.requests().last)
@@ -360,7 +375,7 @@ import TextFormats
 
     @Test func publishBuildWithoutItsTokenSendsNothing() throws {
         let place = try ExamplePlace()
-        let run = try place.run("publish-build.yaml")
+        let run = try place.run("publish-build")
         #expect(run.status == 2)
         #expect(run.errorText.contains("PUBLISH_TOKEN"))
         #expect(place.server.requests().isEmpty)
@@ -368,7 +383,7 @@ import TextFormats
 
     @Test func apiChecks() throws {
         let place = try ExamplePlace()
-        let run = try place.run("api-checks.yaml")
+        let run = try place.run("api-checks")
         #expect(run.status == 0)
         let targets = place.server.requests().map { $0.target }
         #expect(targets.first == "/status.json?verbose=true&author=Ada%20Lovelace%20%26%20friends")
@@ -388,16 +403,89 @@ import TextFormats
         #expect(try run.value("$.outcome") == "succeeded")
     }
 
+    @Test func apiTest() throws {
+        let place = try ExamplePlace()
+        serveOrders(place.server)
+        place.server.on("/api/orders") { request in
+            guard request.header("Authorization") == "Bearer t-4242-example" else {
+                return .respond(403, body: "sign in first")
+            }
+            return .respond(
+                200, headers: [("Link", "</api/orders?page=2>; rel=\"next\"")], body: #"[{"id": 1}, {"id": 2}]"#)
+        }
+        place.server.on("/api/orders/1", .respond(200, body: #"{"id": 1, "state": "open"}"#))
+        place.server.on(
+            "/status.json",
+            .respond(
+                200, headers: Self.kind + [("Last-Modified", "Sat, 21 Nov 2026 07:00:00 GMT")],
+                body: #"{"service": "demo", "healthy": true, "queue": 0}"#))
+        let run = try place.run("api-test", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 1)
+        #expect(try run.task("list-orders", "outcome") == "succeeded")
+        #expect(try run.task("order-is-paid", "error.message")?.contains(#"to be "paid", it is "open""#) == true)
+        let cases = try place.stage.text("api-test.junit.xml")
+        #expect(cases.contains(#"tests="5" failures="1""#), "\(cases)")
+        #expect(![cases, run.errorText].contains { $0.contains("t-4242-example") || $0.contains("open-sesame") })
+    }
+
+    @Test func netrcLogin() throws {
+        let place = try ExamplePlace()
+        for file in ["notes.txt", "status.json"] {
+            place.server.on("/private/\(file)") { request in
+                request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU="
+                    ? .respond(200, body: file)
+                    : .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"private\"")])
+            }
+        }
+        let run = try place.run("netrc-login", environment: ["NETRC": place.stage.folder.path("example.netrc")])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try place.stage.text("private/notes.txt") == "notes.txt")
+        #expect(try place.stage.text("private/status.json") == "status.json")
+    }
+
+    @Test func onlyWhatChanged() throws {
+        let place = try ExamplePlace()
+        #expect(try place.run("only-what-changed").status == 0)
+        for file in ["notes.txt", "status.json"] { try place.expectSame("copy/\(file)", as: file) }
+        var changed = ServedResource(Array("changed".utf8))
+        changed.etag = "\"changed\""
+        place.server.serve("/notes.txt", changed)
+        let run = try place.run("only-what-changed")
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[*].source") == ["network", "unchanged", "unchanged"])
+        #expect(try place.stage.text("copy/notes.txt") == "changed")
+    }
+
+    @Test func s3Backup() throws {
+        let place = try ExamplePlace()
+        let paths = ["2026/harbour.txt", "2026/hill.txt", "house.txt"].map { "/backup/pictures/\($0)" }
+        for path in paths {
+            place.server.on("PUT \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
+            let length = try place.stage.folder.bytes(String(path.dropFirst("/backup/".count))).count
+            let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: \(length)\r\n\r\n"
+            place.server.on("HEAD \(path)", [.send(head)])
+        }
+        let keys = ["AWS_ACCESS_KEY_ID": "example-key", "AWS_SECRET_ACCESS_KEY": "example-secret"]
+        #expect(try place.run("s3-backup", environment: keys).status == 0)
+        let again = try place.run("s3-backup", environment: keys)
+        #expect(try again.values("$.tasks[*].source") == ["unchanged", "unchanged", "unchanged"])
+        let asked = place.server.requests().map { "\($0.method) \($0.target)" }
+        #expect(asked.sorted() == (paths.map { "HEAD \($0)" } + paths.map { "PUT \($0)" }))
+        for request in place.server.requests() {
+            #expect(request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=example-key/") == true)
+        }
+    }
+
     @Test func mirrorList() throws {
         let place = try ExamplePlace()
-        let run = try place.run("mirror-list.yaml")
+        let run = try place.run("mirror-list")
         #expect(run.status == 0)
         for file in ["notes.txt", "suites/stable-amd64.txt", "suites/testing-riscv64.txt"] {
             try place.expectSame("mirror/\(file)", as: file)
         }
         #expect(try run.values("$.tasks[*].labels.note").last == "new, and still moving")
 
-        let again = try place.run("mirror-list.yaml")
+        let again = try place.run("mirror-list")
         #expect(again.status == 0)
         #expect(place.server.requests().count == 3)
     }

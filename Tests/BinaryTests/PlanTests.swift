@@ -168,7 +168,8 @@ import TextFormats
         let place = try ExamplePlace()
         let text = try place.stage.binary.run(
             arguments: [
-                "plan", "\(Binary.packageRoot)/examples/polite-mirror.yaml", "--set", "site=http://127.0.0.1:8080",
+                "plan", "\(Binary.packageRoot)/examples/polite-mirror/polite-mirror.transfer.yaml", "--set",
+                "site=http://127.0.0.1:8080",
                 "--directory", place.stage.folder.path,
             ])
         #expect(text.exitStatus == 0, "\(text.errorText)")

@@ -23,7 +23,7 @@ import TextFormats
     }
 
     @Test func theJobIsTheQuickstart() throws {
-        let example = try TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/quickstart.yaml")
+        let example = try TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/quickstart/quickstart.transfer.yaml")
         let lines = String(decoding: example, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(try Self.blocks("yaml") == [lines.map { "\($0)\n" }.joined()])
         #expect(lines.count == 10)

@@ -81,11 +81,11 @@ import TransferModel
 
     /// The example's model, with the example that docs/before-a-run.md names.
     @Test func theExamplesModelIsRead() throws {
-        let examples = "\(Binary.packageRoot)/examples"
+        let example = "\(Binary.packageRoot)/examples/polite-mirror"
         let result = try Binary().run(
             arguments: [
-                "simulate", "\(examples)/polite-mirror.yaml", "--model", "\(examples)/networks/home-line.yaml", "--set",
-                "site=http://mirror.example.org",
+                "simulate", "\(example)/polite-mirror.transfer.yaml", "--model", "\(example)/networks/home-line.yaml",
+                "--set", "site=http://mirror.example.org",
             ])
         #expect(result.exitStatus == 0, "\(result.errorText)")
         #expect(result.outputText.contains("8 succeeded") && result.outputText.contains("http://mirror.example.org:80"))

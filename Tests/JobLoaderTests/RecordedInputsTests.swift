@@ -48,18 +48,20 @@ import TransferModel
     }
 
     @Test func everyExampleIsTheSameJobAgain() throws {
-        let folder = "\(Files.root)/examples"
-        let outside = Resources(
-            environment: { $0 == "HOME" ? "/home/x" : nil },
-            readFile: { path, _ in Files.read(path).map { .success($0) } ?? .failure(.notFound) },
-            listFiles: { root, _ in .success(Files.names(in: root).filter { !$0.hasPrefix(".") }.map { Array($0.utf8) })
-            },
-            workingDirectory: folder)
-        let names = Files.names(in: folder).filter { $0.hasSuffix(".yaml") }
-        #expect(names.count >= 8)
+        let examples = "\(Files.root)/examples"
+        let names = Files.names(in: examples).filter { Files.read("\(examples)/\($0)/\($0).transfer.yaml") != nil }
+        #expect(names.count >= 20)
         for name in names {
-            let bytes = try #require(Files.read("\(folder)/\(name)"))
-            try expectSame(SourceText(name: "\(folder)/\(name)", bytes: bytes), outside)
+            let folder = "\(examples)/\(name)"
+            let outside = Resources(
+                environment: { $0 == "HOME" ? "/home/x" : nil },
+                readFile: { path, _ in Files.read(path).map { .success($0) } ?? .failure(.notFound) },
+                listFiles: { root, _ in
+                    .success(Files.names(in: root).filter { !$0.hasPrefix(".") }.map { Array($0.utf8) })
+                },
+                workingDirectory: folder)
+            let bytes = try #require(Files.read("\(folder)/\(name).transfer.yaml"))
+            try expectSame(SourceText(name: "\(folder)/\(name).transfer.yaml", bytes: bytes), outside)
         }
     }
 

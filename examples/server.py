@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """A small web server for trying the examples: serves a folder on 127.0.0.1 and takes uploads without keeping them.
 
-usage: examples/server.py FOLDER           (prints the port it chose, then serves until it is ended)
+usage: examples/server.py FOLDER [PORT]    (prints its port, one that is free without PORT, and serves until it is ended)
        examples/server.py FOLDER SOCKET    (serves at a Unix socket, which it makes and removes)
+
+/busy/NAME is the folder's NAME, but the first request for it is answered 503; /private/NAME wants robot:open-sesame.
 """
 import atexit
 import functools
 import http.server
 import json
 import os
+import re
 import signal
 import socketserver
 import sys
@@ -16,6 +19,8 @@ import sys
 
 class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    asked = set()
+    robot = "Basic cm9ib3Q6b3Blbi1zZXNhbWU="  # robot:open-sesame
 
     def take(self):
         length = len(self.rfile.read(int(self.headers.get("Content-Length", 0))))
@@ -27,8 +32,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(answer)
 
     def sign_in(self):
-        # robot:open-sesame
-        if self.headers.get("Authorization") != "Basic cm9ib3Q6b3Blbi1zZXNhbWU=":
+        if self.headers.get("Authorization") != self.robot:
             self.answer(401, {"WWW-Authenticate": 'Basic realm="shop"'}, b"who?\n")
         else:
             self.answer(204, {"Set-Cookie": "session=opened; Path=/account; Max-Age=3600; HttpOnly"}, b"")
@@ -83,7 +87,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith("/api/"):
             self.notes()
+        elif self.path.startswith("/private/") and self.headers.get("Authorization") != self.robot:
+            self.answer(401, {"WWW-Authenticate": 'Basic realm="private"'}, b"who?\n")
+        elif self.path.startswith("/busy/") and self.path not in self.asked:
+            self.asked.add(self.path)
+            self.answer(503, {}, b"try again\n")
         elif self.path != "/account/prices.json":
+            self.path = re.sub("^/(private|busy)/", "/", self.path)
             super().do_GET()
         elif "session=opened" in self.headers.get("Cookie", ""):
             headers = {"Content-Type": "application/json", "Cache-Control": "private, max-age=600"}
@@ -98,13 +108,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 handler = functools.partial(Handler, directory=sys.argv[1])
-if len(sys.argv) > 2:
+port = sys.argv[2] if len(sys.argv) > 2 else "0"
+if not port.isdecimal():
     with socketserver.ThreadingUnixStreamServer(sys.argv[2], handler) as server:
         atexit.register(os.remove, sys.argv[2])
         signal.signal(signal.SIGTERM, lambda *_: sys.exit())
         print(sys.argv[2], flush=True)
         server.daemon_threads = True
         server.serve_forever()
-with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+with http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), handler) as server:
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -78,10 +78,11 @@ bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@$(RELEASE) --product transfer-run-bench
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/bench.sh
 
-picture: ## docs/html-report.png anew, from a recorded report
-	@tools/need.sh $(LIBRARIES) python3 chromium
+picture: ## docs/html-report.png anew, from a recorded report, and docs/terminal.svg, from a run
+	@tools/need.sh $(LIBRARIES) python3 chromium python3-pyte
 	@$(RELEASE) --product transfer-run
 	@tools/page.sh $(BINARY) --picture
+	@tools/terminal_picture.py $(BINARY) docs/terminal.svg
 
 lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema

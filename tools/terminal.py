@@ -150,4 +150,5 @@ def main():
         terminal.step(step)
 
 
-main()
+if __name__ == "__main__":
+    main()

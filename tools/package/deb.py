@@ -116,7 +116,8 @@ def tree(binary):
     files.add(f"{doc}/sbom.spdx.json", sbom.text(binary))
     for path in common.pages():
         files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
-    files.add(f"{doc}/docs/html-report.png", common.ROOT / "docs/html-report.png")
+    for picture in ["html-report.png", "terminal.svg"]:
+        files.add(f"{doc}/docs/{picture}", common.ROOT / "docs" / picture)
     for path in common.examples():
         files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
     files.add("usr/share/lintian/overrides/transfer-run", PACKAGING / "debian/lintian-overrides")

@@ -28,8 +28,9 @@ package final class Binary: Sendable {
         return parts.joined(separator: "/")
     }
 
-    /// Returns the newer of the release and the debug build: the other may be of older source.
-    private static func locate() throws -> String {
+    /// Returns the newer of the release and the debug build: the other may be of older source. `TRANSFER_RUN_BINARY`
+    /// names another program.
+    package static func locate() throws -> String {
         if let named = Environment["TRANSFER_RUN_BINARY"] { return named }
         let built = ["release", "debug"].map { "\(packageRoot)/.build/\($0)/transfer-run" }
         guard let newest = built.filter({ changed($0) != nil }).max(by: { changed($0) ?? 0 < changed($1) ?? 0 }) else {

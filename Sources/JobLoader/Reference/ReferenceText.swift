@@ -122,7 +122,7 @@ enum ReferenceText {
           - id: publish
             type: upload
             method: PUT
-            url: https://api.example.org/files/${release}
+            url: https://api.example.org/files/12.7
             body: { file: mirror/amd64.xz }
             expect: { status: [201, 204] }
         """,

@@ -38,6 +38,9 @@ import Testing
 
     /// Files that the reader of a page has, and that its jobs name.
     private static let filesAtHand = [
+        "docs/coming-from/rclone.md": ["releases/app.txt": "an app"],
+        "docs/guides/background-uploads.md": ["videos/part-1.bin": "a film"],
+        "docs/guides/ci-artefacts.md": ["dist/app.txt": "an app"],
         "docs/job-file.md": ["files.csv": "name,url\na.txt,https://example.org/a.txt\n"],
         "docs/uploads.md": ["Pictures/2026/harbour.jpg": "a picture"],
     ]

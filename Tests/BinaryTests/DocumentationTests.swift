@@ -2,6 +2,7 @@ import Glibc
 import SystemIO
 import TestSupport
 import Testing
+import TransferModel
 
 /// What the pages for readers show is what the program does: their commands are run, their jobs are checked.
 @Suite struct DocumentationTests {

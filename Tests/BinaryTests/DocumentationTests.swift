@@ -40,6 +40,9 @@ import TransferModel
 
     /// Files that the reader of a page has, and that its jobs name.
     private static let filesAtHand = [
+        "docs/coming-from/rclone.md": ["releases/app.txt": "an app"],
+        "docs/guides/background-uploads.md": ["videos/part-1.bin": "a film"],
+        "docs/guides/ci-artefacts.md": ["dist/app.txt": "an app"],
         "docs/job-file.md": ["files.csv": "name,url\na.txt,https://example.org/a.txt\n"],
         "docs/uploads.md": ["Pictures/2026/harbour.jpg": "a picture"],
     ]
@@ -79,13 +82,13 @@ import TransferModel
 /// variables and working folder last from one command to the next. `examples` lies in that folder, and the server of
 /// the examples is up.
 private final class PageReader {
-    /// Where the examples' server is on a page.
-    private static let shownAddress = "127.0.0.1:8080"
+    /// Names of the examples' server, which is at port 8080 on every page.
+    private static let hosts = ["127.0.0.1", "localhost"]
 
     private let shell: Binary
     private let python: Binary
     private let server: RunningProgram
-    private let address: String
+    private let port: Substring
 
     init() throws {
         shell = try Binary(program: "/bin/sh")
@@ -96,7 +99,7 @@ private final class PageReader {
         server = try python.start(
             ["python3", "\(examples)/server.py", "\(examples)/site"], timeout: .seconds(600))
         #expect(server.waitForOutput("\n"), "the examples' server does not start: \(server.errorOutputSoFar)")
-        address = "127.0.0.1:\(server.outputSoFar.prefix { $0 != "\n" })"
+        port = server.outputSoFar.prefix { $0 != "\n" }
         _ = try shell.run("-c", "cp -R '\(examples)' examples")
     }
 
@@ -108,7 +111,7 @@ private final class PageReader {
 
     /// Writes a file of the page, a script as one that can be run.
     func write(_ name: String, _ text: String) throws {
-        let text = text.replacing(Self.shownAddress, with: address)
+        let text = withRealPort(text)
         try shell.folder.write(name, text, mode: text.hasPrefix("#!") ? 0o755 : 0o644)
     }
 
@@ -118,16 +121,20 @@ private final class PageReader {
         let script = """
             exec 2>&1
             [ -r "$HOME/.shell" ] && . "$HOME/.shell"
-            \(command.replacing(Self.shownAddress, with: address))
+            \(withRealPort(command))
             status=$?
             { export -p; echo "cd '$PWD'"; } >"$HOME/.shell"
             exit $status
             """
         let path = "\(shell.home.path("bin")):/usr/local/bin:/usr/bin:/bin"
         let result = try shell.run("-c", script, environment: ["PATH": path])
-        let output = result.outputText.replacing(address, with: Self.shownAddress)
+        let output = Self.hosts.reduce(result.outputText) { $0.replacing("\($1):\(port)", with: "\($1):8080") }
             .replacing(shell.folder.path, with: "/home/me/jobs").replacing(shell.home.path, with: "/home/me")
         return (result.ending, output)
+    }
+
+    private func withRealPort(_ text: String) -> String {
+        Self.hosts.reduce(text) { $0.replacing("\($1):8080", with: "\($1):\(port)") }
     }
 
     /// Ends the process of the page's background sessions, if there is one.

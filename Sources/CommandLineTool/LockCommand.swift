@@ -104,6 +104,7 @@ private struct LockRun {
         let known = try KnownFiles(job, options.run, running.environment).entries(of: wanted, probe)
         let unknown = wanted.filter { known[$0] == nil }
         var entries = kept + known.values
+        var fetchedCount = 0
         if !unknown.isEmpty {
             let folder: StateFolder
             let scratch: ScratchFolder
@@ -120,6 +121,7 @@ private struct LockRun {
             if let signal = outcome.signal { return 128 + signal }
             guard outcome.failures.isEmpty else { return tell(outcome.failures, path) }
             let fetched = outcome.entries.filter { options.update.isEmpty || isUpdated($0.id) }
+            fetchedCount = fetched.count
             entries = entries.filter { entry in !fetched.contains { $0.id == entry.id } } + fetched
         }
         let file = try AtomicFile(path)
@@ -127,7 +129,7 @@ private struct LockRun {
         try file.commit(isDurable: false)
         console.errors(
             "\(SafeText.line(path)): \(HumanText.count(entries.count, "file")), \(known.count) known, "
-                + "\(unknown.count) fetched\(kept.isEmpty ? "" : ", \(kept.count) left as they were")\n")
+                + "\(fetchedCount) fetched\(kept.isEmpty ? "" : ", \(kept.count) left as they were")\n")
         return ExitStatus.succeeded.code
     }
 

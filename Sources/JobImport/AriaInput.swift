@@ -142,9 +142,22 @@ private enum AriaOptions {
 
     static func lose(_ name: String, _ place: ImportPlace, _ task: inout ImportedTask, _ job: inout ImportedJob) {
         let shown = String(name.prefix(40))
-        job.warnings.append(ImportWarning(place: place, message: "`\(shown)` of aria2 has no equal with this value"))
-        task.comments.append("`\(shown)` of aria2 has no equal with this value")
+        let message =
+            programWide[name].map { "`\(shown)` belongs to all of aria2 and not to one file: \($0)" }
+            ?? "`\(shown)` of aria2 has no equal with this value"
+        job.warnings.append(ImportWarning(place: place, message: message))
+        task.comments.append(message)
     }
+
+    /// Options that aria2 takes for the whole program, and where a job says the same.
+    private static let programWide = [
+        "ca-certificate": "write `tls: { trust: { ca: FILE } }` in the session",
+        "load-cookies": "write `cookies: { file: FILE }` in the session",
+        "save-cookies": "write `cookies: { file: FILE, save: true }` in the session",
+        "max-concurrent-downloads": "write `limits: { maximumConcurrentTasks: N }`",
+        "max-overall-download-limit": "write `limits: { bandwidth: RATE }`",
+        "on-download-complete": "write `onFinish: [COMMAND]` in the task",
+    ]
 
     private static func setChecksum(_ value: String, _ task: inout ImportedTask) -> Bool {
         let halves = value.split(separator: "=", maxSplits: 1).map { String($0) }
@@ -171,7 +184,7 @@ private enum AriaOptions {
 
     private static func setTries(_ value: String, _ task: inout ImportedTask) -> Bool {
         guard let number = Int(value), (0...1000).contains(number) else { return false }
-        if number > 0 { addRetry(YAMLField("attempts", .plain("\(number)")), &task) }
+        addRetry(YAMLField("attempts", .plain(number == 0 ? "unlimited" : "\(number)")), &task)
         return true
     }
 

@@ -60,7 +60,7 @@ enum CurlOptions {
         retry - V translated
         retry-delay - V translated
         retry-max-time - V translated
-        retry-all-errors - F usual
+        retry-all-errors - F translated
         retry-connrefused - F usual
         connect-timeout - V translated
         max-time m V translated

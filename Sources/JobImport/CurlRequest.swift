@@ -236,6 +236,9 @@ struct CurlRequest {
                     "backoff", .map(["initial": .plain(delay), "maximum": .plain(delay), "jitter": .text("none")])))
         }
         if let most = seconds("retry-max-time", &task, &job) { retry.append(YAMLField("for", .plain(most))) }
+        if command.has("retry-all-errors"), !retry.isEmpty {
+            retry.append(YAMLField("statuses", .list([.plain("4xx"), .plain("5xx")])))
+        }
         if !retry.isEmpty { task.set("retry", .map(retry)) }
     }
 

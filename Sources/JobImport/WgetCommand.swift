@@ -299,9 +299,11 @@ struct WgetCommand {
     private func setRetry(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         var retry: [YAMLField] = []
         if let tries = command.value("tries") {
-            if let number = Int(tries), (0...1000).contains(number) {
-                if number > 0 { retry.append(YAMLField("attempts", .plain("\(number)"))) }
-            } else if tries != "inf" {
+            if tries == "inf" || tries == "0" {
+                retry.append(YAMLField("attempts", .plain("unlimited")))
+            } else if let number = Int(tries), (1...1000).contains(number) {
+                retry.append(YAMLField("attempts", .plain("\(number)")))
+            } else {
                 job.lose(&task, "`--tries` is no number that is known here")
             }
         }

@@ -12,11 +12,16 @@ extension Engine {
     /// Asks the store what earlier runs kept of the task's file.
     func recallFile(_ attempt: Attempt) -> StepOutcome {
         guard let memory else { return .done }
-        // Under what a file is kept must be known when its task is loaded, and a URL with a secret is not written down.
-        let keeps = memory.keeps(job.tasks[Int(attempt.task.raw)])
-        let mayBeWritten = !secrets.areCaptured(in: attempt.life.request.url)
+        let written = job.tasks[Int(attempt.task.raw)]
+        // A captured value may be part of the destination: what breaks off there is not found again, but the file is.
+        let isWritten = written.destination != nil
+        let keeps = memory.keeps(isWritten ? written : attempt.specification)
+        // A URL or path with a captured secret is not written down.
+        let mayBeWritten =
+            !secrets.areCaptured(in: attempt.life.request.url)
+            && (isWritten || !secrets.areCaptured(in: attempt.specification.destination ?? ""))
         attempt.known.isKept = keeps.file && mayBeWritten
-        attempt.known.leavesPart = keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
+        attempt.known.leavesPart = isWritten && keeps.part && mayBeWritten && attempt.rules.onResponseIsEmpty
         guard keeps.isEligible, attempt.life.resume == nil else { return .done }
         attempt.known.isEligible = true
         lookAhead(of: attempt.task, memory)

@@ -54,9 +54,9 @@ struct RunSecrets {
     // MARK: Questions
 
     /// Whether a captured secret is part of the URL: nothing is kept under it then.
-    func areCaptured(in url: ResourceURL) -> Bool {
-        !captured.isEmpty && captured.finds(in: Array(url.text.utf8))
-    }
+    func areCaptured(in url: ResourceURL) -> Bool { areCaptured(in: url.text) }
+
+    func areCaptured(in text: String) -> Bool { !captured.isEmpty && captured.finds(in: Array(text.utf8)) }
 
     /// Whether a secret is part of the URL.
     func are(in url: ResourceURL) -> Bool { !unwritten.isEmpty && unwritten.finds(in: Array(url.text.utf8)) }

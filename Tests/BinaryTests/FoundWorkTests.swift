@@ -88,6 +88,34 @@ import TransferModel
     }
 
     /// Links are resolved against the page that was found in the end, not the one that was asked for.
+    /// Without checksums: a file whose name came from the network is asked for as any other is.
+    @Test(arguments: ["", ", group: all"]) func aLaterRunAsksForChangesOnly_ofFilesWithFoundNames(_ group: String)
+        throws
+    {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/page", .respond(200, body: "<a href=f/a>a</a> <a href=f/b>b</a>"))
+        for name in ["a", "b"] {
+            server.serve("/f/\(name)", ServedResource(Array("file \(name)".utf8), etag: "\"\(name)1\""))
+        }
+        let stage = try Stage()
+        let job = """
+            \(group.isEmpty ? "" : "groups: { all: { to: out } }")
+            tasks:
+              - { id: page, url: "\(server.url("/page"))" }
+              - { id: "get-${l.name}", forEach: { l: { links: { task: page } } }, url: "${l}", to: "\(group.isEmpty ? "out/" : "./")${l.name}"\(group) }
+            """
+        let first = try stage.run(job)
+        #expect(first.status == 0, "\(first.errorText)")
+        server.serve("/f/b", ServedResource(Array("file B".utf8), etag: "\"b2\""))
+        let again = try stage.run(job)
+        #expect(again.status == 0, "\(again.errorText)")
+        #expect(try again.task("get-a", "source") == "unchanged")
+        #expect(try again.task("get-b", "source") == "network")
+        #expect(try stage.text("out/a") == "file a" && stage.text("out/b") == "file B")
+        #expect(server.requests("/f/a").last?.header("If-None-Match") == "\"a1\"")
+    }
+
     @Test func linksAreThoseOfThePageBehindARedirect() throws {
         let server = try server(Array("unused".utf8))
         defer { server.stop() }

@@ -83,6 +83,7 @@ enum ImportSamples {
                 + "curl sftp://a.test/x -O\ncurl -C 100 -O https://a.test/y\ncurl -H 'Host: b.test' -H 'Accept:' https://a.test/z -O\n"
         ),
         ("curl-twice", "curl -o same https://a.test/1\ncurl -o ./same https://a.test/2\n"),
+        ("curl-all-errors", "curl -fO --retry 5 --retry-all-errors https://a.test/1\n"),
         (
             "curl-times",
             "curl -O https://a.test/1 -m 30 -Y 1000 -y 10 --max-filesize 10M --retry 0 --retry-max-time 60 -R -C - -J --compressed\n"
@@ -108,6 +109,7 @@ enum ImportSamples {
             "wget-post",
             "wget --post-data 'a=1&b=2' -O answer https://a.test/x\nwget --method=PUT --body-file=f https://a.test/y -O-\n"
         ),
+        ("wget-endless", "wget -t 0 https://a.test/x\nwget --tries=inf https://a.test/y\n"),
         ("wget-list", "wget -i urls.txt -P mirror -N\n"),
         (
             "wget-tls",
@@ -165,6 +167,7 @@ enum ImportSamples {
             "list-other",
             "magnet:?xt=urn:btih:aaa\nhttps://a.test/x\n  seed-ratio=1\n  pause=true\n  check-certificate=false\n  continue=true\n"
         ),
+        ("list-endless", "https://a.test/x\n  max-tries=0\n  load-cookies=c.txt\n  on-download-complete=run\n"),
         ("list-gid", "https://a.test/x\n  gid=2089b05ecca3d829\n  user-agent=me/1\n  referer=https://a.test/\n"),
         ("list-odd", "  out=early\nhttps://a.test/a b\n  out=sub/c d\n  noequals\n"),
     ]
@@ -272,7 +275,7 @@ enum ImportSamples {
         "negotiate", "anyauth", "aws-sigv4", "proxy-basic", "proxy-digest", "proxy-ntlm", "proxy-negotiate",
         "proxy-anyauth", "key", "pass", "tlsv1", "tlsv1.2", "get", "next", "base",
         "password", "http-password", "ftp-password", "ask-password", "auth-no-challenge", "private-key",
-        "max-redirs",
+        "max-redirs", "retry-all-errors",
     ]
 
     /// Parts of every format, for texts made at random.

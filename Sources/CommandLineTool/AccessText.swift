@@ -34,6 +34,7 @@ struct AccessText {
             kind: .environment, one: "read 1 variable of the environment", many: "read % variables of the environment",
             member: "environment"),
         Heading(kind: .secret, one: "use 1 secret", many: "use % secrets", member: "secrets"),
+        Heading(kind: .key, one: "trust 1 signing key", many: "trust % signing keys", member: "keys"),
         Heading(
             kind: .socket, one: "ask the service at 1 Unix socket", many: "ask the services at % Unix sockets",
             member: "sockets"),
@@ -46,7 +47,10 @@ struct AccessText {
         guard !access.isOrdinary else {
             let hosts = access.names(.host)
             let asks = hosts.isEmpty ? "asks no host" : "asks \(Self.list(hosts))\(redirects)"
-            return "\(name) runs no command, keeps to its folder, uses no secret, and \(asks)\n"
+            let keys = access.names(.key)
+            let trusts = keys.isEmpty ? "" : ", and trusts the minisign key \(Self.list(keys))"
+            return
+                "\(name) runs no command, keeps to its folder, uses no secret\(keys.isEmpty ? ", and" : ",") \(asks)\(trusts)\n"
         }
         var text = "\(name) may\n"
         for heading in Self.headings {

@@ -37,12 +37,12 @@ package enum CommandLineReference {
 
         A job file is a program: run only what you trust. After the diagnostics `check` says what the job may do:
         which commands it runs, which files outside its folder it reads and writes, in which folders it removes files, which variables
-        of the environment and secrets it uses, which Unix sockets and which hosts it asks. `--explain-access` lists all of it on standard output, each with its
+        of the environment and secrets it uses, which signing keys it trusts, which Unix sockets and which hosts it asks. `--explain-access` lists all of it on standard output, each with its
         place ([security.md](security.md)). `--format json` prints one line:
 
         ```
         {"diagnostics":[{"severity","code","message","hint","file","line","column","endLine","endColumn"}],
-         "access":[{"file","commands","reads","writes","removes","environment","secrets","sockets","hosts","unlisted","mayBeRedirected"}]}
+         "access":[{"file","commands","reads","writes","removes","environment","secrets","keys","sockets","hosts","unlisted","mayBeRedirected"}]}
         ```
 
         `access` has an entry for each job without errors. Its lists hold `what`, `line` and `owner` (the task or session), at most

@@ -38,7 +38,7 @@ enum CompletionScripts {
             switch name {
             case "PATH", "FILE": return .file
             case "DIR": return .folder
-            case "REPORT": return .report
+            case "REPORT", "REPORT|URL": return .report
             case "ID", "ID-PATTERN": return .task
             default: return .nothing
             }

@@ -205,10 +205,15 @@ package enum FlagTable {
             .json, .toggle, "print JSON; `simulate`: the report that such a run would write",
             [.plan, .simulate, .status, .verify]),
         flag(
-            .repair, .toggle, "fetch again what differs from a report, whatever is there", [.verify], hasVariable: false
+            .repair, .toggle, "fetch again what is missing or differs from a report, a lock or, with `--from`, a list",
+            [.verify],
+            hasVariable: false
         ),
         flag(.model, .value("FILE"), "a YAML file that says what each host is like", [.simulate]),
-        flag(.from, .value("REPORT"), "the report of an earlier run, in which the hosts are measured", [.simulate]),
+        flag(
+            .from, .value("REPORT|URL"),
+            "`simulate`: the report of an earlier run, in which the hosts are measured; `verify`: the URL below which the files of a list are, for `--repair`",
+            [.simulate, .verify]),
         flag(
             .seed, .value("N"), "the seed of all chances, 1 by default: the same seed gives the same result",
             [.simulate]),

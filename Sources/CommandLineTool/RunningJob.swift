@@ -75,6 +75,14 @@ struct RunningJob {
         }
     }
 
+    /// Runs a job that stands in no file, without the lock that keeps a file from running twice at a time.
+    func perform(unfiled job: Job) throws(UsageError) -> Int32 {
+        try LinkedPlaces.check(job)
+        Signals.hold(stops: RunOutputs.draws(options, environment))
+        guard let networks = networks() else { return ExitStatus.invalidInput.code }
+        return start(job, networks, nil)
+    }
+
     // MARK: The job
 
     /// A job file that was read without errors.

@@ -53,28 +53,66 @@ struct Verification {
     let directory: String?
     let printsJSON: Bool
     let repairs: Bool
+    /// `--from`: the URL below which the files of a list are; `nil` without it.
+    let place: ResourceURL?
     let options: RunOptions
     let environment: [String: String]
     let console: Console
 
-    /// Ids of a report's tasks whose files differ, for `--repair`.
+    /// What differs, for `--repair` and the end.
     private final class Found {
+        /// Ids of a report's tasks whose files differ, and paths of those files that are there.
         var ids: Set<String> = []
         var paths: [String: RawName] = [:]
+        /// Files that differ from a lock or a list.
+        var files: [ExpectedFile] = []
+        let isOfReport: Bool
         let spool = DifferenceSpool()
         var toldAt = Clocks.instant()
+
+        init(_ input: VerifiedInput) {
+            if case .report = input { isOfReport = true } else { isOfReport = false }
+        }
+
+        func note(_ difference: Difference) {
+            guard isOfReport else { return files.append(difference.file) }
+            guard let task = difference.file.task else { return }
+            ids.insert(task)
+            if difference.kind != .missing { paths[task] = difference.file.path }
+        }
     }
 
     func perform() throws(UsageError) -> Int32 {
         let input = try VerifiedInput(path)
-        let found = Found()
+        try checkRepair(of: input)
+        let found = Found(input)
         let record = record()
         let counts = try counts(input, record, found)
         record?.remove()
         if printsJSON { end(counts) } else { tell(counts, found) }
         guard counts.differing > 0 else { return ExitStatus.succeeded.code }
         guard repairs else { return ExitStatus.failed.code }
-        return try repair(input, found)
+        return try repair(input, found, counts)
+    }
+
+    /// Checks before anything is read that a repair knows where files come from.
+    private func checkRepair(of input: VerifiedInput) throws(UsageError) {
+        guard case .list = input else {
+            guard place == nil else {
+                throw UsageError(
+                    "`--from` is for a list of checksums: \(path) says itself where its files come from",
+                    hint: "leave `--from` out")
+            }
+            return
+        }
+        if repairs, place == nil {
+            throw UsageError(
+                "a list of checksums names no URL from which `--repair` could fetch",
+                hint: "name the one below which its files are: `--from https://HOST/FOLDER/`")
+        }
+        if !repairs, place != nil {
+            throw UsageError("`--from` says where `--repair` fetches from", hint: "add `--repair`, or leave it out")
+        }
     }
 
     // MARK: Reading
@@ -167,9 +205,7 @@ struct Verification {
         } else {
             found.spool.add(difference.line { SafeText.line($0) })
         }
-        guard repairs, let task = difference.file.task else { return }
-        found.ids.insert(task)
-        if difference.kind != .missing { found.paths[task] = difference.file.path }
+        if repairs { found.note(difference) }
     }
 
     /// Tells how far it is, twice a minute.
@@ -236,12 +272,27 @@ struct Verification {
     // MARK: Repairing
 
     /// Fetches the broken files again, and returns the status of that run.
-    private func repair(_ input: VerifiedInput, _ found: Found) throws(UsageError) -> Int32 {
-        guard case .report = input else {
-            throw UsageError(
-                "`--repair` needs a report: it says which run its files are of",
-                hint: "run the job again: what has a wrong checksum is fetched anew")
+    private func repair(
+        _ input: VerifiedInput, _ found: Found, _ counts: VerificationCounts
+    ) throws(UsageError) -> Int32 {
+        switch input {
+        case .report: return try rerun(found)
+        case .lock(let lock): return try repair(from: .lock(lock), found, counts)
+        case .list:
+            guard let place else { return ExitStatus.failed.code }
+            return try repair(from: .list(place), found, counts)
         }
+    }
+
+    private func repair(
+        from source: FileRepair.Source, _ found: Found, _ counts: VerificationCounts
+    ) throws(UsageError) -> Int32 {
+        try FileRepair(path: path, source: source, options: options, environment: environment, console: console)
+            .perform(found.files, of: counts.files)
+    }
+
+    /// Runs the tasks of a report's broken files again.
+    private func rerun(_ found: Found) throws(UsageError) -> Int32 {
         let report: RerunReport
         do throws(ReportProblem) { report = try RerunReport(path, RerunChoice(ids: found.ids)) } catch {
             throw UsageError(error.message)
@@ -330,7 +381,7 @@ private enum FileMarks {
 }
 
 extension CommandLineTool {
-    /// `verify REPORT|SUMS`.
+    /// `verify REPORT|LOCK|SUMS`.
     static func verify(
         _ typed: TypedArguments, _ environment: [String: String], _ console: Console
     ) throws(UsageError) -> Int32 {
@@ -340,7 +391,19 @@ extension CommandLineTool {
         try WorkingFolder.check(path == "-" ? nil : path, directory)
         return try Verification(
             path: path, directory: directory, printsJSON: meant.isSet(.json), repairs: meant.isSet(.repair),
+            place: try meant.value(.from).map { (text) throws(UsageError) in try place(text) },
             options: try RunOptions(typed, environment: environment), environment: environment, console: console
         ).perform()
+    }
+
+    private static func place(_ text: String) throws(UsageError) -> ResourceURL {
+        let url: ResourceURL
+        do throws(URLProblem) { url = try ResourceURL.parse(text) } catch {
+            throw UsageError("`--from \(text)` is no URL: \(error.message)")
+        }
+        guard url.needsConnection || url.schemeIs("file") else {
+            throw UsageError("`--from \(text)` is no place that files are fetched from", hint: "write an https URL")
+        }
+        return url
     }
 }

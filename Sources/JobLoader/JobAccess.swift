@@ -11,6 +11,8 @@ package struct JobAccess: Sendable {
         case remove
         /// A variable of the environment or a secret that the job uses.
         case environment, secret
+        /// A key whose signature the job believes.
+        case key
         /// A Unix socket, at which a service of this machine listens.
         case socket
         /// A server or proxy that the job sends requests to.
@@ -68,5 +70,5 @@ package struct JobAccess: Sendable {
     }
 
     /// Whether the job only sends requests to hosts and otherwise keeps to its own folder.
-    package var isOrdinary: Bool { !entries.contains { $0.kind != .host } }
+    package var isOrdinary: Bool { !entries.contains { $0.kind != .host && $0.kind != .key } }
 }

@@ -157,6 +157,7 @@ extension JobPlan {
         json.member("to", job.tasks[index].toStandardOutput ? "-" : path(job.tasks[index].destination, redactor))
         json.member("action", outlook.action.rawValue)
         json.member("why", outlook.why)
+        json.member("signedBy", options.values.checksum?.signature.map { "\($0.key)" })
         json.member("size", outlook.size)
         json.member("sizeFrom", outlook.sizeSource?.rawValue)
         json.member("bytesThere", outlook.bytesThere)

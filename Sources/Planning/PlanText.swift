@@ -157,6 +157,9 @@ extension JobPlan {
         var remarks: [String] = []
         if let kept = outlook.bytesKept { remarks.append("\(HumanText.size(kept)) kept") }
         if let why = outlook.why { remarks.append(why) }
+        if let signature = task.options.values.checksum?.signature {
+            remarks.append("its checksum file signed by the minisign key \(signature.key)")
+        }
         if !words.isEmpty, let word = words[index].remark(for: outlook) { remarks.append(word) }
         if let after = after(index) { remarks.append("after \(SafeText.line(redactor.redacted(name: after)))") }
         let size = outlook.size ?? (words.isEmpty ? nil : words[index].length)

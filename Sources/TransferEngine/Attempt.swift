@@ -178,7 +178,7 @@ final class Attempt: TransferReceiver {
 
     // MARK: The request for a checksum file
 
-    /// Whether the present request is for a checksum file and not for what the task wants.
+    /// Whether the present request is for a checksum file, or its signature, and not for what the task wants.
     var isLookingUp: Bool { checksumLookup.waitingLife != nil }
 
     func beginLookup(_ life: AttemptLife) {
@@ -187,8 +187,8 @@ final class Attempt: TransferReceiver {
         self.life = life
     }
 
-    func endLookup() {
-        checksumLookup.key = nil
+    /// Ends one request of the lookup; the next, or the task's own, may follow.
+    func endLookupRequest() {
         exchange.body = []
         guard let life = checksumLookup.waitingLife else { return }
         self.life = life

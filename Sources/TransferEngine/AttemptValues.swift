@@ -148,10 +148,12 @@ struct TransportState {
     var rateFloor: RateFloor?
 }
 
-/// The request for a file of checksums that an attempt makes before its own.
+/// The requests for a file of checksums, and for its signature, that an attempt makes before its own.
 struct ChecksumLookup {
     /// The file that is being fetched.
     var key: ChecksumFiles.Key?
+    /// Content of that file while its signature is fetched.
+    var unproven: [UInt8]?
     /// The life of the task's own requests, which waits meanwhile.
     var waitingLife: AttemptLife?
 }

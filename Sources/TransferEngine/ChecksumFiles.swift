@@ -3,10 +3,22 @@ import TransferModel
 
 /// The checksum files that a run's tasks ask for: each is read or fetched once, whoever asks first.
 struct ChecksumFiles {
-    enum Key: Hashable {
-        case task(TaskIndex)
-        /// One URL may answer two sessions differently.
-        case url(String, SessionIndex)
+    struct Key: Hashable {
+        enum Place: Hashable {
+            case task(TaskIndex)
+            case url(String)
+        }
+        let place: Place
+        /// Set where something is fetched: one URL may answer two sessions differently.
+        let session: SessionIndex?
+        /// A file counts only for tasks that want the same proof of it.
+        let signature: RequiredSignature?
+
+        init(_ place: Place, _ signature: RequiredSignature?, _ session: SessionIndex) {
+            let isFetched = if case .url = place { true } else { signature != nil }
+            (self.place, self.signature) = (place, signature)
+            self.session = isFetched ? session : nil
+        }
     }
     private enum State {
         case underWay([TaskIndex])
@@ -34,7 +46,7 @@ struct ChecksumFiles {
 
     mutating func add(_ tasks: [TaskSpecification]) {
         for task in tasks {
-            if case .task(let source, _, _)? = task.options.values.checksum { sources.insert(source) }
+            if case .task(let source, _)? = task.options.values.checksum { sources.insert(source) }
         }
     }
 

@@ -14,12 +14,13 @@ extension Engine {
             attempt.download.checksum = checksum
             return .done
         case .awaited: preconditionFailure("a task begins when its captured values are in it")
-        case .task(let task, _, _): return lookUp(attempt, .task(task), source)
-        case .url(let list, _, _): return lookUp(attempt, .url(list.text, attempt.specification.session), source)
+        case .task(let task, _): return lookUp(attempt, .task(task), source)
+        case .url(let list, _): return lookUp(attempt, .url(list.text), source)
         }
     }
 
-    private func lookUp(_ attempt: Attempt, _ key: ChecksumFiles.Key, _ source: ChecksumSource) -> StepOutcome {
+    private func lookUp(_ attempt: Attempt, _ place: ChecksumFiles.Key.Place, _ source: ChecksumSource) -> StepOutcome {
+        let key = ChecksumFiles.Key(place, source.signature, attempt.specification.session)
         switch checksumFiles.ask(key, for: attempt.task) {
         case .list(let list):
             do throws(TransferError) {
@@ -76,15 +77,16 @@ extension Engine {
     private func checksum(
         _ source: ChecksumSource, _ list: ChecksumList, _ url: ResourceURL
     ) throws(TransferError) -> Checksum {
-        let (algorithm, entry): (DigestAlgorithm?, String?)
+        let listed: ListedChecksum
         switch source {
         case .literal(let checksum): return checksum
         case .awaited: preconditionFailure("a task begins when its captured values are in it")
-        case .task(_, let wanted, let name), .url(_, let wanted, let name): (algorithm, entry) = (wanted, name)
+        case .task(_, let meant), .url(_, let meant): listed = meant
         }
+        let algorithm = listed.algorithm
         let place = words(source)
-        let isNamed = entry != nil
-        guard let entry = entry ?? url.lastPathComponent else {
+        let isNamed = listed.entry != nil
+        guard let entry = listed.entry ?? url.lastPathComponent else {
             throw TransferError(.checksumNotFound, "the URL \(url.text) names no file to look for in \(place)")
         }
         do throws(ChecksumList.Problem) {
@@ -105,8 +107,8 @@ extension Engine {
         let list: ResourceURL? =
             switch source {
             case .literal, .awaited: nil
-            case .task(let task, _, _): job.tasks[Int(task.raw)].location.url
-            case .url(let url, _, _): url
+            case .task(let task, _): job.tasks[Int(task.raw)].location.url
+            case .url(let url, _): url
             }
         let place = list.flatMap { $0.hasSameOrigin(as: url) ? PercentEncoding.decode($0.path) : nil }
         return PercentEncoding.decode(url.path).map { ChecksumList.fullerNames(of: $0, listAt: place) } ?? []
@@ -116,8 +118,8 @@ extension Engine {
     private func words(_ source: ChecksumSource) -> String {
         switch source {
         case .literal, .awaited: "the job"
-        case .task(let task, _, _): "the file of `\(job.tasks[Int(task.raw)].id)`"
-        case .url(let url, _, _): "the checksum file \(url.text)"
+        case .task(let task, _): "the file of `\(job.tasks[Int(task.raw)].id)`"
+        case .url(let url, _): "the checksum file \(url.text)"
         }
     }
 
@@ -131,31 +133,40 @@ extension Engine {
     private func get(_ attempt: Attempt, _ source: ChecksumSource) {
         switch source {
         case .literal, .awaited: break
-        case .task(let task, _, _):
+        case .task(let task, _):
             // One that failed and was tolerated left the file of another day.
             guard let path = checksumFiles.paths[task] else {
                 return fail(attempt, TransferError(.dependencyFailed, "\(words(source)) is not there: it failed"))
             }
             read(path, attempt, group: job.tasks[Int(task.raw)].group)
-        case .url(let url, _, _) where url.schemeIs("file"):
+        case .url(let url, _): get(url, attempt, words(source))
+        }
+    }
+
+    private func get(_ url: ResourceURL, _ attempt: Attempt, _ what: String) {
+        if url.schemeIs("file") {
             guard let path = PercentEncoding.decode(url.path), !path.contains("\0") else {
                 return fail(attempt, TransferError(.badURL, "the path of \(url.text) is not UTF-8"))
             }
-            read(path, attempt, group: nil)
-        case .url(let url, _, _):
-            guard attempt.session.takesSlot(url) else {
-                return fail(attempt, TransferError(.unsupportedURL, "\(words(source)) is at no URL that is supported"))
-            }
-            fetch(url, attempt)
+            return read(path, attempt, group: nil)
         }
+        guard attempt.session.takesSlot(url) else {
+            return fail(attempt, TransferError(.unsupportedURL, "\(what) is at no URL that is supported"))
+        }
+        fetch(url, attempt)
     }
 
     private func read(_ path: String, _ attempt: Attempt, group: GroupIndex?) {
         outbox.add(
             .read(
                 .init(
-                    attempt.task, path: path, maximum: ChecksumFiles.longest,
+                    attempt.task, path: path, maximum: longest(attempt),
                     group: group.map { groups[Int($0.raw)].place })))
+    }
+
+    /// Largest file that the present step of a lookup takes, in bytes.
+    private func longest(_ attempt: Attempt) -> Int64 {
+        attempt.checksumLookup.unproven == nil ? ChecksumFiles.longest : Int64(MinisignSignature.longest)
     }
 
     /// A request of this attempt, with a life of its own.
@@ -165,7 +176,7 @@ extension Engine {
         attempt.beginLookup(life)
         if let refusal = life.refusalToBegin() { return fail(attempt, refusal) }
         let origin = origins.id(of: life.request.url)
-        if attempt.origin == origin {
+        if attempt.origin == origin, attempt.transactions.isEmpty {
             attempt.phase = .transferring
             return send(life.request, attempt)
         }
@@ -188,7 +199,7 @@ extension Engine {
         return AttemptRules(
             type: .data, method: "GET",
             headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
-            redirects: rules.redirects, maximumSize: ChecksumFiles.longest,
+            redirects: rules.redirects, maximumSize: longest(attempt),
             named: ([attempt.specification.location.url].compactMap(\.self) + rules.mirrors).map(\.origin),
             challenges: rules.challenges, clientNonce: rules.clientNonce)
     }
@@ -202,21 +213,57 @@ extension Engine {
         case .deliver: gotChecksums(attempt.exchange.body, attempt)
         // A checksum file is asked for without conditions; questions and rules are everybody's.
         case .keep, .isThere, .judged, .ask, .cancel: break
-        case .fail(var error, _):
-            let place = attempt.specification.options.values.checksum.map { words($0) } ?? ""
-            error.message = "\(place): \(error.message)"
-            fail(attempt, error)
+        case .fail(let error, _): fail(attempt, explainedLookup(error, attempt))
         }
     }
 
-    /// The file is there. This attempt goes on, and so do those that waited for it.
+    /// Returns the error of a lookup's request, which is not the task's own, with the file that was asked for.
+    private func explainedLookup(_ error: TransferError, _ attempt: Attempt) -> TransferError {
+        guard let source = attempt.specification.options.values.checksum else { return error }
+        var error = error
+        guard attempt.checksumLookup.unproven != nil, let signature = source.signature else {
+            error.message = "\(words(source)): \(error.message)"
+            return error
+        }
+        if error.name == .dataLengthExceedsMaximum {
+            return RequiredSignature.unusable(signature.url, "it is longer than \(MinisignSignature.longest >> 10) KiB")
+        }
+        error.message = "the signature \(signature.url.text) of \(words(source)): \(error.message)"
+        return error
+    }
+
+    /// The file is there, or its signature. Once nothing is missing, this attempt goes on, and so do those that waited
+    /// for it.
     func gotChecksums(_ bytes: [UInt8], _ attempt: Attempt) {
-        guard let key = attempt.checksumLookup.key else { return }
-        attempt.endLookup()
+        guard let key = attempt.checksumLookup.key, let source = attempt.specification.options.values.checksum else {
+            return
+        }
+        attempt.endLookupRequest()
+        var list = bytes
+        if let signature = key.signature {
+            guard let unproven = attempt.checksumLookup.unproven else {
+                attempt.checksumLookup.unproven = bytes
+                attempt.phase = .awaitingChecksum
+                return get(signature.url, attempt, "the signature of \(words(source))")
+            }
+            do throws(TransferError) {
+                try signature.check(bytes, of: unproven, named: words(source))
+            } catch {
+                return fail(attempt, error)
+            }
+            list = unproven
+            attempt.checksumLookup.unproven = nil
+        }
+        attempt.checksumLookup.key = nil
         // Each request asks anew for its slot; what was read from a disk left the slot alone.
         if !attempt.transactions.isEmpty { releaseSlot(attempt) }
         attempt.phase = .awaitingChecksum
-        for task in [attempt.task] + checksumFiles.got(ChecksumList(bytes), key) { askAgain(task) }
+        for task in [attempt.task] + checksumFiles.got(ChecksumList(list), key) { askAgain(task) }
+    }
+
+    /// Returns the error of a local file that was read for a lookup.
+    func explainedRead(_ error: TransferError, _ attempt: Attempt) -> TransferError {
+        attempt.checksumLookup.unproven == nil ? error : explainedLookup(error, attempt)
     }
 
     /// An attempt ended before it had the file that others wait for too.

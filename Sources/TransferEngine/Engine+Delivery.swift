@@ -124,7 +124,7 @@ extension Engine {
             // No room for it, or no right to write: what is still on its way is of no use.
             stopTransfer(attempt)
             attempt.download.isLost = true
-            fail(attempt, error)
+            fail(attempt, explainedRead(error, attempt))
         case .inspected(let task, let path, let size, let matches):
             guard let attempt = attempt(of: task) else { return }
             guard case .inspecting = attempt.phase else { return inspectedName(attempt, path, size, matches) }

@@ -60,9 +60,9 @@ package struct Growth {
             var task = full[number]
             try names.apply(to: &task)
             task.needs = places(task.needs)
-            guard case .task(let source, let algorithm, let entry)? = task.options.values.checksum else { return task }
+            guard case .task(let source, let listed)? = task.options.values.checksum else { return task }
             var values = task.options.values
-            values.checksum = place(source).map { .task($0, algorithm: algorithm, entry: entry) }
+            values.checksum = place(source).map { .task($0, listed) }
             task.options = TaskOptions(values)
             return task
         }

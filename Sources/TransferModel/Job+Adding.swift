@@ -77,9 +77,9 @@ struct Renumbering {
         task.group = task.group.map { GroupIndex(raw: UInt16(groups[Int($0.raw)])) }
         task.needs = task.needs.map { place(of: $0) }
         // Many tasks share their options: only a task that names another one in them gets its own.
-        guard case .task(let owner, let algorithm, let entry)? = task.options.values.checksum else { return task }
+        guard case .task(let owner, let listed)? = task.options.values.checksum else { return task }
         var values = task.options.values
-        values.checksum = .task(place(of: owner), algorithm: algorithm, entry: entry)
+        values.checksum = .task(place(of: owner), listed)
         task.options = TaskOptions(values)
         return task
     }

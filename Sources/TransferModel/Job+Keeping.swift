@@ -52,10 +52,9 @@ private struct MovedOptions {
     mutating func moved(_ options: TaskOptions) -> TaskOptions {
         if let moved = known[ObjectIdentifier(options)] { return moved }
         var values = options.values
-        if case .task(let task, let algorithm, let entry)? = values.checksum {
+        if case .task(let task, let listed)? = values.checksum {
             values.checksum =
-                places[Int(task.raw)].map { .task($0, algorithm: algorithm, entry: entry) }
-                ?? .url(file(of: job.tasks[Int(task.raw)]), algorithm: algorithm, entry: entry)
+                places[Int(task.raw)].map { .task($0, listed) } ?? .url(file(of: job.tasks[Int(task.raw)]), listed)
         }
         let moved = TaskOptions(values)
         known[ObjectIdentifier(options)] = moved

@@ -95,6 +95,14 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
             pathEnd: pathEnd, port: port, userInformation: userInformation)
     }
 
+    /// Returns the URL with `suffix`, which must need no percent-encoding, at the end of its path.
+    package func appending(toPath suffix: String) -> ResourceURL {
+        ResourceURL(
+            text: slice(0, Int(pathEnd)) + suffix + slice(Int(pathEnd), text.utf8.count), schemeEnd: schemeEnd,
+            hostEnd: hostEnd, pathStart: pathStart, pathEnd: pathEnd + UInt32(suffix.utf8.count), port: port,
+            userInformation: userInformation)
+    }
+
     func with(userInformation: String) -> ResourceURL {
         ResourceURL(
             text: text, schemeEnd: schemeEnd, hostEnd: hostEnd, pathStart: pathStart, pathEnd: pathEnd, port: port,

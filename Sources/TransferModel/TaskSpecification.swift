@@ -275,11 +275,10 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
 package enum ChecksumSource: Hashable, Sendable {
     /// The checksum that the job file states.
     case literal(Checksum)
-    /// A line of the checksum file that another task downloads; `entry` is the file name to look for there. `nil`, here
-    /// and in `url`: the algorithm follows from the digest's length, the name from the task's URL.
-    case task(TaskIndex, algorithm: DigestAlgorithm?, entry: String?)
+    /// A line of the checksum file that another task downloads.
+    case task(TaskIndex, ListedChecksum)
     /// A line of the checksum file at a URL.
-    case url(ResourceURL, algorithm: DigestAlgorithm?, entry: String?)
+    case url(ResourceURL, ListedChecksum)
     /// A text with captured values; it becomes a literal once these are known.
     case awaited(SecretText)
 }

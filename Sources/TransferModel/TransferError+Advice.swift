@@ -11,6 +11,10 @@ extension TransferError {
         case .unexpectedResponse where message.contains(" answered 407: it wants to know who asks"):
             ErrorName.proxyAuthenticationRequired.whatHelps
         case .unexpectedResponse: statusAdvice ?? name.whatHelps
+        case .signatureMismatch where message.contains(Self.otherKeyWords):
+            "If the publisher has a new key that you trust, write that key in `signature.key`."
+        case .signatureMismatch where message.contains(Self.noSignatureWords):
+            "Look at what the URL gives, and name the signature's own in `signature.url`."
         case .checksumMismatch where type == .upload:
             "See what the server stored; the upload may have been changed on its way."
         case .secureConnectionFailed where message.contains("speaks no TLS on this port"):
@@ -39,6 +43,10 @@ extension TransferError {
 
     /// Beginning of the message about a Unix socket that nothing answers at.
     package static let socketWords = "cannot connect to the Unix socket "
+    /// Part of the message about a signature that was made with another key than the job's.
+    package static let otherKeyWords = " was made with the key "
+    /// Part of the message about a file that is no signature, or a damaged one.
+    package static let noSignatureWords = " is no minisign signature: "
     /// End of the message about a host without an address of the session's `addressFamily`.
     package static let familyWords = ", and the session's `addressFamily` allows no other"
 

@@ -22,7 +22,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
     case cannotWriteOutput, expansionFailed, nextPageUnusable
-    case lockMismatch, notLocked, movedSincePlan
+    case lockMismatch, notLocked, movedSincePlan, signatureMismatch
 
     /// Apple's number of the error; `nil` for this runner's own names.
     package var code: Int? {
@@ -78,7 +78,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
-            .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan:
+            .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan, .signatureMismatch:
             nil
         }
     }
@@ -143,6 +143,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             "Look at what changed; if it is welcome, make the plan anew: `transfer-run plan JOB --online --save FILE`."
         case .magicMismatch: "See what the URL gives: it is another kind of file, or correct `expect.magic`."
         case .unexpectedHTML: "Open the URL in a browser: a login or error page stands where the file should be."
+        case .signatureMismatch:
+            "Do not use the file before its publisher explains this; nothing that the file lists was fetched."
         case .checksumNotFound: "Look into the checksum file, and write `entry` or `algorithm` as they stand there."
         case .captureNotFound:
             "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."

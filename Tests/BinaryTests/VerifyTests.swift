@@ -74,8 +74,134 @@ import TextFormats
         #expect(
             server.requests("/a").count == 2 && server.requests("/d").count == 2 && server.requests("/b").count == 1)
         #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
-        let list = try binary.run("verify", "job.yaml", "--repair")
-        #expect(list.exitStatus == 2)
+    }
+
+    // MARK: Locks and lists
+
+    /// Nothing but the lock is known: neither job, report nor state of the earlier run.
+    @Test func filesOfALockAreFetchedAgain() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        #expect(try binary.run("lock", "job.yaml").exitStatus == 0)
+        let before = server.requests().count
+        for name in ["job.yaml", "job.report.json"] { binary.folder.remove(name) }
+        binary.folder.remove("out/a")
+        try binary.folder.write("out/d", "body of x")
+        let repaired = try binary.run("verify", "job.lock", "--repair")
+        #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
+        #expect(repaired.outputText.hasPrefix("5 files: 3 right, 1 missing, 1 wrong"), "\(repaired.outputText)")
+        #expect(repaired.errorText.contains("repair: 2 of 5 files of job.lock: a, d\n"), "\(repaired.errorText)")
+        #expect(server.requests().dropFirst(before).map(\.target).sorted() == ["/a", "/d"])
+        #expect(try binary.run("verify", "job.lock").exitStatus == 0)
+        // The report beside a lock would be that of the job.
+        #expect(binary.folder.list() == ["job.lock", "out/", "out/a", "out/b", "out/c", "out/d", "out/e"])
+        let right = try binary.run("verify", "job.lock", "--repair")
+        #expect(right.exitStatus == 0 && right.errorText.isEmpty, "\(right.errorText)")
+    }
+
+    /// What a server has now is not what was locked.
+    @Test func otherBytesThanTheLockedOnesStayAway() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        #expect(try binary.run("lock", "job.yaml").exitStatus == 0)
+        server.on("/d", .respond(200, body: "body of D"))
+        try binary.folder.write("out/d", "body of x")
+        binary.folder.remove("out/a")
+        let repaired = try binary.run("verify", "--json", "job.lock", "--repair")
+        #expect(repaired.exitStatus == 1)
+        #expect(try JSONParser.parse(repaired.output)["wrong"]?.plainText == "1")
+        #expect(repaired.errorText.contains("checksumMismatch"), "\(repaired.errorText)")
+        #expect(!repaired.errorText.contains("rerun"), "\(repaired.errorText)")
+        #expect(try binary.folder.text("out/d") == "body of x")
+        #expect(try binary.folder.text("out/a") == "body of a")
+    }
+
+    /// A lock keeps no secret, so its URL cannot be asked for; the others are.
+    @Test func aURLThatHeldASecretIsLeft() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a?key=s3cret", .respond(200, body: "body of a"))
+        server.on("/b", .respond(200, body: "body of b"))
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            secrets: { KEY: { env: KEY } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))?key=${secret.KEY}", to: out/a }
+              - { id: b, url: "\(server.url("/b"))", to: out/b }
+            """)
+        #expect(try binary.run("lock", "job.yaml", environment: ["KEY": "s3cret"]).exitStatus == 0)
+        let repaired = try binary.run("verify", "job.lock", "--repair")
+        #expect(repaired.exitStatus == 1)
+        #expect(
+            repaired.errorText.contains(
+                "warning: `out/a` is not repaired: a secret stood in its URL, and a lock keeps none: "
+                    + "`--locked` runs the job\n"), "\(repaired.errorText)")
+        #expect(binary.folder.list("out") == ["b"])
+    }
+
+    @Test func filesOfAListAreFetchedFromWhereItIsSaid() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/12/a?v=1", .respond(200, body: "body of a"))
+        server.on("/12/sub%20dir/b%23?v=1", .respond(200, body: "body of b"))
+        let binary = try Binary()
+        let (a, b) = (Self.sums["a"]!.dropFirst(7), Self.sums["b"]!.dropFirst(7))
+        let list = "\(a)  ./a\nMD5 (a) = 00000000000000000000000000000000\n\(b)  sub dir/b#\n\(a)  c\n"
+        try binary.folder.write("d/SUMS", list)
+        try binary.folder.write("d/c", "body of a")
+        let place = server.url("/12?v=1")
+        let repaired = try binary.run("verify", "d/SUMS", "--repair", "--from", place)
+        #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
+        #expect(repaired.errorText.contains("repair: 2 of 4 files of d/SUMS: a, sub dir/b#\n"), "\(repaired.errorText)")
+        #expect(server.requests().map(\.target).sorted() == ["/12/a?v=1", "/12/sub%20dir/b%23?v=1"])
+        #expect(binary.folder.list("d") == ["SUMS", "a", "c", "sub dir/", "sub dir/b#"])
+        #expect(try binary.folder.text("d/sub dir/b#") == "body of b")
+        let elsewhere = try binary.run(
+            "verify", "-", "--directory", "e", "--repair", "--from", place, input: "\(a)  a\n")
+        #expect(elsewhere.exitStatus == 0, "\(elsewhere.errorText)")
+        #expect(try binary.folder.text("e/a") == "body of a")
+    }
+
+    /// A list from elsewhere does not say where on this machine something is written.
+    @Test func namesThatLeadOutOfTheListsFolderAreLeft() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/x", "/a", "/etc/x"] { server.on(path, .respond(200, body: "body of a")) }
+        let binary = try Binary()
+        let a = Self.sums["a"]!.dropFirst(7)
+        let root = binary.folder.path("root")
+        try binary.folder.write("d/SUMS", "\(a)  ../x\n\(a)  \(root)\n\(a)  sub/../../x\n\(a)  a/\n\(a)  a\n")
+        let repaired = try binary.run("verify", "d/SUMS", "--repair", "--from", server.url())
+        #expect(repaired.exitStatus == 1)
+        for name in ["../x", root, "sub/../../x"] {
+            #expect(
+                repaired.errorText.contains(
+                    "warning: `\(name)` is not repaired: its name leads out of the list's folder"),
+                "\(repaired.errorText)")
+        }
+        #expect(server.requests().map(\.target) == ["/a"])
+        #expect(binary.folder.list() == ["d/", "d/SUMS", "d/a"])
+    }
+
+    @Test func whereFilesComeFromIsSaidFirst() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        #expect(try binary.run("lock", "job.yaml").exitStatus == 0)
+        try binary.folder.write("SUMS", "\(Self.sums["a"]!.dropFirst(7))  gone\n")
+        func refusal(_ words: String..., hint: String) throws {
+            let result = try binary.run(arguments: ["verify"] + words)
+            #expect(result.exitStatus == 2 && result.outputText.isEmpty)
+            #expect(result.errorText.contains(hint), "\(result.errorText)")
+        }
+        try refusal("SUMS", "--repair", hint: "`--from https://HOST/FOLDER/`")
+        try refusal("SUMS", "--from", "https://example.org/", hint: "`--from` says where `--repair` fetches from")
+        try refusal("SUMS", "--repair", "--from", "example.org", hint: "`--from example.org` is no URL")
+        try refusal("SUMS", "--repair", "--from", "data:,x", hint: "is no place that files are fetched from")
+        for file in ["job.lock", "job.report.json"] {
+            try refusal(file, "--repair", "--from", "https://example.org/", hint: "`--from` is for a list of checksums")
+        }
     }
 
     @Test func listsOfChecksums() throws {

@@ -6,7 +6,7 @@ import TransferModel
 struct ChecksumNameTests {
     private func sources(_ job: Job) -> [TaskIndex?] {
         job.tasks.map { task in
-            guard case .task(let index, _, _)? = task.options.values.checksum else { return nil }
+            guard case .task(let index, _)? = task.options.values.checksum else { return nil }
             return index
         }
     }

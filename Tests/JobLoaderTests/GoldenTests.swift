@@ -1,5 +1,6 @@
 import Diagnostics
 import JobLoader
+import TestSupport
 import Testing
 
 /// Wrong files and what is said of them: `NAME.yaml` and `NAME.txt`. A file that begins with `# loads` is right, but
@@ -11,6 +12,7 @@ struct GoldenTests {
     private static let files = [
         "/job/empty.txt": "", "/job/rows.csv": "name,url\na,https://example.org/a\nb\n", "/job/bad.json": "{\"a\": 1}",
         "/job/sums": "not a checksum line\n", "/job/words.txt": "one\ntwo\n",
+        "/job/minisign.pub": MinisignSample.keyFile,
     ]
 
     static func render(_ name: String, _ bytes: [UInt8]) -> String {

@@ -21,7 +21,9 @@ import TransferModel
         }
         job.tasks = try lines.map { line in
             var values = TaskOptions.Values(policies: TransferPolicies())
-            values.checksum = try line.checksums.map { .task(try place($0), algorithm: .sha256, entry: "e") }
+            values.checksum = try line.checksums.map {
+                .task(try place($0), ListedChecksum(algorithm: .sha256, entry: "e"))
+            }
             var task = TaskSpecification(
                 id: line.id, type: .download,
                 session: SessionIndex(raw: UInt16(try #require(sessions.firstIndex(of: line.session)))),
@@ -37,7 +39,7 @@ import TransferModel
     private func lines(_ job: Job) -> [Line] {
         job.tasks.map { task in
             var owner: String?
-            if case .task(let place, _, _)? = task.options.values.checksum { owner = job.tasks[Int(place.raw)].id }
+            if case .task(let place, _)? = task.options.values.checksum { owner = job.tasks[Int(place.raw)].id }
             return Line(
                 id: task.id, needs: task.needs.map { job.tasks[Int($0.raw)].id },
                 session: job.sessions[Int(task.session.raw)].name,

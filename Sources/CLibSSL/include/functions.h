@@ -30,12 +30,18 @@
     X(int, EVP_DigestFinal_ex, (EVP_MD_CTX *ctx, unsigned char *md, unsigned int *s), (ctx, md, s)) \
     X(int, EVP_DigestInit_ex2, (EVP_MD_CTX *ctx, const EVP_MD *type, const OSSL_PARAM *params), (ctx, type, params)) \
     X(int, EVP_DigestUpdate, (EVP_MD_CTX *ctx, const void *d, size_t cnt), (ctx, d, cnt)) \
+    X(int, EVP_DigestVerify, (EVP_MD_CTX *ctx, const unsigned char *sigret, size_t siglen, const unsigned char *tbs, \
+      size_t tbslen), (ctx, sigret, siglen, tbs, tbslen)) \
+    X(int, EVP_DigestVerifyInit, (EVP_MD_CTX *ctx, EVP_PKEY_CTX **pctx, const EVP_MD *type, ENGINE *e, \
+      EVP_PKEY *pkey), (ctx, pctx, type, e, pkey)) \
     X(int, EVP_MD_CTX_copy_ex, (EVP_MD_CTX *out, const EVP_MD_CTX *in), (out, in)) \
     X(void, EVP_MD_CTX_free, (EVP_MD_CTX *ctx), (ctx)) \
     X(EVP_MD_CTX *, EVP_MD_CTX_new, (void), ()) \
     X(EVP_MD *, EVP_MD_fetch, (OSSL_LIB_CTX *ctx, const char *algorithm, const char *properties), \
       (ctx, algorithm, properties)) \
     X(void, EVP_PKEY_free, (EVP_PKEY *pkey), (pkey)) \
+    X(EVP_PKEY *, EVP_PKEY_new_raw_public_key, (int type, ENGINE *e, const unsigned char *pub, size_t len), \
+      (type, e, pub, len)) \
     X(const EVP_CIPHER *, EVP_aes_256_gcm, (void), ()) \
     X(const EVP_MD *, EVP_sha256, (void), ()) \
     X(unsigned char *, HMAC, (const EVP_MD *evp_md, const void *key, int key_len, const unsigned char *data, \

@@ -222,15 +222,20 @@ extension Reader {
         var draft = Sections.ChecksumDraft()
         Sections.checksum.decode(node, into: &draft, self)
         guard let from = draft.from else { return nil }
-        if from.text.contains("://") {
-            return parseURL(SecretText(from.text), from.node).map {
-                .url($0, algorithm: draft.algorithm, entry: draft.entry)
-            }
+        var listed = ListedChecksum(algorithm: draft.algorithm, entry: draft.entry)
+        let proof = draft.signature.flatMap { signature in
+            signature.key.map { ListProof(key: $0, url: signature.url, node: signature.node) }
         }
-        checksumTasks.append(ChecksumTask(text: from.text, node: from.node))
+        // A signature that cannot be read was reported, and the job does not run.
+        if from.text.contains("://") {
+            guard let url = parseURL(SecretText(from.text), from.node) else { return nil }
+            listed.signature = proof.map { signature($0, of: url) }
+            return .url(url, listed)
+        }
+        checksumTasks.append(ChecksumTask(text: from.text, node: from.node, proof: proof))
         // The task is resolved once all are read; until then the index is that of its name in `checksumTasks`.
         let name = TaskIndex(raw: UInt32(checksumTasks.count - 1))
-        return .task(name, algorithm: draft.algorithm, entry: draft.entry)
+        return .task(name, listed)
     }
 
     private func literalChecksum(_ text: String, _ node: NodeID) -> Checksum? {
@@ -278,6 +283,16 @@ extension Reader {
 /// A task that `checksum: { from: … }` names.
 struct ChecksumTask: Hashable {
     let text: String
+    let node: NodeID
+    /// How that file proves itself; `nil` if it need not.
+    let proof: ListProof?
+}
+
+/// The `signature` of a `checksum`, while it is read.
+struct ListProof: Hashable {
+    let key: MinisignKey
+    /// Where the signature is; `nil` for the usual place.
+    let url: ResourceURL?
     let node: NodeID
 }
 

@@ -44,6 +44,8 @@ final class Reader {
     var needLists = NeedLists()
     /// Tasks named by `checksum`. Options that tasks share name theirs once for all of them.
     var checksumTasks: [ChecksumTask] = []
+    /// Keys of files that `signature` names, by absolute path: many tasks name the same one.
+    var minisignKeys: [String: MinisignKey] = [:]
     /// Files that the `forEach` just read names.
     var fileReads: [FileRead] = []
     /// All files that `forEach` has read, each once.

@@ -85,6 +85,7 @@ enum Catalog {
         Sections.xmlList.document, Sections.linkList.document, Sections.body.document,
         Sections.stream.document, Sections.part.document, Sections.expect.document, Sections.expectBody.document,
         Sections.capture.document, Sections.next.document, Sections.onResponse.document, Sections.checksum.document,
+        Sections.signature.document,
         Sections.allowFailure.document,
         Sections.retry.document, Sections.backoff.document, Sections.retryAfter.document,
         Sections.redirects.document, Sections.rewrite.document, Sections.credential.document,

@@ -163,6 +163,11 @@ enum ReferenceText {
         "checksum": """
         checksum: { from: sums, algorithm: sha256, entry: debian.iso }
         """,
+        "signature": """
+        checksum:
+          from: https://downloads.example.org/SHA256SUMS
+          signature: { key: RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3 }
+        """,
         "tls": """
         tls:
           minimum: "1.3"

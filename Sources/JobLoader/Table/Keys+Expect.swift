@@ -201,7 +201,7 @@ extension Sections {
         """
         A checksum file: GNU lines (`HASH  NAME`) and BSD lines (`SHA256 (NAME) = HASH`), with more or fewer blanks too, \
         others being passed over, lines of Debian's release files (` HASH SIZE NAME`; `entry` is the path as it stands \
-        there), or one bare hash. It is read when the attempt begins; one at a URL is fetched once for each session of the run, at most 16 MiB, with the task's headers as far as they may go there. The line meant is the \
+        there), or one bare hash. It is read when the attempt begins; one at a URL is fetched once for each session of the run, at most 16 MiB, with the task's headers as far as they may go there. With `signature` it counts only once that is found right. The line meant is the \
         one with just this name, else the one whose path ends in it; none, or several with different hashes, fail the task \
         with `checksumNotFound`.
         """,
@@ -219,7 +219,48 @@ extension Sections {
                 "entry", \.entry, default: "the last component of the task's URL",
                 "which file of it is meant; where several lines end in that name, the one whose path fits the URL best"
             ),
+            Key(
+                "signature", \.signature, .object("signature"), default: "none",
+                "the signature that the checksum file must have before it is used"
+            ) { node, reader in
+                guard reader.tree.kind(node) == .mapping else {
+                    reader.wrongType(node, .object("signature"), hint: "write `signature: { key: minisign.pub }`")
+                    return nil
+                }
+                var draft = SignatureDraft.blank
+                let known = reader.problems.count
+                draft.node = node
+                signature.decode(node, into: &draft, reader)
+                return reader.problems.count == known ? .some(draft) : nil
+            },
         ])
+
+    static let signature = Section<SignatureDraft>(
+        "signature", in: "`signature`", title: "`checksum.signature`",
+        """
+        A minisign signature of the checksum file, of either form (plain and prehashed). It is asked for after the checksum \
+        file, with the same headers, and once for all tasks that name both. Until its key, the signature of the file and \
+        that of its trusted comment are found right, nothing is fetched that the file lists: a signature that is missing \
+        fails the task with the server's answer, one of another key, of another file or damaged with `signatureMismatch`. \
+        It says who wrote the list, not that no newer one exists.
+        """,
+        keys: [
+            Key(
+                "key", \.key, .text, default: "required",
+                "the public key, 56 characters that begin with `RW`, or a path to the `.pub` file that holds it"
+            ) { node, reader in reader.minisignKey(node).map { .some($0) } },
+            Key(
+                "url", \.url, .url, default: "the checksum file's URL and `.minisig`",
+                "where the signature is; at most 16 KiB are read"
+            ) { node, reader in reader.url(node).map { .some($0) } },
+        ])
+
+    struct SignatureDraft: Blank, Sendable {
+        var key: MinisignKey?
+        var url: ResourceURL?
+        var node = NodeID(raw: 0)
+        static var blank: SignatureDraft { SignatureDraft() }
+    }
 
     struct ChecksumDraft: Blank, Sendable {
         struct From: Sendable {
@@ -229,6 +270,7 @@ extension Sections {
         var from: From?
         var algorithm: DigestAlgorithm?
         var entry: String?
+        var signature: SignatureDraft?
         static var blank: ChecksumDraft { ChecksumDraft() }
     }
 }

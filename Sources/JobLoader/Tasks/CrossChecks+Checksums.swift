@@ -21,7 +21,7 @@ extension TaskChecker {
         var known = Checksums()
         for number in tasks.indices {
             let options = tasks[number].options
-            guard case .task(let name, let algorithm, let entry)? = options.values.checksum else { continue }
+            guard case .task(let name, let listed)? = options.values.checksum else { continue }
             let shared = Checksums.Shared(
                 options: ObjectIdentifier(options), isDownload: tasks[number].type == .download)
             let named = reader.checksumTasks[Int(name.raw)]
@@ -29,7 +29,7 @@ extension TaskChecker {
             let owner = shared.isDownload ? owner(of: named, &known.owners) : nil
             if known.options[shared] == nil {
                 var values = options.values
-                values.checksum = owner.map { .task(TaskIndex(raw: $0), algorithm: algorithm, entry: entry) }
+                values.checksum = owner.map { .task(TaskIndex(raw: $0), proven(listed, named, $0)) }
                 known.options[shared] = (options, TaskOptions(values))
             }
             if let found = known.options[shared] { tasks[number].options = found.new }
@@ -40,6 +40,20 @@ extension TaskChecker {
         for named in Set(reader.checksumTasks.prefix(checks.defaultChecksums)) where known.owners[named] == nil {
             if ids.owner(of: named.text) == nil, !fitsDeferred(named.text) { reportUnknown(named.text, named.node) }
         }
+    }
+
+    /// Returns the line with the signature that the owner's file must have, once the owner's URL is known.
+    private func proven(_ listed: ListedChecksum, _ named: ChecksumTask, _ owner: UInt32) -> ListedChecksum {
+        guard let proof = named.proof else { return listed }
+        var listed = listed
+        guard let url = tasks[Int(owner)].location.url ?? proof.url else {
+            reader.error(
+                "missing-key", "`signature` needs `url` here: the URL of `\(named.text)` is known only in mid-run",
+                at: reader.beginning(proof.node))
+            return listed
+        }
+        listed.signature = reader.signature(proof, of: url)
+        return listed
     }
 
     private mutating func owner(of named: ChecksumTask, _ known: inout [ChecksumTask: UInt32?]) -> UInt32? {

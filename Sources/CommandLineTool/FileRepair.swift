@@ -38,14 +38,25 @@ struct FileRepair {
         var refused = Refusals(console: console)
         let urls = lockedURLs
         job.tasks = []
-        for file in Self.once(broken) {
+        // A list may have several digests of a file, of which the longest counts.
+        var places: [ExactText: (task: Int, digest: Int)] = [:]
+        for file in broken {
             do throws(Refusal) {
                 var task = model
                 task.location = .url(try url(of: file, urls))
-                task.destination = try destination(of: file, in: folder)
+                let destination = try destination(of: file, in: folder)
+                task.destination = destination
                 task.id = file.task ?? Self.tidied(file.name.text ?? "")
                 task.options = taskOptions(model, file)
-                job.tasks.append(task)
+                let digest = file.checksum?.bytes.count ?? 0
+                if let known = places[ExactText(destination)] {
+                    guard known.digest < digest else { continue }
+                    job.tasks[known.task] = task
+                    places[ExactText(destination)] = (known.task, digest)
+                } else {
+                    places[ExactText(destination)] = (job.tasks.count, digest)
+                    job.tasks.append(task)
+                }
             } catch {
                 refused.tell(file, error.why)
             }
@@ -100,6 +111,9 @@ struct FileRepair {
         var options = options
         // The report that stands beside a lock is of a run of its job.
         options.report = .none
+        options.advice.command = ["verify", path.hasPrefix("-") && path != "-" ? "./\(path)" : path, "--repair"]
+        if let directory = options.arguments.directory { options.advice.command += ["--directory", directory] }
+        if case .list(let place) = source { options.advice.command += ["--from", place.text] }
         return options
     }
 
@@ -127,24 +141,6 @@ struct FileRepair {
         let more = job.tasks.count > 5 ? " and \(HumanText.grouped(job.tasks.count - 5)) more" : ""
         let count = "\(HumanText.grouped(job.tasks.count)) of \(HumanText.count(total, "file"))"
         return SafeText.line("repair: \(count) of \(path == "-" ? "standard input" : path): \(ids)\(more)") + "\n"
-    }
-
-    /// Returns the files with each path once: a list may have several digests of one, of which the longest counts.
-    private static func once(_ files: [ExpectedFile]) -> [ExpectedFile] {
-        var places: [ExactText: Int] = [:]
-        var result: [ExpectedFile] = []
-        for file in files {
-            // A name that is no text is refused later.
-            let path = ExactText(tidied("\(file.path)"))
-            guard let place = places[path] else {
-                places[path] = result.count
-                result.append(file)
-                continue
-            }
-            let known = result[place].checksum?.bytes.count ?? 0
-            if known < file.checksum?.bytes.count ?? 0 { result[place] = file }
-        }
-        return result
     }
 
     // MARK: URLs

@@ -8,6 +8,9 @@ package struct RerunAdvice: Hashable, Sendable {
     package var options: [String]
     /// Options that choose tasks.
     package var selection: [String]
+    /// The words of the command that does the whole again, after the program's name, for a job that stands in no file;
+    /// else empty.
+    package var command: [String] = []
 
     package init(assignments: [String] = [], options: [String] = [], selection: [String] = []) {
         self.assignments = assignments

@@ -190,6 +190,10 @@ struct RunTally {
         let troubled = causes.troubledTasks
         // A stopped run is continued by the command that began it.
         let isStopped = causes.causes.contains { $0.stop != nil }
+        if !advice.command.isEmpty {
+            let words = advice.command.map { HumanText.shellWord(redactor.redacted($0)) }
+            return "\(isStopped ? "Go on" : "Run it again"): transfer-run \(words.joined(separator: " "))"
+        }
         if let report, !isStopped, job.files.count == 1, job.file != "-" {
             let words = advice.words(job, report: report, hiding: redactor)
             return "Run \(troubled.count == 1 ? "just it" : "just them") again\(Self.given(words)): "

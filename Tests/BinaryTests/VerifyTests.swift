@@ -111,7 +111,9 @@ import TextFormats
         #expect(repaired.exitStatus == 1)
         #expect(try JSONParser.parse(repaired.output)["wrong"]?.plainText == "1")
         #expect(repaired.errorText.contains("checksumMismatch"), "\(repaired.errorText)")
-        #expect(!repaired.errorText.contains("rerun"), "\(repaired.errorText)")
+        #expect(
+            repaired.errorText.contains("Run it again: transfer-run verify job.lock --repair\n"),
+            "\(repaired.errorText)")
         #expect(try binary.folder.text("out/d") == "body of x")
         #expect(try binary.folder.text("out/a") == "body of a")
     }

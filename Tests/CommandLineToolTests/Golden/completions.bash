@@ -76,7 +76,7 @@ _transfer_run() {
                     rerun) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --set --variables-file --secrets-file --directory --plan --locked --max-concurrent --bandwidth --fail-fast --exit-unchanged --state-dir --no-wait --detach --new-run --network --progress --color --verbose --quiet --failed --changed --all --task --help --version' ;;
                     report) _transfer_run_words '--junit --html --har --trace --otlp --prometheus --markdown --failed-list --output --fail-on --help --version' ;;
                     explain) _transfer_run_words '--help --version' ;;
-                    verify) _transfer_run_words '--set --variables-file --secrets-file --directory --state-dir --json --repair --help --version' ;;
+                    verify) _transfer_run_words '--set --variables-file --secrets-file --directory --state-dir --json --repair --from --help --version' ;;
                     status) _transfer_run_words '--state-dir --network --verbose --json --watch --help --version' ;;
                     attach) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --state-dir --progress --color --verbose --quiet --help --version' ;;
                     suspend) _transfer_run_words '--state-dir --help --version' ;;

@@ -109,9 +109,9 @@ complete -c transfer-run -n '__transfer_run_is check' -l explain-access -d 'list
 complete -c transfer-run -n '__transfer_run_is plan' -l online -d 'ask the servers for sizes and changes, without fetching anything: bytes, disk space and least time are then known'
 complete -c transfer-run -n '__transfer_run_is plan' -l save -d 'write what the servers say there (`--online`), for `run --plan FILE`' -r -F
 complete -c transfer-run -n '__transfer_run_is plan simulate status verify' -l json -d 'print JSON; `simulate`: the report that such a run would write'
-complete -c transfer-run -n '__transfer_run_is verify' -l repair -d 'fetch again what differs from a report, whatever is there'
+complete -c transfer-run -n '__transfer_run_is verify' -l repair -d 'fetch again what is missing or differs from a report, a lock or, with `--from`, a list'
 complete -c transfer-run -n '__transfer_run_is simulate' -l model -d 'a YAML file that says what each host is like' -r -F
-complete -c transfer-run -n '__transfer_run_is simulate' -l from -d 'the report of an earlier run, in which the hosts are measured' -x -a '(__transfer_run_files .json)'
+complete -c transfer-run -n '__transfer_run_is simulate verify' -l from -d '`simulate`: the report of an earlier run, in which the hosts are measured; `verify`: the URL below which the files of a list are, for `--repair`' -x -a '(__transfer_run_files .json)'
 complete -c transfer-run -n '__transfer_run_is simulate' -l seed -d 'the seed of all chances, 1 by default: the same seed gives the same result' -x
 complete -c transfer-run -n '__transfer_run_is lock' -l update -d 'lock only these tasks anew, ids or patterns; the others stay as they are' -x -a '(__transfer_run_tasks)'
 complete -c transfer-run -n '__transfer_run_is simulate' -l sweep -d 'vary a setting, such as `sessions.default.maximumConnectionsPerHost=2,4,8` or `limits.bandwidth=1MiB/s,10MiB/s`' -x

@@ -157,7 +157,7 @@ _transfer-run() {
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
             '--model=[a YAML file that says what each host is like]:FILE:_files' \
-            '--from=[the report of an earlier run, in which the hosts are measured]:REPORT:_transfer-run_reports' \
+            '--from=[`simulate`\: the report of an earlier run, in which the hosts are measured; `verify`\: the URL below which the files of a list are, for `--repair`]:REPORT:_transfer-run_reports' \
             '--seed=[the seed of all chances, 1 by default\: the same seed gives the same result]:N: ' \
             '*--sweep=[vary a setting, such as `sessions.default.maximumConnectionsPerHost=2,4,8` or `limits.bandwidth=1MiB/s,10MiB/s`]:KEY=VALUES: ' \
             '--help[print help and end]' \
@@ -247,7 +247,8 @@ _transfer-run() {
             '--directory=[the folder that relative paths start from, instead of the job file'\''s]:DIR:_files -/' \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
-            '--repair[fetch again what differs from a report, whatever is there]' \
+            '--repair[fetch again what is missing or differs from a report, a lock or, with `--from`, a list]' \
+            '--from=[`simulate`\: the report of an earlier run, in which the hosts are measured; `verify`\: the URL below which the files of a list are, for `--repair`]:REPORT:_transfer-run_reports' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \
             '1: :_transfer-run_commands' \

@@ -128,15 +128,17 @@ extension MeasuredNetwork.Tally {
         func share(_ count: Int) -> Int { requests > 0 ? (1000 * count + requests / 2) / requests : 0 }
         host.statuses = statuses.mapValues { share($0) }.filter { $0.value > 0 }
         (host.cuts, host.hangUps, host.timeouts) = (share(cuts), share(hangUps), share(timeouts))
-        (host.connectionBandwidth, host.bandwidth) = rates
+        if let rates {
+            (host.connectionBandwidth, host.bandwidth, host.mostSeen) = (rates.one, rates.all, rates.requests)
+        }
         return host
     }
 
-    /// Highest rate of one connection, and of all together at one moment. Bodies of a few kilobytes say nothing of
-    /// rates: they come with their head.
-    private var rates: (one: Int64?, all: Int64?) {
+    /// Highest rate of one connection, and of all together at one moment, with the number of requests that moved bytes
+    /// then; `nil` where nothing tells. Bodies of a few kilobytes say nothing of rates: they come with their head.
+    private var rates: (one: Int64, all: Int64, requests: Int)? {
         let bodies = bodies.filter { $0.to - $0.from >= 1_000_000 }
-        guard !bodies.isEmpty else { return (nil, nil) }
+        guard !bodies.isEmpty else { return nil }
         let weighted = bodies.map { ($0.rate, Double($0.to - $0.from)) }.sorted { $0.0 < $1.0 }
         let total = weighted.reduce(0) { $0 + $1.1 }
         // The rate that the faster tenth of the time reached.
@@ -147,11 +149,12 @@ extension MeasuredNetwork.Tally {
         }
         var edges = bodies.flatMap { [(at: $0.from, by: $0.rate), (at: $0.to, by: -$0.rate)] }
         edges.sort { ($0.at, $0.by) < ($1.at, $1.by) }
-        var spans: [(rate: Double, time: Double)] = []
-        var (rate, last) = (0.0, edges[0].at)
+        var spans: [(rate: Double, requests: Int, time: Double)] = []
+        var (rate, requests, last) = (0.0, 0, edges[0].at)
         for edge in edges {
-            if edge.at > last { spans.append((rate, Double(edge.at - last))) }
+            if edge.at > last { spans.append((rate, requests, Double(edge.at - last))) }
             rate += edge.by
+            requests += edge.by > 0 ? 1 : -1
             last = edge.at
         }
         spans.sort { $0.rate < $1.rate }
@@ -161,6 +164,7 @@ extension MeasuredNetwork.Tally {
             passed += span.time
             return passed >= 0.9 * busy
         }
-        return (one.map { Int64(max(1, $0.0)) }, all.map { Int64(max(1, $0.rate)) })
+        guard let one, let all else { return nil }
+        return (Int64(max(1, one.0)), Int64(max(1, all.rate)), all.requests)
     }
 }

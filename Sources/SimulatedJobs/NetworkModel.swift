@@ -12,6 +12,8 @@ package struct NetworkModel: Hashable, Sendable {
         package var connect = TimeSpan.milliseconds(100)
         /// Bytes per second over all connections; `nil` for no limit.
         package var bandwidth: Int64?
+        /// How many requests moved bytes at a time when `bandwidth` was measured; `nil` where it was not measured.
+        package var mostSeen: Int?
         /// Bytes per second of one connection; `nil` for no limit.
         package var connectionBandwidth: Int64?
         /// Requests at a time; one more is answered 503. `nil` for no limit.

@@ -164,9 +164,13 @@ package struct SimulationSummary: Sendable {
             else { continue }
             let mean = Double(host.bytes) / max((last - first).seconds, 1e-9)
             guard mean > 0.8 * Double(line), (last - first).seconds > 0.5 * duration.seconds else { continue }
+            let moved = "\(HumanText.size(Int64(mean)))/s moved on average"
+            if let most = network.host(origins[number]).mostSeen {
+                return "  \(HumanText.size(line))/s, the most that the report shows of \(origins[number]) (at "
+                    + "\(HumanText.count(most, "request")) at a time): \(moved); what more would bring only a run can show"
+            }
             return
-                "  the line of \(origins[number]), \(HumanText.size(line))/s: \(HumanText.size(Int64(mean)))/s moved on "
-                + "average; no setting of the job makes it faster"
+                "  the line of \(origins[number]), \(HumanText.size(line))/s: \(moved); no setting of the job makes it faster"
         }
         return nil
     }

@@ -28,6 +28,16 @@ import TransferModel
         #expect(summary.bytes == 20_000_000)
     }
 
+    /// A report does not show what more connections would have moved.
+    @Test func aMeasuredLine_isOnlyTheMostThatTheReportShows() throws {
+        var net = try model("hosts: { '*': { latency: 0s, connect: 0s, bandwidth: 10MB/s } }")
+        let modelled = run(try many(20), net).lines(seed: 1).joined(separator: "\n")
+        #expect(modelled.contains("no setting of the job makes it faster"), "\(modelled)")
+        net.rules[0].host.mostSeen = 3
+        let measured = run(try many(20), net).lines(seed: 1).joined(separator: "\n")
+        #expect(measured.contains("(at 3 requests at a time)") && !measured.contains("no setting"), "\(measured)")
+    }
+
     @Test func bandwidthOfAConnection_holdsHoweverFewThereAre() throws {
         let one = run(
             try many(1), try model("hosts: { '*': { latency: 0s, connect: 0s, connectionBandwidth: 1MB/s } }"))

@@ -4,11 +4,13 @@
 #include <errno.h>
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
@@ -41,6 +43,8 @@ void tr_begin_write_out(int descriptor, int64_t offset, int64_t count) {
 int tr_take_room(int descriptor, int64_t offset, int64_t count) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, offset, count);
 }
+
+int tr_clone_bytes(int descriptor, int from) { return ioctl(descriptor, FICLONE, from); }
 
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds) {
     struct timespec time = {.tv_sec = monotonic_nanoseconds / 1000000000, .tv_nsec = monotonic_nanoseconds % 1000000000};

@@ -29,6 +29,8 @@ package struct Destination: Sendable {
     package var modificationTime: WallTime?
     /// The checksum that the job expects of the written bytes.
     package var checksum: Checksum?
+    /// The digest that is computed of the written bytes where none is expected.
+    package var noted: DigestAlgorithm?
     /// The digest that the server announced for the bytes as it sends them.
     package var sent: SentDigest?
     /// Checks a local source by its first bytes and its size before the file gets its name; returns why it is refused.

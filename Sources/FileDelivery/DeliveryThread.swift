@@ -294,6 +294,11 @@ struct DeliveryWorker {
         _ file: borrowing LocalFiles.OpenFile, _ order: DeliveryOrder.Copy, _ id: StagingID, _ destination: Destination
     ) throws(TransferError) {
         let placement = BodyPlacement(destination)
+        if destination.decoding == nil, destination.check == nil, file.facts.size <= order.maximum ?? .max,
+            try publisher.clone(file.descriptor, size: file.facts.size, to: publisher.body(id), placement)
+        {
+            return
+        }
         if file.facts.size >= DiskSpace.smallest || placement.reserve > 0 {
             try publisher.announce(
                 DeliveryOrder.Announcement(

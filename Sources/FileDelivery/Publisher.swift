@@ -181,6 +181,16 @@ final class Publisher {
         }
     }
 
+    /// Begins a body with all bytes of a local file, if they can be shared on the disk: a copy that takes no room. Returns
+    /// `false` where they cannot.
+    func clone(
+        _ file: borrowing Descriptor, size: Int64, to body: IncomingBody, _ placement: BodyPlacement
+    ) throws(TransferError) -> Bool {
+        let staging = try staging(of: body, placement, mode: body.isConcealed ? 0o600 : nil)
+        staging.hash(placement.algorithms, isPacked: false)
+        return staging.clone(file, size: size)
+    }
+
     private func write(
         _ piece: BodyPiece, to staging: Staging, _ body: IncomingBody, _ placement: BodyPlacement
     ) throws(TransferError) {

@@ -156,6 +156,19 @@ final class Staging {
         }
     }
 
+    /// Takes all bytes of another file, without writing them where the filesystem can share them. They are read and hashed
+    /// at the end. Returns `false` where it cannot: nothing has changed then.
+    func clone(_ other: borrowing Descriptor, size count: Int64) -> Bool {
+        guard failure == nil, size == 0, ahead.isEmpty, count > 0, (try? file.clone(other)) != nil else { return false }
+        guard (try? file.facts().size) == count else {
+            // It was changed since it was measured.
+            do throws(SystemError) { try file.cut(at: 0) } catch { failure = error }
+            return false
+        }
+        ahead.add(0..<count)
+        return true
+    }
+
     /// Hashes bytes written earlier at higher offsets that are contiguous by now, up to `most` of them: a digest needs
     /// the file's bytes in order. They were written a moment ago, so that they are read from memory.
     func catchUp(most: Int64 = .max) {

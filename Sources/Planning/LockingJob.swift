@@ -29,6 +29,7 @@ package struct LockingJob: Sendable {
         part.onFinish = nil
         part.report = ReportPlan()
         part.failFast = false
+        part.copiesEqualFiles = false
         part.held = nil
         part.limits.maximumBytes = nil
         part.limits.finishBy = nil

@@ -20,6 +20,8 @@ package enum EventCodec {
         case deadlines
         /// A page of a task was fetched.
         case pages
+        /// A file was copied from that of another task.
+        case copies
     }
 
     /// Returns the event's bytes.
@@ -45,6 +47,7 @@ package enum EventCodec {
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         if case .expanded = event.kind { return .expansions }
         if case .pageFinished = event.kind { return .pages }
+        if case .fileFinished(let record) = event.kind, record.copiedFrom != nil { return .copies }
         if case .attemptFinished(let record) = event.kind {
             if record.retriesUntil != nil { return .deadlines }
             if record.tellsExpiries { return .expiries }
@@ -106,7 +109,9 @@ extension RecordWriter {
         case .sentBodyData(let progress): begin(.sentBodyData) { $0.put(progress) }
         case .receivedData(let progress): begin(.receivedData) { $0.put(progress) }
         case .cacheStored: begin(.cacheStored)
-        case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
+        case .fileFinished(let record):
+            begin(.fileFinished) { $0.put(record) }
+            if let source = record.copiedFrom { put(source) }
         case .pageFinished(let record): begin(.pageFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
@@ -152,7 +157,9 @@ extension RecordReader {
         case .sentBodyData: return .sentBodyData(try progress())
         case .receivedData: return .receivedData(try progress())
         case .cacheStored: return .cacheStored
-        case .fileFinished: return .fileFinished(try fileRecord())
+        case .fileFinished:
+            let record = try fileRecord()
+            return .fileFinished(version == .copies ? record.copied(from: try text()) : record)
         case .attemptFinished:
             return .attemptFinished(
                 try attemptRecord(

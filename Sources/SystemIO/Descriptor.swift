@@ -116,6 +116,13 @@ package struct Descriptor: ~Copyable, Sendable {
         try Syscall.check("fallocate") { tr_take_room(raw, range.lowerBound, Int64(range.count)) }
     }
 
+    /// Gives this empty file the bytes of another one, which the two share on the disk until one of them is written to.
+    /// Throws where the filesystem cannot do that, or where the files are on two.
+    package borrowing func clone(_ other: borrowing Descriptor) throws(SystemError) {
+        let (raw, from) = (raw, other.raw)
+        try Syscall.check("clone") { tr_clone_bytes(raw, from) }
+    }
+
     /// Returns the facts of this file or folder.
     package borrowing func facts() throws(SystemError) -> FileFacts {
         var facts = tr_file_facts()

@@ -33,7 +33,7 @@ package struct RandomEvents: Sendable {
     }
 
     /// Returns one event of each kind, in which every field has a value: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 7) -> [Event] {
+    package static func filled(format: Int = 8) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
@@ -50,7 +50,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Version of the events' format: a sample of an older one contains nothing that came later.
-    private var format = 7
+    private var format = 8
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -137,7 +137,7 @@ package struct RandomEvents: Sendable {
         case 11: .sentBodyData(progress())
         case 12: .receivedData(progress())
         case 13: .cacheStored
-        case 14: .fileFinished(file())
+        case 14: .fileFinished(isFilled && format >= 8 ? file().copied(from: "another") : file())
         case 15: .attemptFinished(attempt())
         case 16: .taskFinished(task())
         case 17: .sessionFinishedEvents

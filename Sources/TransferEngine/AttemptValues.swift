@@ -20,6 +20,14 @@ struct DownloadTarget {
     var file: FileRecord?
     /// Whether the file in the final place stays, since it is as it should be.
     var keepsExisting = false
+    /// What the file has in common with those of other tasks; `nil` where nothing was looked for.
+    var equalKey: EqualFiles.Key?
+    /// The file of another task about which the server is asked.
+    var offered: EqualFiles.Source?
+    /// The file of another task that is, or was, copied instead of being fetched.
+    var copying: EqualFiles.Source?
+    /// Whether the task was cancelled while the file was copied: it is not fetched where that fails.
+    var wasCalledOff = false
     /// Whether what was written under the temporary name is lost.
     var isLost = false
     /// When the wait for the flush of a batch of files began.

@@ -10,7 +10,7 @@ extension Engine {
         switch attempt.phase {
         case .delivering, .flushing:
             // The body is whole and verified or about to be: let it stand.
-            break
+            attempt.download.wasCalledOff = true
         case .comparing(.readingSent):
             // The server has all of it: that it is not known again is no reason to send it once more.
             _ = couldNotCompare(attempt)
@@ -19,14 +19,15 @@ extension Engine {
             attempt.download.file = nil
             cancelled(attempt)
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingSessionState, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .comparing,
+            .awaitingSessionState, .awaitingChecksum, .awaitingEqualFile, .askingCache, .dating, .measuring, .digesting,
+            .comparing,
             .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             cancelled(attempt)
         }
     }
 
-    private func cancelled(_ attempt: Attempt) {
+    func cancelled(_ attempt: Attempt) {
         let outcome =
             lostUpload(attempt).map { Verdict.Outcome.failed($0) }
             ?? .cancelled(TransferError(.cancelled, "the transfer was cancelled"))

@@ -40,6 +40,7 @@ extension Engine {
         destination.existing = options.values.existing
         destination.mode = options.values.mode
         destination.checksum = attempt.download.checksum
+        if case .answer? = attempt.download.equalKey { destination.noted = .sha256 }
         destination.flush = attempt.session.configuration.durability == .flush
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
@@ -118,7 +119,7 @@ extension Engine {
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
-            if couldNotCompare(attempt) { return }
+            if couldNotCompare(attempt) || fetchesInsteadOfCopying(attempt) { return }
             takeFindings(attempt)
             if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.
@@ -174,6 +175,8 @@ extension Engine {
 
     private func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
         guard let attempt = attempt(of: task) else { return }
+        let record = isKept ? record : withSource(record, attempt)
+        copiedEqual(attempt)
         attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
@@ -194,7 +197,8 @@ extension Engine {
     /// A member is verified: its part is done, its file is not there yet.
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
-        attempt.download.file = record
+        attempt.download.file = withSource(record, attempt)
+        copiedEqual(attempt)
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.download.keepsExisting {
@@ -224,6 +228,7 @@ extension Engine {
         if error == nil {
             for attempt in members(of: group) {
                 tellFile(attempt)
+                noteEqual(attempt)
                 let isFlushed = attempt.session.configuration.durability == .flush
                 if attempt.download.keepsExisting {
                     noteCopy(attempt, isFlushed: isFlushed)
@@ -237,7 +242,7 @@ extension Engine {
     }
 
     func succeed(_ attempt: Attempt) {
-        let isLocal = attempt.exchange.head == nil
+        let isLocal = attempt.exchange.head == nil || attempt.download.copying != nil
         let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
     }

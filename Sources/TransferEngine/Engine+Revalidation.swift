@@ -228,6 +228,7 @@ extension Engine {
 
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
+        if let source = attempt.download.offered { return copyConfirmed(source, attempt) }
         guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
         look(attempt, at: attempt.known.validators)
@@ -264,8 +265,9 @@ extension Engine {
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         if secrets.areCaptured(in: attempt.life.request.url) { return }
         var answer = FiledAnswer(
-            // A part that completed what was there stands for the whole.
-            url: attempt.life.request.url.text, status: attempt.life.offset > 0 ? 200 : head.status,
+            // A part that completed what was there stands for the whole, and so does a 304 for another task's file.
+            url: attempt.life.request.url.text,
+            status: attempt.life.offset > 0 || attempt.download.copying != nil ? 200 : head.status,
             headers: headers,
             shape: memory.shape(of: attempt.specification), file: file,
             name: isInFolder ? Folders.split(record.path).name : nil,

@@ -170,6 +170,7 @@ extension Engine {
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
         learnSecrets(attempt, head.headers)
+        lookForTag(attempt, head)
         inspectName(attempt)
         if !attempt.exchange.isFromCache {
             considerSegments(attempt)

@@ -144,6 +144,7 @@ package final class Engine {
     var claims: PathClaims?
     /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
+    var equalFiles = EqualFiles()
     var rowSources: RowSources
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
@@ -185,6 +186,7 @@ package final class Engine {
         self.sessions = sessions
         policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
+        equalFiles.repeated.add(job.tasks)
         rowSources = RowSources(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
@@ -580,9 +582,8 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring, .delivering,
-            .flushing,
-            .awaitingOutput:
+            .awaitingSessionState, .awaitingChecksum, .awaitingEqualFile, .dating, .digesting, .comparing, .measuring,
+            .delivering, .flushing, .awaitingOutput:
             return nil
         }
         attempt.handOverRest()
@@ -664,6 +665,7 @@ package final class Engine {
             verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)
         }
         lostChecksums(attempt, verdict)
+        endedEqual(attempt, verdict)
         if attempt.life.brokeAtQuestion {
             carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
         }

@@ -115,7 +115,7 @@ extension FileRecord {
     fileprivate func redacted(by redactor: Redactor) -> FileRecord {
         FileRecord(
             path: redactor.redacted(path), bytes: bytes, checksum: checksum, changed: changed,
-            lengthUnverified: lengthUnverified)
+            lengthUnverified: lengthUnverified, copiedFrom: copiedFrom.map { redactor.redacted($0) })
     }
 }
 

@@ -79,7 +79,7 @@ package enum TaskOutcome: String, CaseIterable, Sendable { case succeeded, faile
 /// How the run ended; `cancelled`: by a signal, `deferred`: tasks are left for another run.
 package enum RunOutcome: String, CaseIterable, Sendable { case succeeded, failed, cancelled, deferred }
 /// Where a task's result came from: the network, the cache with or without asking the server, the file that was right
-/// already, a partial file that was continued, or no network at all (`file:`, `data:`).
+/// already, a partial file that was continued, or no network at all (`file:`, `data:`, another task's file).
 package enum ResultSource: String, CaseIterable, Sendable {
     case network, cache, revalidated, unchanged, resumed, local
 }
@@ -208,10 +208,14 @@ package final class FileRecord: Sendable {
     package let stamp: FileStamp?
     /// Checksum of the file's bytes as `QuickSum` makes it, where it may be asked for later.
     package let sum: Int64?
+    /// Id of the task of this run whose file was copied instead of being fetched again; `nil` for a file that was not
+    /// copied so.
+    package let copiedFrom: String?
     package init(
         path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool,
-        stamp: FileStamp? = nil, sum: Int64? = nil
+        stamp: FileStamp? = nil, sum: Int64? = nil, copiedFrom: String? = nil
     ) {
+        self.copiedFrom = copiedFrom
         self.sum = sum
         self.path = path
         self.bytes = bytes
@@ -219,6 +223,13 @@ package final class FileRecord: Sendable {
         self.changed = changed
         self.lengthUnverified = lengthUnverified
         self.stamp = stamp
+    }
+
+    /// Returns the record of a file that was copied from that of another task.
+    package func copied(from task: String) -> FileRecord {
+        FileRecord(
+            path: path, bytes: bytes, checksum: checksum, changed: changed, lengthUnverified: lengthUnverified,
+            stamp: stamp, sum: sum, copiedFrom: task)
     }
 }
 

@@ -24,6 +24,8 @@ int tr_write_out(int descriptor);
 void tr_begin_write_out(int descriptor, int64_t offset, int64_t count);
 // Blocks of the disk for a part of the file, which is not longer for that.
 int tr_take_room(int descriptor, int64_t offset, int64_t count);
+// The bytes of another file of the same filesystem, shared on the disk until one of the two is written to (FICLONE).
+int tr_clone_bytes(int descriptor, int from);
 // 0, or -1 and errno: ETIMEDOUT when the monotonic clock reached the time first. `semaphore` is a sem_t.
 int tr_semaphore_wait_until(void *semaphore, int64_t monotonic_nanoseconds);
 // Only what lies in memory; EAGAIN where the disk would have to be waited for.

@@ -163,8 +163,10 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         if let miss = destination.check?(Array(bytes.prefix(4096)), Int64(bytes.count)) { throw miss }
         if let miss = destination.examine?.look(bytes) { throw miss }
         let isSame = files[destination.path]?.bytes == bytes
+        let noted = destination.noted.flatMap { try? Checksum.of(bytes, $0) }
         let record = record(
-            destination.path, Int64(bytes.count), destination.checksum, changed: !isSame, unverified: unverified)
+            destination.path, Int64(bytes.count), destination.checksum ?? noted, changed: !isSame,
+            unverified: unverified)
         if destination.group != nil {
             staged[destination.path] = bytes
             return .staged(task, record)

@@ -228,7 +228,7 @@ import TextFormats
             """
             tasks:
               - { id: good, url: "\(server.url("/good"))", to: good, requireLength: true }
-              - { id: bad, url: "\(server.url("/bad"))", to: bad }
+              - { id: bad, url: "\(server.url("/bad"))", to: bad, retry: { attempts: 2 } }
             """)
         #expect(try run.task("good", "length") == "verified")
         #expect(try run.task("good", "file.checksum") == "md5:900150983cd24fb0d6963f7d28e17f72")

@@ -122,7 +122,7 @@ extension RunningJob {
         guard let file = try hold.read(path, .plan) else { return .failure(EndedEarly(.invalidInput)) }
         let held = file.held(file: path, redactor: Redactor(job.secrets))
         hold.tellOfOthers(job, held)
-        guard let networks = networks() else { return .failure(EndedEarly(.invalidInput)) }
+        guard let networks = networks(for: job) else { return .failure(EndedEarly(.invalidInput)) }
         guard let memory = memory(job) else { return .failure(EndedEarly(.runnerFailed)) }
         let probe = ServerProbe(
             environment: environment, console: console, networks: networks, memory: memory.place)

@@ -81,7 +81,29 @@ struct JobSource {
         }
         return UsageError(
             "cannot read the job `\(path)`: no such file",
-            hint: command(meantBy: path).map { "did you mean the command `\($0)`?" })
+            hint: command(meantBy: path).map { "did you mean the command `\($0)`?" } ?? fileHint(path))
+    }
+
+    private static let jobEndings = [".transfer.yaml", ".transfer.yml", ".yaml", ".yml"]
+
+    /// Names the job files in the folder where one was looked for, the likeliest alone.
+    private static func fileHint(_ path: String) -> String {
+        let first = "`transfer-run init URL` writes a first job file"
+        let (folder, name) = Folders.split(path)
+        guard let entries = try? Descriptor.openFolder(folder).names() else { return first }
+        let names = entries.compactMap(\.text).filter { !$0.hasPrefix(".") }.sorted()
+        let start = path.dropLast(name.utf8.count)
+        let candidates = names.filter { entry in jobEndings.contains { entry.hasSuffix($0) } }
+        let meant =
+            jobEndings.map { name + $0 }.first { candidates.contains($0) }
+            ?? candidates.first { Job.stem(of: $0) == Job.stem(of: name) }
+            ?? Spelling.closest(to: name, among: candidates)
+        if let meant { return "did you mean `\(start)\(meant)`?" }
+        // Other YAML files may be anything.
+        let jobs = candidates.filter { entry in jobEndings.prefix(2).contains { entry.hasSuffix($0) } }
+        guard !jobs.isEmpty else { return first }
+        let more = jobs.count > 3 ? " and \(jobs.count - 3) more" : ""
+        return "there are " + jobs.prefix(3).map { "`\(start)\($0)`" }.joined(separator: ", ") + more
     }
 
     /// The command that a word without a matching job file may mean, or `nil`.

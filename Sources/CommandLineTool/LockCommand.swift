@@ -34,10 +34,10 @@ extension CommandLineTool {
         return try LockRun(options: options, running: running, job: job, inputs: inputs).perform()
     }
 
-    /// `jobs.lock` beside `jobs.yaml`.
+    /// `jobs.lock` beside `jobs.yaml` or `jobs.transfer.yaml`.
     static func lockPath(of job: Job) -> String {
-        let (folder, name) = Folders.split(job.file)
-        let stem = name.lastIndex(of: ".").flatMap { $0 == name.startIndex ? nil : String(name[..<$0]) } ?? name
+        let folder = Folders.split(job.file).folder
+        let stem = Job.stem(of: job.file)
         return folder == "." && !job.file.hasPrefix("./") ? "\(stem).lock" : "\(folder)/\(stem).lock"
     }
 }
@@ -63,7 +63,7 @@ private struct LockRun {
             }
         }
         let wanted = try wantedTasks()
-        guard let networks = running.networks() else { return ExitStatus.invalidInput.code }
+        guard let networks = running.networks(for: job) else { return ExitStatus.invalidInput.code }
         guard let memory = running.memory(job) else { return ExitStatus.runnerFailed.code }
         do {
             return try lock(wanted, kept, path, networks, memory.place)

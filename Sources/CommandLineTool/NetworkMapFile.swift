@@ -24,7 +24,9 @@ package enum NetworkMapFile {
             bytes = try WholeFile.read(path, limit: 1 << 20)
         } catch {
             if error == .notFound { return .success(NetworkMap()) }
-            return .failure(Problem(text: UsageError("cannot read \(path): \(words(error))").text))
+            let text = "cannot read \(path): \(words(error))"
+            guard case .system = error else { return .failure(Problem(text: UsageError(text).text)) }
+            return .failure(Problem(text: UsageError(text).text, warning: "warning: \(text)\n"))
         }
         let (map, diagnostics) = NetworkMapLoader.load(SourceText(name: path, bytes: bytes))
         if let map { return .success(map) }
@@ -35,6 +37,8 @@ package enum NetworkMapFile {
     package struct Problem: Error, Hashable, Sendable {
         /// The message to print.
         package let text: String
+        /// The message where the map may be left out; `nil` for a file whose content is at fault.
+        package var warning: String?
     }
 
     private static func words(_ problem: WholeFile.Problem) -> String {

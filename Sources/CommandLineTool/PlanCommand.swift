@@ -45,7 +45,7 @@ extension CommandLineTool {
         var look = DiskLook(job, in: folder, remembers: options.isOnline)
         var plan = look.plan(now: Clocks.wall())
         if options.isOnline {
-            guard let networks = running.networks() else { return ExitStatus.invalidInput.code }
+            guard let networks = running.networks(for: job) else { return ExitStatus.invalidInput.code }
             guard let memory = running.memory(job) else { return ExitStatus.runnerFailed.code }
             let probe = ServerProbe(
                 environment: environment, console: console, networks: networks, memory: memory.place)

@@ -35,7 +35,9 @@ struct RunOutputs {
         collector = SpanCollector(environment)
         try OutputPlaces.check(Self.reserving(job, options, environment), Self.files(job, options))
         if let reportPath {
-            try JSONReport.preflight(reportPath)
+            do throws(OutputProblem) { try JSONReport.preflight(reportPath) } catch {
+                throw error.hinting("`--report PATH` writes it elsewhere, `--no-report` writes none")
+            }
             report.grow(at: reportPath)
         }
         for export in exports where export.path != "-" { try AtomicFile.preflight(export.path) }
@@ -59,7 +61,7 @@ struct RunOutputs {
             switch job.report.json {
             case .none: return nil
             case .path(let path): return path
-            case .byDefault: return "\(stem(job.files[0])).report.json"
+            case .byDefault: return "\(Job.stem(of: job.files[0])).report.json"
             }
         }
     }
@@ -95,14 +97,6 @@ struct RunOutputs {
             }
         }
         return job
-    }
-
-    /// `jobs` of `ci/jobs.yaml`; `stdin` of `-`.
-    private static func stem(_ file: String) -> String {
-        if file == "-" { return "stdin" }
-        let name = Folders.split(file).name
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name }
-        return String(name[..<dot])
     }
 
     private static func eventSink(_ job: Job, _ options: RunOptions) throws(OutputProblem) -> DescriptorSink? {
@@ -142,6 +136,7 @@ struct RunOutputs {
             color: options.color.isOn(isTerminal: isWatched, environment: environment), isGitHub: options.isGitHub,
             advice: options.advice, width: isWatched ? Terminal.width(2) : nil, report: reportPath,
             heartbeat: isWatched ? nil : .seconds(30))
+        style.holdsSummary = reportPath != nil
         switch options.amount {
         case .quiet: style.amount = .quiet
         case .normal: style.amount = .normal
@@ -210,6 +205,12 @@ struct RunOutputs {
         return status
     }
 
+    /// Prints the summary, unless that was done.
+    private func conclude(reportIsWritten: Bool) {
+        (progress as? PlainProgress)?.conclude(reportIsWritten: reportIsWritten)
+        (progress as? TerminalProgress)?.conclude(reportIsWritten: reportIsWritten)
+    }
+
     /// Writes the report and its other formats that are files, anew.
     private func writeFiles() throws(OutputProblem) {
         if let reportPath { try report.write(to: reportPath, isDurable: isDurable) }
@@ -233,12 +234,14 @@ struct RunOutputs {
         }
         do throws(OutputProblem) {
             if let reportPath { try report.write(to: reportPath, isDurable: isDurable) }
+            conclude(reportIsWritten: true)
             if reportsToStandardOutput {
                 let output = DescriptorSink.standardOutput
                 try report.write(to: output)
                 try output.confirmWrites()
             }
         } catch {
+            conclude(reportIsWritten: false)
             if !reportsToStandardOutput || !error.isBrokenPipe { problem = problem ?? error }
         }
         let others = ReportExports(requests: exports, surroundings: surroundings, isDurable: isDurable)

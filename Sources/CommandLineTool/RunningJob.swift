@@ -46,7 +46,7 @@ struct RunningJob {
             // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
-            guard let networks = networks() else { return 2 }
+            guard let networks = networks(for: job) else { return 2 }
             var carrier = self
             if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.compactMap(\.source.inputs) }
             if RunRecipe.concerns(job) {
@@ -156,16 +156,20 @@ struct RunningJob {
         }
     }
 
-    /// Returns the run's network settings; `nil` after an error was printed.
-    func networks() -> NetworkSettings? {
+    /// Returns the run's network settings; `nil` after an error was printed. A map that cannot be read is only a warning
+    /// where the job takes any network.
+    func networks(for job: Job) -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
         switch NetworkMapFile.load(environment, color: color) {
         case .success(let map): settings.map = map
         case .failure(let problem):
-            console.errors(problem.text)
-            return nil
+            guard let warning = problem.warning, !job.isChoosyOfNetworks else {
+                console.errors(problem.text)
+                return nil
+            }
+            console.errors(warning)
         }
         return settings
     }
@@ -332,5 +336,13 @@ struct RunningJob {
             console.errors("error: \(error)\n")
             return ExitStatus.runnerFailed.code
         }
+    }
+}
+
+extension Job {
+    /// Whether a task or session depends on what kind of network there is.
+    fileprivate var isChoosyOfNetworks: Bool {
+        sessions.contains { $0.discretionary == true }
+            || tasks.contains { !$0.options.values.policies.networkTerms.allowAll }
     }
 }

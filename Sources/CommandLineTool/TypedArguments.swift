@@ -136,7 +136,7 @@ private struct Parser {
 
     private func missing(_ typed: TypedArguments, _ command: CommandEntry) -> UsageError {
         if words.isEmpty {
-            return UsageError("no job file is named", page: HelpText.overview(width: Terminal.width(2)))
+            return .noJob
         }
         return UsageError(
             "`transfer-run \(command.name.rawValue)` needs \(command.operands)",

@@ -7,18 +7,33 @@ package struct UsageError: Error, Hashable, Sendable {
     package let message: String
     /// What to do instead; `nil` without a suggestion.
     package let hint: String?
-    /// Text to print below the message, if any.
-    package let page: String?
+    /// Lines to print below the message; empty for none.
+    private let usage: String
 
-    package init(_ message: String, hint: String? = nil, page: String? = nil) {
+    package init(_ message: String, hint: String? = nil) {
         self.message = message
         self.hint = hint
-        self.page = page
+        usage = ""
     }
+
+    private init(_ message: String, usage: String) {
+        self.message = message
+        hint = nil
+        self.usage = usage
+    }
+
+    /// The error of a command line without a word.
+    static let noJob = UsageError(
+        "no job file is named",
+        usage: """
+              usage: transfer-run JOB…
+              `transfer-run --help` lists the commands, `transfer-run init URL` writes a first job file
+
+            """)
 
     /// The printed text.
     package var text: String {
-        "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "") + (page.map { "\n\($0)" } ?? "")
+        "error: \(message)\n" + (hint.map { "  hint: \($0)\n" } ?? "") + usage
     }
 
     static func notBuilt(_ what: String) -> UsageError {

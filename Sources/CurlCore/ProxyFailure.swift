@@ -112,6 +112,13 @@ extension CurlCompletion {
     /// the answer. For a stream error libcurl has a message.
     package var lostAnswer: Bool { code == CurlCode(CURLE_HTTP2_STREAM) && message.isEmpty }
 
+    /// Whether the server's answer to the handshake was no TLS record.
+    package var speaksNoTLS: Bool {
+        proxyFailure == nil && certificateAlert == nil
+            && code.errorName(verifyResult: verifyResult) == .secureConnectionFailed
+            && TLSFailure(in: message)?.isNoTLS == true
+    }
+
     /// The transfer's error in the catalogue's terms; `nil` when libcurl reports success.
     package var error: TransferError? {
         guard code != .ok else { return nil }
@@ -123,8 +130,8 @@ extension CurlCompletion {
             (name, words) = Self.explain(certificateAlert, words)
         } else if name == .serverKeyNotPinned {
             words = TLSSettings.notPinned
-        } else if name == .secureConnectionFailed, TLSFailure(in: message)?.isNoTLS == true {
-            words = "the server speaks no TLS on this port: \(words)"
+        } else if speaksNoTLS {
+            words = "the server speaks no TLS on this port"
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
         } else if code.findsWrongLength(message) {

@@ -20,6 +20,20 @@ package enum Spelling {
         return best?.candidate
     }
 
+    /// Returns the candidate that takes the fewest changes to become `word`, for a word that `closest` knows no
+    /// correction of; `nil` if each takes more than half of its letters.
+    package static func nearest(to word: String, among candidates: [String]) -> String? {
+        guard word.utf8.count <= 64 else { return nil }
+        let folded = fold(word)
+        var best: (candidate: String, cost: Int)?
+        for candidate in candidates {
+            let other = fold(candidate)
+            let allowed = min(best.map { $0.cost - 1 } ?? .max, min(folded.count, other.count) * 3 / 5)
+            if let cost = distance(folded, other, atMost: allowed) { best = (candidate, cost) }
+        }
+        return best?.candidate
+    }
+
     /// Added to the cost of a match with words left out, so that matches by letters come first.
     private static let leftOut = 100
 

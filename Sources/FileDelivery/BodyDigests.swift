@@ -44,7 +44,8 @@ struct BodyDigests {
         (written, sent) = (nil, nil)
         if let expected = destination.checksum, ofWritten != expected {
             throw TransferError(
-                .checksumMismatch, "expected \(expected), the file is \(ofWritten?.description ?? "unknown")")
+                .checksumMismatch,
+                "\(expected.algorithm.rawValue) is \(ofWritten?.hex ?? "unknown"), expected \(expected.hex)")
         }
         if let told = destination.sent, ofSent != told.checksum {
             throw TransferError(

@@ -41,16 +41,16 @@ final class DiskSpace: Sendable {
 
     static func full(_ error: SystemError, _ folder: String) -> TransferError {
         let space = try? FreeSpace.at(folder)
-        let free = space.map { "\($0.bytes) bytes are free" }
+        let free = space.map { "\(SizeText.of($0.bytes)) free" }
         if let space, let free, space.hasNoInodes, space.bytes > 0, error.errno == ENOSPC {
             return TransferError(
                 .notEnoughDiskSpace,
-                "the file system of \(folder) has room for no more files: all its inodes are used up, while \(free)",
+                "the file system of \(folder) has room for no more files: all its inodes are used up (\(free))",
                 errno: error.errno)
         }
         return TransferError(
             .notEnoughDiskSpace,
-            "the file system of \(folder) has no room: \(error.reason)\(free.map { "; \($0)" } ?? "")",
+            "the file system of \(folder) is full: \(error.reason)\(free.map { " (\($0))" } ?? "")",
             errno: error.errno)
     }
 }
@@ -144,11 +144,12 @@ private struct DiskClaims {
         _ folder: String, _ space: FreeSpace, promised: Int64, needed: Int64, reserve: Int64
     ) throws(TransferError) {
         guard space.bytes - promised < saturated(needed, max(0, reserve)) else { return }
-        let claimed = promised > 0 ? ", of which \(promised) are promised to other transfers" : ""
-        let kept = reserve > 0 ? ", and \(reserve) must stay free" : ""
+        let (free, wanted) = SizeText.distinct(space.bytes, needed)
+        let claimed = promised > 0 ? " (\(SizeText.of(promised)) of it promised to other transfers)" : ""
+        let kept = reserve > 0 ? ", and \(SizeText.of(reserve)) must stay free" : ""
         throw TransferError(
             .notEnoughDiskSpace,
-            "the file system of \(folder) has \(space.bytes) bytes free\(claimed); \(needed) are needed\(kept)")
+            "the file system of \(folder) has too little room: \(free) free\(claimed), \(wanted) needed\(kept)")
     }
 
     private func saturated(_ left: Int64, _ right: Int64) -> Int64 {

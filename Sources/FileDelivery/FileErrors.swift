@@ -8,7 +8,26 @@ enum FileErrors {
     static func creating(_ error: SystemError, _ folder: String) -> TransferError {
         if DiskSpace.isFull(error) { return DiskSpace.full(error, folder) }
         return TransferError(
-            .cannotCreateFile, "creating a file in \(folder) failed: \(error.reason)", errno: error.errno)
+            .cannotCreateFile, "cannot create a file in \(folder): \(error.reason)\(whose(error, folder))",
+            errno: error.errno)
+    }
+
+    /// Returns whose folder did not let a file be made, and its mode, for EACCES: ` (owner root, mode 0755)`. Names the
+    /// folder where it is one above the destination's.
+    private static func whose(_ error: SystemError, _ folder: String) -> String {
+        guard error.errno == EACCES else { return "" }
+        var path = folder
+        while true {
+            if let facts = try? FileFacts.of(path) {
+                let mode = String(facts.permissions, radix: 8)
+                let zeros = String(repeating: "0", count: max(0, 4 - mode.count))
+                let above = path == folder ? "" : "\(path) has "
+                return " (\(above)owner \(Surroundings.userName(facts.owner)), mode \(zeros)\(mode))"
+            }
+            let above = Folders.split(path).folder
+            if above == path { return "" }
+            path = above
+        }
     }
 
     /// Writing, closing or preparing a file in the folder failed; `error.call` says which.

@@ -91,12 +91,15 @@ struct JobFile {
         defineNames(root)
         var draft = JobDraft()
         Sections.job.decode(root, into: &draft, reader)
-        var job = Job(name: draft.name ?? stem, file: reader.source.name, baseDirectory: reader.baseDirectory)
+        var job = Job(
+            name: draft.name ?? Job.stem(of: reader.source.name), file: reader.source.name,
+            baseDirectory: reader.baseDirectory)
         job.isNamed = draft.name != nil
         if draft.name == "" {
             let name = reader.tree.entries(root).first { reader.tree.text($0.key, is: "name") }?.value
             reader.error(
-                "invalid-value", "a job's `name` cannot be empty", hint: "leave it out: the file's stem is its name",
+                "invalid-value", "a job's `name` cannot be empty",
+                hint: "leave it out: the job then has its file's name",
                 name ?? root)
         }
         let sessions = SessionReader(reader: reader).read(draft.sessions)
@@ -152,13 +155,6 @@ struct JobFile {
         job.sessions.compactMap { session in
             session.cookies.file.map { Job.Reserved(path: $0, what: "the cookies of the session `\(session.name)`") }
         }
-    }
-
-    private var stem: String {
-        let name = Paths.lastComponent(of: reader.source.name)
-        guard name != "-" else { return "stdin" }
-        let dot = name.lastIndex(of: ".")
-        return dot.map { $0 == name.startIndex ? name : String(name[..<$0]) } ?? name
     }
 
     private mutating func tasks(_ draft: JobDraft, _ sessions: SessionTable) -> [TaskSpecification] {

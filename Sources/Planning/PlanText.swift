@@ -131,7 +131,9 @@ extension JobPlan {
         var rows = notes
         if totals.unknownSizes > 0 {
             let hint = words.isEmpty ? " (`--online` asks the servers)" : ""
-            rows.insert("how much \(Words.count(totals.unknownSizes, "task")) move\(hint)", at: 0)
+            rows.insert(
+                "how much \(Words.count(totals.unknownSizes, "task")) \(totals.unknownSizes == 1 ? "moves" : "move")\(hint)",
+                at: 0)
         }
         let asked = outlooks.count { $0.action == .revalidate || $0.action == .validateCache }
         if asked > 0, words.isEmpty {

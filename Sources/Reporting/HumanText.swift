@@ -16,17 +16,10 @@ package enum HumanText {
             append(bytes, to: &line)
             return line.append(contentsOf: " B".utf8)
         }
-        var unit = 0
-        var scaled = Double(bytes) / 1024
-        while scaled >= 1023.95, unit < units.count - 1 {
-            scaled /= 1024
-            unit += 1
-        }
-        append(tenths: scaled, to: &line)
-        line.append(contentsOf: units[unit].utf8)
+        let (tenths, unit) = SizeText.tenths(bytes)
+        append(tenths: tenths, to: &line)
+        line.append(contentsOf: unit.utf8)
     }
-
-    private static let units = [" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"]
 
     /// Rate per second; `nil` where it cannot be expressed.
     static func rate(_ bytes: Int64, in span: TimeSpan) -> Int64? {
@@ -45,7 +38,7 @@ package enum HumanText {
             return line.append(UInt8(ascii: "s"))
         }
         if seconds < 59.95 {
-            append(tenths: seconds, to: &line)
+            append(tenths: Int64((seconds * 10).rounded()), to: &line)
             return line.append(UInt8(ascii: "s"))
         }
         let whole = Int64(seconds.rounded())
@@ -83,8 +76,7 @@ package enum HumanText {
         DecimalDigits.append(number.magnitude, to: &line)
     }
 
-    private static func append(tenths value: Double, to line: inout [UInt8]) {
-        let tenths = Int64((value * 10).rounded())
+    private static func append(tenths: Int64, to line: inout [UInt8]) {
         append(tenths / 10, to: &line)
         line.append(UInt8(ascii: "."))
         append(tenths % 10, to: &line)

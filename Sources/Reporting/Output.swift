@@ -20,14 +20,23 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
     package let message: String
     /// Error number of the system; `nil` where it gave none.
     package let errno: Int32?
+    /// What to do about it; `nil` without a suggestion.
+    private var hint: String?
 
     package init(_ message: String, errno: Int32? = nil) {
         self.message = message
         self.errno = errno
     }
 
-    /// The message.
-    package var description: String { message }
+    /// The message, and in a second line the hint.
+    package var description: String { hint.map { "\(message)\n  hint: \($0)" } ?? message }
+
+    /// Returns the problem with a hint.
+    package func hinting(_ hint: String) -> OutputProblem {
+        var problem = self
+        problem.hint = hint
+        return problem
+    }
     /// Whether the reader of the pipe is gone.
     package var isBrokenPipe: Bool { errno == EPIPE }
     /// Whether another process is writing the file.

@@ -24,6 +24,8 @@ package final class PlainProgress: EventConsumer {
         package var isBrief: Bool
         /// Time between two lines that say that the run goes on; `nil` where a live part shows it.
         package var heartbeat: TimeSpan?
+        /// Whether the summary waits for `conclude`, which knows whether the report was written.
+        package var holdsSummary = false
 
         package init(
             amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false,
@@ -43,7 +45,7 @@ package final class PlainProgress: EventConsumer {
 
     private var job: Job
     private let sink: any ByteSink
-    private let style: Style
+    private var style: Style
     private let redactor: Redactor
     private var lines: [UInt8] = []
     /// Lines printed so far: a line printed long ago has left the screen.
@@ -58,6 +60,8 @@ package final class PlainProgress: EventConsumer {
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
     private var retryLines = RetryLines()
+    /// The run's end, whose summary is held back.
+    private var ending: RunRecord?
 
     package init(job: Job, sink: any ByteSink, style: Style = Style(), redactor: Redactor? = nil) {
         self.job = job
@@ -96,7 +100,10 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func consume(_ event: Event) {
-        if case .runFinished(let record) = event.kind { summarize(record) }
+        if case .runFinished(let record) = event.kind {
+            pulse.end()
+            if style.holdsSummary { ending = record } else { summarize(record) }
+        }
         if case .hookFinished(let record) = event.kind, let trouble = record.trouble {
             append("error: `onFinish` of the task `\(record.task)` \(trouble)")
         }
@@ -298,8 +305,17 @@ package final class PlainProgress: EventConsumer {
         endLine()
     }
 
+    /// Prints the summary that was held back: without the report's name where the report could not be written, since a
+    /// file of that name is an earlier run's.
+    package func conclude(reportIsWritten: Bool) {
+        guard let record = ending else { return }
+        ending = nil
+        if !reportIsWritten { style.report = nil }
+        summarize(record)
+        write()
+    }
+
     private func summarize(_ record: RunRecord) {
-        pulse.end()
         for line in tally.summary(record, style, lines: lineCount) { append(line) }
     }
 

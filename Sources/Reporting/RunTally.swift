@@ -130,6 +130,7 @@ struct RunTally {
         let own = words.map { word, verb in
             (causes.reduce(0) { $0 + ($1.record.outcome.rawValue == verb ? $1.tasks.count : 0) }, verb)
         }.filter { $0.0 > 0 }
+        if all == 1, own.count == 1 { return "The task \(Self.verb(own[0])):" }
         let parts = own.enumerated().map { place, part in
             place == 0
                 ? "\(HumanText.grouped(part.0)) of \(HumanText.count(all, "task")) \(Self.verb(part))"
@@ -175,7 +176,8 @@ struct RunTally {
         lines += cause.consequences.map { "    \($0)" }
         // A deferred or cancelled task's reason says what helps as well.
         if record.outcome == .failed, let error = record.error {
-            lines.append("    \(error.whatHelps(job.tasks[Int(cause.tasks[0].raw)].type))")
+            let type = job.tasks[Int(cause.tasks[0].raw)].type
+            lines.append("    \(error.whatHelps(type, tasks: cause.tasks.count))")
         }
         return lines
     }
@@ -196,14 +198,14 @@ struct RunTally {
         }
         if let report, !isStopped, job.files.count == 1, job.file != "-" {
             let words = advice.words(job, report: report, hiding: redactor)
-            return "Run \(troubled.count == 1 ? "just it" : "just them") again\(Self.given(words)): "
+            return "Run only \(troubled.count == 1 ? "this task" : "these") again\(Self.given(words)): "
                 + "transfer-run rerun \(words.map { HumanText.shellWord($0) }.joined(separator: " "))"
         }
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
         let given = Self.given(words, job.files.contains("-") ? ["the job on standard input"] : [])
-        let what = chosen == nil ? "the job" : troubled.count == 1 ? "just it" : "just them"
+        let what = chosen == nil ? "the job" : troubled.count == 1 ? "only this task" : "only these"
         let start = isStopped ? "Go on" : "Run \(what) again"
         return "\(start)\(given): transfer-run run \(command)"
     }

@@ -67,6 +67,19 @@ package enum Surroundings {
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }
 
+    /// Returns the name that /etc/passwd has for a user's number, or the number. Other directories of users are not asked:
+    /// they may be on the network.
+    package static func userName(_ number: UInt32) -> String {
+        let bytes = (try? WholeFile.read("/etc/passwd", limit: 1 << 20)) ?? []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+            if fields.count > 2, let name = fields.first, !name.isEmpty, fields[2].elementsEqual("\(number)".utf8) {
+                return String(decoding: name, as: UTF8.self)
+            }
+        }
+        return "\(number)"
+    }
+
     /// Returns this process's effective user number.
     package static func userID() -> UInt32 { geteuid() }
 

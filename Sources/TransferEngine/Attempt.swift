@@ -332,8 +332,9 @@ final class Attempt: TransferReceiver {
         return destination.existing == .skip || destination.existing == .fail
     }
 
-    /// Announces the length to the delivery threads, so that a body without room on the disk fails before it is
-    /// received. Bytes that were handed over occupy their room already.
+    /// Announces the length to the delivery threads, so that a body without room on the disk fails as soon as they have
+    /// looked, and none of it is written; a fast network brings a part of it by then. Bytes that were handed over occupy
+    /// their room already.
     func announceLength() {
         guard !isLookingUp, let destination = download.destination, let length = life.announcedLength,
             length >= 1 << 20 || destination.reserve > 0

@@ -23,11 +23,10 @@ enum WrittenPath {
         case .noFile:
             TransferError(
                 .cannotMoveFile,
-                "\(path) is, or leads to, a device, pipe or socket: write to a file, or to standard "
-                    + "output with `to: \"-\"`",
+                "\(path) is, or leads to, a device, pipe or socket",
                 errno: ENOTSUP)
         case .folder:
-            TransferError(.cannotMoveFile, "\(path) leads to a folder: end `to` in `/` to write in it", errno: EISDIR)
+            TransferError(.cannotMoveFile, "\(path) leads to a folder", errno: EISDIR)
         case .foreign(let link):
             TransferError(
                 .cannotMoveFile,

@@ -1,6 +1,6 @@
 /// A whole job: the content of one job file with every default filled in and every check passed.
 package struct Job: Sendable {
-    /// The job's `name`, or the file's stem: shown in reports, and part of how its sessions' stores are named.
+    /// The job's `name`, or the file's stem (`stem(of:)`): shown in reports, and part of how its sessions' stores are named.
     package var name: String
     /// Whether the file itself says the name. If not, the job is identified by the file's path and not by its name.
     package var isNamed = false

@@ -263,9 +263,11 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
         self.algorithm = algorithm
         self.bytes = bytes
     }
-    package var description: String {
+    package var description: String { "\(algorithm.rawValue):\(hex)" }
+    /// The digest in hexadecimal digits.
+    package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
-        var text = Array(algorithm.rawValue.utf8) + [UInt8(ascii: ":")]
+        var text: [UInt8] = []
         for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
         return String(decoding: text, as: UTF8.self)
     }

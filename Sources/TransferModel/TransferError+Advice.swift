@@ -1,7 +1,7 @@
 extension TransferError {
     /// Returns what a user can do about this very error. Where several limits can cause an error, its message names the
-    /// one that did.
-    package func whatHelps(_ type: TaskType?) -> String {
+    /// one that did. `tasks` is how many tasks failed so.
+    package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
         switch name {
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
@@ -10,20 +10,34 @@ extension TransferError {
             "Give the task a `to` of its own, or `needs` where it is to be another's."
         case .unexpectedResponse where message.contains(" answered 407: it wants to know who asks"):
             ErrorName.proxyAuthenticationRequired.whatHelps
-        case .unexpectedResponse: statusAdvice ?? name.whatHelps
         case .signatureMismatch where message.contains(Self.otherKeyWords):
             "If the publisher has a new key that you trust, write that key in `signature.key`."
         case .signatureMismatch where message.contains(Self.noSignatureWords):
             "Look at what the URL gives, and name the signature's own in `signature.url`."
+        case .unexpectedResponse: statusAdvice(tasks) ?? sizeAdvice ?? name.whatHelps
         case .checksumMismatch where type == .upload:
-            "See what the server stored; the upload may have been changed on its way."
+            "Look at what the server stored: the upload was changed on its way there."
         case .secureConnectionFailed where message.contains("speaks no TLS on this port"):
             "This port may speak plain HTTP: try `http://`, or check the port."
         case .cannotConnectToHost where message.hasPrefix(Self.socketWords):
-            "See whether the service runs, and whether you may write to its socket."
+            "Check that the service is running, and that you may write to its socket."
+        case .cannotConnectToHost where message.hasSuffix(Self.refusalWords):
+            "Check that the server is running and that the port is right."
         case .cannotConnectToHost where message.hasSuffix(Self.familyWords),
             .cannotFindHost where message.hasSuffix(Self.familyWords):
             "Leave `addressFamily` out, or name a host that has such an address."
+        case .cannotCreateFile where isForbidden,
+            .cannotMoveFile where isForbidden && !message.contains("is not followed"):
+            "Make that folder writable for the user who runs the job, or choose another `to`."
+        case .cannotCreateFile where errno == Self.readOnly, .cannotMoveFile where errno == Self.readOnly:
+            "Choose a `to` on a file system that can be written."
+        case .cannotMoveFile where message.hasSuffix(" is a folder"),
+            .cannotMoveFile where message.hasSuffix(" leads to a folder"):
+            "End `to` in `/` to put the file into that folder."
+        case .cannotMoveFile where message.contains("a device, pipe or socket"):
+            "Write to a file, or to standard output with `to: \"-\"`."
+        case .notEnoughDiskSpace where message.contains("must stay free"):
+            "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .badServerResponse where message.contains("HTTP/0.9"):
             "This port may speak TLS, or no HTTP at all: try `https://`, or check the port."
         case .proxyAuthenticationRequired where message.contains("wants a client certificate"):
@@ -49,6 +63,12 @@ extension TransferError {
     package static let noSignatureWords = " is no minisign signature: "
     /// End of the message about a host without an address of the session's `addressFamily`.
     package static let familyWords = ", and the session's `addressFamily` allows no other"
+    /// End of the message about a host whose port nothing listens at.
+    package static let refusalWords = " refused the connection"
+
+    /// Whether the system did not let this user do it: EACCES, EPERM. The numbers are those of Linux.
+    private var isForbidden: Bool { errno == 13 || errno == 1 }
+    private static let readOnly: Int32 = 30
 
     /// The status in the message of an answer that was not as expected.
     private var answeredStatus: Int? {
@@ -59,7 +79,7 @@ extension TransferError {
         return digits.count == 3 ? Int(digits) : nil
     }
 
-    private var statusAdvice: String? {
+    private func statusAdvice(_ tasks: Int) -> String? {
         switch answeredStatus {
         case 400, 422: "Compare `method`, `headers`, `query` and `body` with what the server's documentation asks for."
         case 401:
@@ -67,7 +87,7 @@ extension TransferError {
                 ? "Say who to be: `credentials`, or an `Authorization` header."
                 : "Check the token or the password, and whether it has expired."
         case 403: "Check what the credential may do, and the URL: the server understood, and refuses."
-        case 404, 410: "Check the URL. If every URL of this host fails so, check the part that they share."
+        case 404, 410: tasks > 1 ? "Check the URLs: what they have in common may be wrong." : "Check the URL."
         case 405, 501: "Check `method`, and whether the URL takes it."
         case 408, 425, 429, 502, 503, 504:
             "Run it again later; `requestsPerSecond` asks less often, `retry` waits longer."
@@ -79,6 +99,14 @@ extension TransferError {
         case let status? where (300..<400).contains(status): "Name the URL that it leads to, or loosen `redirects`."
         default: nil
         }
+    }
+
+    /// What helps against a message of `SizeBounds.misfit`: "expected 1000 bytes, the server announced 126".
+    private var sizeAdvice: String? {
+        guard message.hasPrefix("expected "), let comma = message.firstRange(of: " bytes, ") else { return nil }
+        let change = message.hasPrefix("expected at least ") ? "Lower `expect.minimumSize`" : "Correct `expect.size`"
+        let last = message[comma.upperBound...].split(separator: " ").last ?? ""
+        return Int64(last).map { "\(change) if \($0) bytes are right." } ?? "\(change) if that length is right."
     }
 
     private var timeOutAdvice: String {

@@ -93,8 +93,10 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .badURL: "Correct the URL in the job file."
         case .unsupportedURL: "Use http, https, ftp, file or data, or give the session a command for it in `protocols`."
         case .timedOut: "Raise the limit that the message names, or see whether the server answers at all."
-        case .cannotFindHost, .dnsLookupFailed: "Check the host's name and the machine's resolver."
-        case .cannotConnectToHost: "See whether the server runs and a firewall lets the port through."
+        case .cannotFindHost, .dnsLookupFailed:
+            "Check the spelling of the host's name; if it is right, check this machine's DNS."
+        case .cannotConnectToHost:
+            "Check that the server is running, that the port is right, and that no firewall blocks it."
         case .networkConnectionLost: "Run it again; the server or the network cut the connection."
         case .httpTooManyRedirects: "Raise `redirects.maximum`, or name the final URL."
         case .notConnectedToInternet, .dataNotAllowed, .noPermittedRoute:
@@ -118,7 +120,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .clientCertificateRequired: "Configure `tls.clientCertificates` for this host."
         case .clientCertificateUnusable: "Correct `certificate`, `key` and `password` in `tls.clientCertificates`."
         case .cannotFindProxy: "Check the proxy's name in `proxy` or the environment, and the machine's resolver."
-        case .cannotConnectToProxy: "See whether the proxy runs, and whether `proxy` names its port and kind."
+        case .cannotConnectToProxy: "Check that the proxy is running, and that `proxy` names its port and kind."
         case .proxyCertificateUntrusted: "Name the issuer of the proxy's certificate in `tls.trust.ca`."
         case .proxyAuthenticationRequired:
             "Write user and password into the proxy's URL, or under `credentials` with `proxy: true`."
@@ -126,16 +128,16 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .proxyCouldNotConnect: "The proxy does not reach the host: see whether the host runs."
         case .cannotOpenFile: "Name a regular file that can be read; what a command writes is a body's `stream`."
         case .cannotCreateFile:
-            "Check free space and the right to write in the destination's folder, and that `to` names a file."
+            "Check that the folder of `to` can be made and written, and that `to` names a file."
         case .cannotMoveFile:
-            "Check the right to write in the destination's folder, and that no folder stands in the file's place."
+            "Check that the folder of `to` can be written, and that `to` names a file."
         case .cannotCloseFile, .cannotWriteToFile, .cannotRemoveFile:
-            "Check free space and the right to write in the destination's folder."
+            "Check that the disk works and that the folder of `to` can be written."
         case .cannotWriteOutput:
             "See that what reads standard output reads all of it, and that a file it goes to has room."
-        case .unexpectedResponse: "Look at the response in the report, and at `expect`."
+        case .unexpectedResponse: "Compare the response in the report with `expect`, and correct the one that is wrong."
         case .checksumMismatch:
-            "Correct `checksum` if the file was published anew; else tell whoever publishes it."
+            "If a new version was published, correct `checksum`; otherwise ask its publisher."
         case .lockMismatch:
             "Look at what changed; if it is welcome, lock it anew: `transfer-run lock JOB --update ID`."
         case .notLocked: "Lock the task: `transfer-run lock JOB --update ID`."
@@ -157,15 +159,15 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .uploadNotResumed: "See at the server what arrived; `retry.nonIdempotent: true` sends it anew by itself."
         case .commandFailed: "Run the command by hand with the request it was given; its last words are in the message."
         case .commandUnusable: "Correct the `command` of the session's `protocols`, and let it be executable."
-        case .dependencyFailed: "Mend the task it needs; it runs again with that one."
+        case .dependencyFailed: "Fix the task that it needs first; this one runs again with it."
         case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
         case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
         case .groupChanged: "Run it again when nobody else writes into the group's folder."
         case .groupNotPublished:
-            "Mend what the message names and run it again; unless it says otherwise, the folder is as it was."
-        case .notEnoughDiskSpace: "Make room on that file system, or lower `limits.minimumFreeDisk`."
+            "Fix what the message names and run the job again; unless it says otherwise, the folder is as it was."
+        case .notEnoughDiskSpace: "Make room on that file system, or choose another `to`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
         case .taskCrashedRunner: "Run this task alone in the foreground, and report it with the job file."
         case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."

@@ -84,11 +84,51 @@ struct SyntaxProblem {
             hint = "quote it: \"…${name}…\""
             point(at: Place(line: problem.line, column: problem.column - 1), length: 2)
         } else if scalar(at: problem) == nil, isAtEnd(problem) {
-            message += "; it is never closed"
-            hint = "add the closing bracket"
-            point(at: begin)
+            if let (bracket, place) = openBracket() {
+                message = "this `\(bracket)` is never closed"
+                hint = "add `\(bracket == "{" ? "}" : "]")`"
+                point(at: place)
+            } else {
+                message = "a `{` or `[` is never closed"
+                hint = "add the closing bracket"
+                point(at: begin)
+            }
         }
         return true
+    }
+
+    /// Returns the innermost bracket that the file does not close, and its place. Quoted texts and comments are passed
+    /// over; a bracket in an unquoted text outside all brackets is taken for one only where a value can begin.
+    private func openBracket() -> (Unicode.Scalar, Place)? {
+        var open: [(Unicode.Scalar, Place)] = []
+        var quote: Unicode.Scalar?
+        for line in 1...problem.line {
+            var before: Unicode.Scalar = " "
+            var isEscaped = false
+            for (column, scalar) in source.line(line).unicodeScalars.enumerated() {
+                defer { before = scalar }
+                if let mark = quote {
+                    if isEscaped {
+                        isEscaped = false
+                    } else if scalar == "\\", mark == "\"" {
+                        isEscaped = true
+                    } else if scalar == mark {
+                        quote = nil
+                    }
+                    continue
+                }
+                let beginsValue = [" ", "\t", "[", "{", ",", ":", "\"", "'"].contains(before)
+                if scalar == "#", before == " " || before == "\t" { break }
+                switch scalar {
+                case "\"" where beginsValue, "'" where beginsValue: quote = scalar
+                case "{" where beginsValue || !open.isEmpty, "[" where beginsValue || !open.isEmpty:
+                    open.append((scalar, Place(line: line, column: column + 1)))
+                case "}", "]": _ = open.popLast()
+                default: break
+                }
+            }
+        }
+        return open.last
     }
 
     private func separatorHint(_ bracket: String) -> String {

@@ -43,7 +43,7 @@ struct CheckTests {
             """)
         #expect(try binary.run("check", "job.yaml").exitStatus == 0)
         let run = try binary.run("job.yaml", "--detach", "--state-dir", binary.folder.path("state"))
-        #expect(run.exitStatus == 2 && run.errorText.contains("[unknown-name]"), "\(run.errorText)")
+        #expect(run.exitStatus == 2 && run.errorText.contains("[missing-value]"), "\(run.errorText)")
         #expect(!binary.folder.exists("state"))
     }
 

@@ -378,9 +378,10 @@ import TextFormats
         let result = try binary.run(
             "--set", "site=\(server.origin)", "--network", "wired,metered", "-v", "--color=never", "--", "-job.yaml")
         #expect(result.exitStatus == 1)
-        let line = try #require(result.errorText.split(separator: "\n").first { $0.hasPrefix("Run just it again: ") })
+        let line = try #require(
+            result.errorText.split(separator: "\n").first { $0.hasPrefix("Run only this task again: ") })
         #expect(
-            line == "Run just it again: transfer-run rerun ./-job.report.json --network wired,metered")
+            line == "Run only this task again: transfer-run rerun ./-job.report.json --network wired,metered")
         let words = line.split(separator: " ").dropFirst(5).map { String($0) }
         server.on("/bad", .respond(200, body: "x"))
         #expect(try binary.run(arguments: words).exitStatus == 0)

@@ -88,6 +88,7 @@ import TransferModel
         let run = try stage.run("tasks: [{ id: a, url: \"\(server.url("/a"))\", to: out }]")
         #expect(try run.task("a", "error.name") == "cannotMoveFile")
         #expect(try run.task("a", "error.message")?.hasSuffix("/out is a folder") == true)
+        #expect(run.errorText.contains("    End `to` in `/` to put the file into that folder.\n"))
     }
 
     /// However the network cuts it: the pages of the file are written whole, and each once.

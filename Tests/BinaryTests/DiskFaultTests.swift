@@ -235,6 +235,10 @@ extension DiskFaultTests {
             #expect(try run.task("hurt", "error.message")?.contains(words) == true)
             #expect(try run.task("hurt", "error.message")?.contains("/hurt") == true)
             #expect(try run.task("hurt", "explanation")?.isEmpty == false)
+            if given.errno == EACCES, given.error == "cannotCreateFile" {
+                #expect(try run.task("hurt", "error.message")?.contains("(owner ") == true)
+                #expect(run.errorText.contains("Make that folder writable for the user who runs the job"))
+            }
             #expect(try run.values("$.tasks[?@.id=='hurt'].attempts[*].number") == ["1"])
             #expect(server.requests("/hurt").count == 1)
             for name in ["next", "last"] {

@@ -173,7 +173,7 @@ import TransferModel
         #expect(run.status == 1)
         for id in ["huge", "new"] {
             #expect(try run.task(id, "error.name") == "notEnoughDiskSpace")
-            #expect(try run.task(id, "error.message")?.contains("\(length)") == true)
+            #expect(try run.task(id, "error.message")?.contains("\(SizeText.of(length)) needed") == true)
             #expect(try run.values("$.tasks[?@.id=='\(id)'].attempts[*].number") == ["1"])
         }
         #expect(try stage.text("kept") == "old" && stage.text("small") == "small")

@@ -222,16 +222,19 @@ import TextFormats
         (["report", "diff", "x.json", "x.json", "--html", "y"], "not an option of `report diff`"),
         (["report", "diff", "x.json", "x.json"], "x.json:1:1: this is no report"),
         (["report", "merge", "x.json", "-o", "y"], "x.json:1:1: this is no report"),
+        (["explain", "job.transfer.yaml"], "error: job.transfer.yaml is a job file; unless"),
+        (["report", "convert", "job.transfer.yaml", "--html", "y"], "its report is `job.report.json`"),
         (["explain", "none.json"], "cannot read none.json: No such file"),
         (["explain", "x.json"], "x.json:1:1: this is no report"),
     ])
     func aWrongConversionEndsWithTwo(_ words: [String], _ message: String) throws {
         let binary = try Binary()
         try binary.folder.write("x.json", "[]")
+        try binary.folder.write("job.transfer.yaml", "tasks: []")
         let result = try binary.run(arguments: words)
         #expect(result.exitStatus == 2)
         #expect(result.errorText.contains(message), "\(result.errorText)")
-        #expect(binary.folder.list() == ["x.json"])
+        #expect(binary.folder.list() == ["job.transfer.yaml", "x.json"])
     }
 
     @Test func reportsAreExplainedComparedAndMerged() throws {
@@ -242,7 +245,7 @@ import TextFormats
         #expect(try binary.run("job.yaml", "--only", "a", "--report", "1.json").exitStatus == 0)
         #expect(try binary.run("job.yaml", "--only", "b", "--report", "2.json").exitStatus == 1)
         let run = try binary.run("explain", "2.json")
-        #expect(run.exitStatus == 0 && run.outputText.contains("1 of 1 task failed.") && run.errorText.isEmpty)
+        #expect(run.exitStatus == 0 && run.outputText.contains("The task failed.") && run.errorText.isEmpty)
         #expect(run.outputText.contains("404 Not Found") && run.outputText.contains("1 request took"))
         let task = try binary.run("explain", "2.json", "b")
         #expect(task.exitStatus == 0 && task.outputText.hasPrefix("b: failed in ") && task.outputText.contains("→ 404"))

@@ -42,7 +42,8 @@ import Testing
         let url = "https" + server.url("/f").dropFirst(4)
         let run = try Stage().run("tasks: [{ id: t, url: \"\(url)\", retry: { attempts: 1 } }]")
         #expect(try run.task("t", "error.name") == "secureConnectionFailed")
-        #expect(try run.task("t", "error.message")?.contains("the server speaks no TLS on this port") == true)
+        #expect(try run.task("t", "error.message") == "GET \(url): the server speaks no TLS on this port")
+        #expect(try run.task("t", "error.curl") == "35")
         #expect(run.errorText.contains("This port may speak plain HTTP: try `http://`, or check the port."))
     }
 
@@ -109,9 +110,48 @@ import Testing
     /// Two digests are told apart by twelve digits; the report has both.
     @Test func aWrongChecksum_isShortForPeopleAndWholeInTheReport() throws {
         let wanted = String(repeating: "ab", count: 32)
-        let (_, run, _) = try failed(.respond(200, body: "hello"), "to: f, checksum: sha256:\(wanted)")
+        let (_, run, url) = try failed(.respond(200, body: "hello"), "to: f, checksum: sha256:\(wanted)")
         #expect(try run.task("t", "error.message")?.contains(wanted) == true)
-        #expect(run.errorText.contains("expected sha256:abababababab…, the file is sha256:2cf24dba5fb0…"))
+        #expect(run.errorText.contains("GET \(url): sha256 is 2cf24dba5fb0…, expected abababababab…"))
+        #expect(
+            run.errorText.contains("If a new version was published, correct `checksum`; otherwise ask its publisher."))
         #expect(!run.errorText.contains(wanted) && !run.errorText.contains("upload"))
+    }
+
+    /// A digest with a slip in it differs where nobody looks.
+    @Test func aChecksumWithASlip_isShownWhereItDiffers() throws {
+        let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+        let (_, run, _) = try failed(
+            .respond(200, body: "hello"), "to: f, checksum: sha256:\(right.dropLast(2))99")
+        #expect(run.errorText.contains("sha256 is 2cf24dba5fb0…938b9824, expected 2cf24dba5fb0…938b9899"))
+    }
+
+    @Test func aRefusedConnection_namesTheURLAndThePort() throws {
+        let server = try ScriptedServer()
+        let url = server.url("/f")
+        let port = try #require(url.split(separator: ":").last?.prefix { $0.isNumber })
+        server.stop()
+        let run = try Stage().run("tasks: [{ id: t, url: \"\(url)\", retry: { attempts: 1 } }]")
+        #expect(try run.task("t", "error.name") == "cannotConnectToHost")
+        #expect(try run.task("t", "error.message") == "GET \(url): 127.0.0.1 port \(port) refused the connection")
+        #expect(run.errorText.contains("Check that the server is running and that the port is right."))
+        #expect(run.errorText.contains("\nThe task failed:\n"))
+    }
+
+    @Test func anUnknownHost_isNamedWithTheURL() throws {
+        let run = try Stage().run("tasks: [{ id: t, url: \"http://nowhere.invalid/f\", retry: { attempts: 1 } }]")
+        #expect(
+            try run.task("t", "error.message")
+                == "GET http://nowhere.invalid/f: no address was found for the host nowhere.invalid")
+        #expect(run.errorText.contains("Check the spelling of the host's name"))
+    }
+
+    @Test(arguments: [
+        (404, "", "Check the URL.\n"), (200, ", expect: { size: 3 }", "Correct `expect.size` if 5 bytes are right.\n"),
+        (200, ", expect: { minimumSize: 9 }", "Lower `expect.minimumSize` if 5 bytes are right.\n"),
+    ])
+    func theHint_isAboutThisTask(_ status: Int, _ keys: String, _ hint: String) throws {
+        let (_, run, _) = try failed(.respond(status, body: "hello"), "to: f\(keys)")
+        #expect(run.errorText.contains("    \(hint)"), "\(run.errorText)")
     }
 }

@@ -57,11 +57,51 @@ import TextFormats
         #expect(result.errorText.contains(hint), "\(result.errorText)")
     }
 
-    @Test func nothingTyped_showsHelpWithAnExample() throws {
+    /// The likeliest of the job files that are there, else all of them, else how to make one.
+    @Test(arguments: [
+        ("a", ["a.transfer.yaml", "b.transfer.yaml"], "did you mean `a.transfer.yaml`?"),
+        ("nightly.yaml", ["nightly.transfer.yaml"], "did you mean `nightly.transfer.yaml`?"),
+        ("nihgtly.transfer.yaml", ["nightly.transfer.yaml"], "did you mean `nightly.transfer.yaml`?"),
+        ("x.yaml", ["a.transfer.yaml", "b.transfer.yaml"], "there are `a.transfer.yaml`, `b.transfer.yaml`"),
+        ("zzzzz.yaml", ["other.yaml"], "`transfer-run init URL` writes a first job file"),
+        ("no/a.yaml", ["a.transfer.yaml"], "`transfer-run init URL` writes a first job file"),
+    ])
+    func aJobThatIsNotThere_isLookedFor(_ path: String, _ files: [String], _ hint: String) throws {
+        let binary = try Binary()
+        for file in files { try binary.folder.write(file, "tasks: []") }
+        let result = try binary.run(path)
+        #expect(result.exitStatus == 2)
+        #expect(
+            result.errorText == "error: cannot read the job `\(path)`: no such file\n  hint: \(hint)\n")
+    }
+
+    /// No default name has the `.transfer` of the job's file: neither the report's, nor the job's, nor the lock's.
+    @Test func defaultNames_areMadeOfTheStem() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/f", .respond(200, body: "f"), .respond(200, body: "f"))
+        let binary = try Binary()
+        try binary.folder.write(
+            "jobs/nightly.transfer.yaml", "tasks: [{ id: a, url: \"\(server.url("/f"))\", to: f }]")
+        let run = try binary.run("jobs/nightly.transfer.yaml")
+        #expect(run.exitStatus == 0 && run.errorText.hasSuffix(" · report: nightly.report.json\n"))
+        #expect(try binary.folder.text("nightly.report.json").contains("\"job\":{\"name\":\"nightly\","))
+        let unit = try binary.run("unit", "jobs/nightly.transfer.yaml")
+        #expect(unit.outputText.contains("/transfer-run-nightly.service\n"))
+        #expect(try binary.run("lock", "jobs/nightly.transfer.yaml").exitStatus == 0)
+        #expect(binary.folder.exists("jobs/nightly.lock"))
+    }
+
+    @Test func nothingTyped_saysInThreeLinesWhatToType() throws {
         let result = try Binary().run(arguments: [])
         #expect(result.exitStatus == 2)
-        #expect(result.errorText.hasPrefix("error: no job file is named\n"))
-        #expect(result.errorText.contains("transfer-run init https://example.org/file.iso"))
+        #expect(
+            result.errorText == """
+                error: no job file is named
+                  usage: transfer-run JOB…
+                  `transfer-run --help` lists the commands, `transfer-run init URL` writes a first job file
+
+                """)
         #expect(result.outputText.isEmpty)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         ]
         // Not every machine has it as the link that it should be, and what is a file there would be replaced.
         if try FileFacts.ofName("/dev/stdout").isLink {
-            reasons.append(("/dev/stdout", "standard output with `to: \"-\"`"))
+            reasons.append(("/dev/stdout", "a device, pipe or socket"))
         }
         let tasks = reasons.enumerated().map { number, place in
             "  - { id: t\(number), url: \"\(server.url("/\(number)"))\", to: \(place.0), existing: replace }\n"

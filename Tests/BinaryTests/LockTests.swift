@@ -195,7 +195,7 @@ import TransferModel
         let words = ["release-artefacts.transfer.yaml", "--set", "site=\(place.server.url(""))"]
         let result = try place.stage.binary.run(arguments: ["lock"] + words)
         #expect(result.exitStatus == 0, "\(result.errorText)")
-        #expect(try place.stage.text("release-artefacts.transfer.lock").contains("sha256:"))
+        #expect(try place.stage.text("release-artefacts.lock").contains("sha256:"))
         #expect(try place.stage.binary.run(arguments: words + ["--locked", "-q"]).exitStatus == 0)
         try place.expectSame("release/app-1.4.0-manual.txt", as: "releases/app-1.4.0-manual.txt")
     }

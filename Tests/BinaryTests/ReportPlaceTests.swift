@@ -60,6 +60,19 @@ import Testing
         #expect(binary.folder.list() == ["job.yaml", "place"])
     }
 
+    /// The file of its name is an earlier run's: neither the summary nor the command that runs it again names it.
+    @Test(.enabled(if: Strace.mayAttach)) func aReportThatWasNotWritten_isNotNamed() throws {
+        defer { server.stop() }
+        server.on("/start", [.gate("begin")] + .respond(404))
+        let job = try binary.folder.text("job.yaml")
+        try binary.folder.write("job.yaml", "sessions: { default: { durability: flush } }\n\(job)")
+        let result = try run(hurt: "fsync", .error("EIO"))
+        #expect(result.exitStatus == 4 && result.errorText.contains("error: cannot flush"), "\(result.errorText)")
+        #expect(result.errorText.contains("Run only this task again: transfer-run run job.yaml"))
+        #expect(!result.errorText.contains("report: ") && !result.errorText.contains("rerun"), "\(result.errorText)")
+        #expect(try binary.folder.text("place") == "old")
+    }
+
     /// Between the exchange and the removal of the former one: the next run takes that away.
     @Test(.enabled(if: Strace.mayAttach)) func aKillLeavesOneOfThem() throws {
         defer { server.stop() }

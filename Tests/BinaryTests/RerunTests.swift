@@ -26,7 +26,8 @@ import TextFormats
         try binary.folder.write("job.yaml", job(server))
         let run = try binary.run("job.yaml", "--set", "site=\(server.origin)")
         #expect(run.exitStatus == 1)
-        #expect(run.errorText.contains("Run just them again: transfer-run rerun job.report.json\n"), "\(run.errorText)")
+        #expect(
+            run.errorText.contains("Run only these again: transfer-run rerun job.report.json\n"), "\(run.errorText)")
         return (binary, server)
     }
 

@@ -82,7 +82,7 @@ import TransferModel
         #expect(
             try run.task("last", "explanation")
                 == "Skipped: `middle`, which it needs, was skipped because `broken` failed. "
-                + "Mend the task it needs; it runs again with that one.")
+                + "Fix the task that it needs first; this one runs again with it.")
         #expect(run.errorText.contains("    2 tasks that need it were skipped\n"))
         #expect(stage.files == ["after"])
     }

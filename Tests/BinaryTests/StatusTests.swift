@@ -101,6 +101,21 @@ import TransferModel
         #expect(result.errorText.contains("^^^^") && result.errorText.contains("did you mean `class`?"))
     }
 
+    /// Only a job that depends on the kind of network needs the map.
+    @Test func aMapThatCannotBeReadStopsOnlyJobsThatDependOnIt() throws {
+        let binary = try Binary()
+        try binary.home.makeFolder(".config/transfer-run")
+        try binary.home.link(".config/transfer-run/networks.yaml", to: "networks.yaml")
+        try binary.folder.write("any.yaml", "tasks: [{ id: a, url: \"data:,x\" }]")
+        try binary.folder.write(
+            "choosy.yaml", "tasks: [{ id: a, url: \"https://h.invalid/\", allowsCellularAccess: false }]")
+        let any = try binary.run("any.yaml")
+        #expect(any.exitStatus == 0)
+        #expect(any.errorText.contains("warning: cannot read ") && any.errorText.contains("networks.yaml: "))
+        let choosy = try binary.run("choosy.yaml")
+        #expect(choosy.exitStatus == 2 && choosy.errorText.hasPrefix("error: cannot read "), "\(choosy.errorText)")
+    }
+
     @Test func aMapThatCannotBeReadIsNoEmptyOne() throws {
         let binary = try Binary()
         try binary.home.makeFolder(".config/transfer-run/networks.yaml")

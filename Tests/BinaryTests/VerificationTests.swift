@@ -77,7 +77,7 @@ import TextFormats
         Case(
             "two digests, and the job's is wrong", "checksumMismatch",
             "checksum: sha1:0000000000000000000000000000000000000000", digested("Content-MD5", md5),
-            message: "expected sha1:000"),
+            message: ", expected 000"),
         Case(
             "the whole's digest beside a part", nil, "headers: { Range: bytes=0-2 }",
             part(("Repr-Digest", "md5=:\(zeros):"))),
@@ -244,7 +244,7 @@ import TextFormats
         let stage = try Stage()
         let run = try stage.run("tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]")
         let message = try run.task("a", "error.message")
-        #expect(message?.hasPrefix("`Content-MD5` says md5:000") == true)
+        #expect(message?.contains(": `Content-MD5` says md5:000") == true)
         #expect(message?.contains("unknown") == false)
         #expect(stage.files.isEmpty)
     }

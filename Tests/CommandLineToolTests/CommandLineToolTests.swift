@@ -95,7 +95,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         let found = problem(words)
         let problem = try #require(found)
         #expect(problem.message.contains(message))
-        #expect((problem.hint ?? problem.page ?? "").contains(hint))
+        #expect(problem.text.contains(hint))
         #expect(run(words).0 == 2)
         #expect(run(words).1.isEmpty)
         #expect(run(words).2.hasPrefix("error: "))

@@ -36,6 +36,12 @@ import Testing
         #expect(Spelling.closest(to: typed, among: keys) == closest)
     }
 
+    @Test(
+        arguments: [("retires", "retry"), ("heades", "headers"), ("frobnicate", nil), ("", nil)] as [(String, String?)])
+    func nearest_takesTheFewestChanges(_ typed: String, _ nearest: String?) {
+        #expect(Spelling.nearest(to: typed, among: keys) == nearest)
+    }
+
     @Test func aWordIsNoSlipOfItself() {
         #expect(Spelling.closest(to: "url", among: ["url"]) == nil)
     }

@@ -57,7 +57,7 @@ import TransferModel
         desk.submit(.announce(.init(id, TaskIndex(raw: 5), folder: folder, length: claim, reserve: 0)))
         let (task, error) = try failure(desk)
         #expect(task.raw == 5 && error.name == .notEnoughDiskSpace && !error.name.canHeal)
-        #expect(error.message.contains(folder) && error.message.contains("\(claim)"))
+        #expect(error.message.contains(folder) && error.message.contains("\(SizeText.of(claim)) needed"))
         // Whatever comes for it after that is neither written nor answered.
         desk.submit(append(id, folder, 100_000))
         desk.submit(
@@ -95,7 +95,7 @@ import TransferModel
             announce(0, 5 * mebibyte)
             announce(1, 4 * mebibyte)
             let refused = try failure(desk)
-            #expect(refused.task.raw == 1 && refused.error.message.contains("\(5 * mebibyte)"))
+            #expect(refused.task.raw == 1 && refused.error.message.contains("(5.0 MiB of it promised"))
             // What is written is no longer promised, and no longer free: all the same.
             desk.submit(append(ids[0], folder, 3 * Self.mebibyte))
             announce(2, 4 * mebibyte)
@@ -138,7 +138,7 @@ import TransferModel
                 if case .failure(let error) = result { error } else { nil }
             }
             #expect(!errors.isEmpty && errors.allSatisfy { $0.name == .notEnoughDiskSpace && $0.errno == nil })
-            #expect(errors[0].message.contains("\(reserve) must stay free"))
+            #expect(errors[0].message.contains("\(SizeText.of(reserve)) must stay free"))
             // One body or two made it, for what the others had written was given back.
             #expect(errors.count < 3)
             #expect(try FreeSpace.at(folder).bytes >= reserve)

@@ -88,7 +88,7 @@ struct SeveralThreadsTests {
         }
         for _ in 1..<Self.threads {
             guard case .failed(_, let error) = try desk.next() else { throw Desk.Silence() }
-            #expect(error.name == .notEnoughDiskSpace && error.message.contains("\(most) are promised"))
+            #expect(error.name == .notEnoughDiskSpace && error.message.contains("\(SizeText.of(most)) of it promised"))
         }
         // Nothing more is refused.
         desk.submit(.inspect(.init(task(0), path: "/none", nil)))

@@ -61,7 +61,7 @@ struct ContractTests {
     }
 
     @Test func aSecretThatIsMissingIsSaidWhereItIsUsed() {
-        #expect(load(Self.nightly).summary == ["14:39 unknown-name"])
+        #expect(load(Self.nightly).summary == ["14:39 missing-value"])
     }
 
     @Test func anchorsAndMergeKeys() throws {

@@ -19,7 +19,7 @@ struct MissingValueTests {
         #expect(found.summary == ["6:39 warning missing-value"])
         #expect(found.job != nil)
         #expect(found.messages.contains("`secret.TOKEN` has no value here, and a run needs one"))
-        #expect(load(text).summary == ["6:39 unknown-name"])
+        #expect(load(text).summary == ["6:39 missing-value"])
     }
 
     @Test func missingVariable_inACheck_isAWarningAndNothingMore() {

@@ -95,7 +95,7 @@ import TransferModel
               t1 failed (networkConnectionLost -1005)
                 1 task that needs it was skipped
                 Run it again; the server or the network cut the connection.
-            Run just them again: transfer-run rerun jobs.report.json
+            Run only these again: transfer-run rerun jobs.report.json
             Exit status 1: not every task succeeded.
             1 ok, 1 unchanged, 1 tolerated, 1 failed, 1 skipped · 15.0 MiB · 204.8 KiB/s · 1m15s · report: jobs.report.json
 
@@ -296,9 +296,9 @@ import TransferModel
             Event(time: time, sequence: 1, session: nil, task: TaskIndex(raw: 0), kind: .taskFinished(failed)),
             Event(time: time, sequence: 2, session: nil, task: nil, kind: .runFinished(end)),
         ])
-        let line = sink.text.split(separator: "\n").first { $0.hasPrefix("Run just it again, with ") } ?? ""
+        let line = sink.text.split(separator: "\n").first { $0.hasPrefix("Run only this task again, with ") } ?? ""
         #expect(
-            line == "Run just it again, with \(start) --set release=12.7 --set 'a=it'\\''s' --set 'b=***' "
+            line == "Run only this task again, with \(start) --set release=12.7 --set 'a=it'\\''s' --set 'b=***' "
                 + "--set 'c=***' --set 'd=***' --set 'myToken=***' --state-dir 's d' --only t0")
     }
 

@@ -101,6 +101,26 @@ import TransferModel
             six.error("t0")?.message
                 == "no IPv6 address of b.test was found, and the session's `addressFamily` allows no other")
     }
+
+    /// In words of its own, whatever libcurl says.
+    @Test(arguments: [
+        (CurlCode.cannotConnect, Int32(111), "b.test port 81 refused the connection", "the port is right"),
+        (.cannotConnect, 113, "b.test port 81 cannot be connected to: No route to host", "no firewall"),
+        (.cannotConnect, 0, "b.test port 81 cannot be connected to", "no firewall"),
+        (.cannotFind, 0, "no address was found for the host b.test", "the spelling"),
+        (.timedOut, 0, "no connection to b.test port 81 within 5 s (`connectTimeout`)", "Raise `connectTimeout`"),
+    ])
+    func aServerThatIsNotReachedIsNamedWithTheURL(
+        _ code: CurlCode, _ errno: Int32, _ words: String, _ advice: String
+    ) throws {
+        let rig = try rig(
+            "{ s: { connectTo: { a.test: \"b.test:81\" }, connectTimeout: 5s } }", [("s", "http://a.test/f")])
+        rig.start("t0")
+        try rig.cut(code, "libcurl's own words", systemError: errno)
+        let error = try #require(rig.error("t0"))
+        #expect(error.message == "GET http://a.test/f: \(words)")
+        #expect(error.whatHelps(.data).contains(advice))
+    }
 }
 
 extension CurlCode {

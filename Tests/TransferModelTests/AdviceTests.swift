@@ -44,6 +44,25 @@ import TransferModel
         #expect(TransferError(.destinationExists, message).whatHelps(.download).contains(words))
     }
 
+    @Test func ofSeveralMissingURLs_whatTheyShareIsNamed() {
+        let missing = TransferError(.unexpectedResponse, "GET https://a.test/f: 404 Not Found")
+        #expect(missing.whatHelps(.download) == "Check the URL.")
+        #expect(missing.whatHelps(.download, tasks: 2).contains("in common"))
+    }
+
+    @Test(arguments: [
+        (ErrorName.cannotMoveFile, Int32(21), "/a is a folder", "End `to` in `/`"),
+        (.cannotMoveFile, 95, "/dev/null is, or leads to, a device, pipe or socket", "`to: \"-\"`"),
+        (.cannotMoveFile, 13, "naming /a failed: Permission denied", "Make that folder writable"),
+        (.cannotCreateFile, 13, "cannot create a file in /a: Permission denied", "Make that folder writable"),
+        (.cannotCreateFile, 30, "cannot create a file in /a: Read-only file system", "that can be written"),
+        (.cannotCreateFile, 24, "cannot create a file in /a: Too many open files", "Check that the folder"),
+    ])
+    func aFileThatCannotBeMadeHasItsAdvice(_ name: ErrorName, _ errno: Int32, _ message: String, _ words: String) {
+        let advice = TransferError(name, message, errno: errno).whatHelps(.download)
+        #expect(advice.contains(words) && !advice.contains("free space"))
+    }
+
     @Test func allOthersHaveOneAdvice() {
         let several: [ErrorName] = [.timedOut, .dataLengthExceedsMaximum, .destinationExists]
         for name in ErrorName.allCases where !several.contains(name) {

@@ -7,7 +7,7 @@ import YAMLTree
     @Test(arguments: [
         ("a: 1\nb: c: d\n", "2:5-2:6 yaml-syntax", "quote a text"),
         ("a: {b: 1\nc: 2\n", "2:2-2:3 yaml-syntax", "missing `}`"),
-        ("a: [1, 2\n", "1:4-1:5 yaml-syntax", "closing bracket"),
+        ("a: [1, 2\n", "1:4-1:5 yaml-syntax", "add `]`"),
         ("a: {b: 1 c: 2}\n", "1:11-1:12 yaml-syntax", "with `,`"),
         ("a: \"open\nb: 1\n", "1:4-1:5 yaml-syntax", "closing quote"),
         ("a: 'it's'\n", "1:8-1:9 yaml-syntax", "same column"),

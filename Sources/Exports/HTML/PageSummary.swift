@@ -33,6 +33,7 @@ struct PageSummary {
         let all = PageText.count(totals.tasks, "task")
         return switch head.outcome {
         case .succeeded: "\(all) succeeded"
+        case .failed where totals.tasks == 1 && totals.failed == 1: "1 task failed"
         case .failed where totals.failed > 0: "\(PageText.grouped(totals.failed)) of \(all) failed"
         default: "\(word.lowercased()), \(PageText.grouped(totals.succeeded)) of \(all) succeeded"
         }
@@ -42,10 +43,14 @@ struct PageSummary {
         let totals = head.totals
         let all = PageText.count(totals.tasks, "task")
         var parts: [String] = []
-        if head.outcome == .failed, totals.failed > 0 {
+        if head.outcome == .failed, totals.tasks == 1, totals.failed == 1 {
+            parts.append("The task failed")
+        } else if head.outcome == .failed, totals.failed > 0 {
             parts.append("\(PageText.grouped(totals.failed)) of \(all) failed")
         } else if totals.succeeded == totals.tasks, totals.tasks > 0 {
-            parts.append(totals.tasks == 1 ? "The one task succeeded" : "All \(all) succeeded")
+            parts.append(
+                totals.tasks == 1
+                    ? "The task succeeded" : totals.tasks == 2 ? "Both tasks succeeded" : "All \(all) succeeded")
         } else {
             parts.append("\(PageText.grouped(totals.succeeded)) of \(all) succeeded")
         }

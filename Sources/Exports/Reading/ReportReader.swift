@@ -1,3 +1,5 @@
+internal import TransferModel
+
 /// Reads a report from its file piece by piece: first its head, then one task after another.
 ///
 /// The tasks are never in memory together. In a report that another program rewrote, members of the head may stand
@@ -77,6 +79,12 @@ package final class ReportReader {
     private func readHead() throws(ReportProblem) -> ReportHead {
         var head = ReportHead()
         var found: ReportHead.Members = []
+        if [".yaml", ".yml"].contains(where: { file.name.hasSuffix($0) }), file.bytes(1, from: 0) != [UInt8(ascii: "{")]
+        {
+            throw ReportProblem(
+                "\(file.name) is a job file; unless the job says otherwise, its report is `\(Job.stem(of: file.name)).report.json`"
+            )
+        }
         try step { (cursor) throws(CursorStop) in
             guard try cursor.peek() == UInt8(ascii: "{") else {
                 throw .broken("this is no report: an object is needed here", at: cursor.offset)

@@ -243,14 +243,18 @@ extension Reader {
         switch reference.name {
         case .local(let local, let field): hint = localHint(local, field)
         case .environment(let name):
-            hint = "the environment has no `\(name)`; `${env.\(name):-default}` gives it a default"
+            hint = "set it, or write `${env.\(name):-default}` to give it a default"
         case .secret(let name): hint = names.secretHint(name)
         case .capture: break
         }
         if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
         if names.isBroken(reference.name) { return }
-        if case .secret(let name) = reference.name, names.declaresSecret(name) {
-            return error("unknown-name", "the secret `\(name)` has no value", hint: hint, at: span)
+        if case .secret(let name) = reference.name {
+            return error("missing-value", "the secret `\(Self.short(name))` has no value", hint: hint, at: span)
+        }
+        if case .environment(let name) = reference.name {
+            let what = "the environment variable `\(Self.short(name))` is not set"
+            return error("missing-value", what, hint: hint, at: span)
         }
         error("unknown-name", "unknown name `\(Self.short(name))`", hint: hint, at: span)
     }

@@ -17,6 +17,12 @@ enum ForeignKeys {
         return Spelling.closest(to: name, among: known).map { "did you mean `\($0)`?" }
     }
 
+    /// Returns the key of a place that an unknown one of it probably stands for.
+    static func key(meantBy name: String, _ known: [String]) -> String? {
+        if let meant = meant[name], known.contains(meant) { return meant }
+        return Spelling.closest(to: name, among: known)
+    }
+
     /// Titles of the sections that have a key, by the key's name. `defaults` are left out, because they have a task's
     /// keys anyway.
     private static let places: [String: [String]] = {

@@ -238,10 +238,20 @@ extension Reader {
         return .task(name, listed)
     }
 
+    /// Names the algorithm of a digest without one, where its length tells it.
+    private static func hint(ofDigits text: String) -> String? {
+        guard text.utf8.count % 2 == 0, text.utf8.allSatisfy({ PercentEncoding.hexValue($0) != nil }),
+            let algorithm = DigestAlgorithm.allCases.first(where: { $0.byteCount * 2 == text.utf8.count })
+        else { return nil }
+        return "\(text.utf8.count) hex digits are most likely a \(algorithm.rawValue): "
+            + "write `\(algorithm.rawValue):\(text.prefix(8))…`"
+    }
+
     private func literalChecksum(_ text: String, _ node: NodeID) -> Checksum? {
         let known = DigestAlgorithm.allCases.map(\.rawValue)
         guard let colon = text.firstIndex(of: ":") else {
-            invalid(node, Sections.checksumShape, text, hint: "it begins with \(Shape.oneOf(known.map { "\($0):" }))")
+            let hint = "it begins with \(Shape.oneOf(known.map { "\($0):" }))"
+            invalid(node, Sections.checksumShape, text, hint: Self.hint(ofDigits: text) ?? hint)
             return nil
         }
         guard let algorithm = DigestAlgorithm(rawValue: String(text[..<colon])) else {

@@ -164,8 +164,15 @@ final class Reader {
         }
         let hint =
             ForeignKeys.hint(name, known: known)
-            ?? "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))"
+            ?? Self.listing(known, near: name)
         error("unknown-key", "unknown key `\(Self.short(name))` in \(place)", hint: hint, node)
+    }
+
+    /// Lists the keys of a place, or of a place with many the nearest one and where all are listed.
+    private static func listing(_ known: [String], near name: String) -> String {
+        if known.count <= 12 { return "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))" }
+        let all = "`transfer-run schema` and `man transfer-run-job` list all keys"
+        return Spelling.nearest(to: name, among: known).map { "the nearest is `\($0)`; \(all)" } ?? all
     }
 
     // MARK: Nodes
@@ -184,7 +191,11 @@ final class Reader {
 
     func expectList(_ node: NodeID, _ shape: Shape) -> Bool {
         if tree.kind(node) == .sequence { return true }
-        wrongType(node, shape)
+        var hint: String?
+        if case .list(.object) = shape, tree.kind(node) == .mapping {
+            hint = "write `\(key): [{ … }]`, or begin each map in a line of its own with `- `"
+        }
+        wrongType(node, shape, hint: hint)
         return false
     }
 

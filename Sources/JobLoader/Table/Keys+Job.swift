@@ -30,7 +30,8 @@ extension Sections {
                 $2.version($1)
             },
             .text(
-                "name", \.name, default: "the file's stem", "shown in reports; names the job and its sessions' stores"),
+                "name", \.name, default: "the file's name without `.yaml` or `.transfer.yaml`",
+                "shown in reports; names the job and its sessions' stores"),
             node(
                 "variables", \.variables, .map(.scalar), "none",
                 "name → text, number or boolean; `--set name=value` overrides"),

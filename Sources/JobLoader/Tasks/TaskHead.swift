@@ -98,6 +98,8 @@ struct WrittenKeys {
     /// Bit set of the rows that have a value; `nulls` has those that are `null`.
     var present: UInt64 = 0
     var nulls: UInt64 = 0
+    /// The rows that unknown keys probably stand for; these are not missing, too.
+    var misspelled: UInt64 = 0
     private var keys: [NodeID]
     private var values: [NodeID]
 
@@ -110,7 +112,7 @@ struct WrittenKeys {
     func key(_ row: Int) -> NodeID { keys[row] }
     func value(_ row: Int) -> NodeID { values[row] }
 
-    mutating func clear() { (present, nulls) = (0, 0) }
+    mutating func clear() { (present, nulls, misspelled) = (0, 0, 0) }
 
     mutating func set(_ row: Int, _ key: NodeID, _ value: NodeID, isNull: Bool) {
         keys[row] = key

@@ -14,7 +14,8 @@ extension TaskLoader {
         }
         guard let first = head.location ?? head.mirrors.first else {
             let places = bit(table.url) | bit(table.urls)
-            if (written.present | defaults.written.present & ~written.nulls) & places == 0 {
+            let misspelled = written.misspelled | defaults.written.misspelled
+            if (written.present | misspelled | defaults.written.present & ~written.nulls) & places == 0 {
                 reader.error("missing-key", "a task needs `url` or `urls`", at: reader.beginning(draft.node))
             }
             return nil
@@ -102,7 +103,8 @@ extension TaskLoader {
         if let text = url.userInformation {
             if !url.needsConnection {
                 reader.problems.isNotBuilt(
-                    "a user and password in such a URL", at: reader.tree.span(node), in: reader.source)
+                    "a user or password in a `\(url.scheme):` URL", hint: "leave it out", at: reader.tree.span(node),
+                    in: reader.source)
             } else if !text.isEmpty, ShownSecret(userInformation: text) == nil {
                 reader.error("invalid-url", "the user and password in the URL are no text", node)
             }

@@ -89,6 +89,11 @@ final class TaskLoader {
             guard let row = tree.withUTF8(key, { table.index.find($0) }) else {
                 let known = isDefaults ? table.names.filter { $0 != "id" } : table.names
                 reader.unknownKey(key, in: place, known: known)
+                if tree.kind(key) == .scalar, let meant = ForeignKeys.key(meantBy: tree.text(key), known),
+                    let row = table.names.firstIndex(of: meant)
+                {
+                    written.misspelled |= bit(row)
+                }
                 continue
             }
             if isDefaults, row == table.id {

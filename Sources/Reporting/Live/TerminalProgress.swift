@@ -65,6 +65,12 @@ package final class TerminalProgress: EventConsumer {
         }
     }
 
+    /// Prints the summary that `style.holdsSummary` held back.
+    package func conclude(reportIsWritten: Bool) {
+        plain.conclude(reportIsWritten: reportIsWritten)
+        output.show([], above: take())
+    }
+
     /// Draws if `nextTick` has come.
     package func tick(_ now: WallTime) {
         guard let due, !hasEnded, now >= due else { return }

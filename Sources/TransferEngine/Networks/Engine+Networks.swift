@@ -1,5 +1,7 @@
 import AttemptLife
 import CurlCore
+import Glibc
+import SystemIO
 package import TransferModel
 
 // Networks come and go while transfers run.
@@ -65,7 +67,31 @@ extension Engine {
 
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.sending.body?.failure { return failure }
-        return networkError(attempt, completion) ?? completion.error
+        if let error = networkError(attempt, completion) { return error }
+        guard var error = completion.error else { return nil }
+        if let words = connectionWords(attempt, completion) { error.message = "\(attempt.requestWords)\(words)" }
+        return error
+    }
+
+    /// Why no connection to the server of an http or https URL could be used, in fewer words than libcurl's; `nil` where
+    /// another reason is the cause, or a proxy.
+    private func connectionWords(_ attempt: Attempt, _ completion: CurlCompletion) -> String? {
+        let url = attempt.life.request.url
+        guard url.isHTTP, completion.proxyFailure == nil else { return nil }
+        if completion.speaksNoTLS { return completion.error?.message }
+        let (host, port) = attempt.session.pools.routing.target(of: url) ?? (url.host, url.port)
+        if completion.foundNoAddress { return "no address was found for the host \(host)" }
+        if completion.error?.name == .timedOut, !completion.metrics.isProxied {
+            let time = Explanation.words(attempt.session.configuration.connectTimeout)
+            return "no connection to \(host) port \(port) within \(time) (`connectTimeout`)"
+        }
+        guard completion.foundNoConnection else { return nil }
+        switch completion.systemError {
+        case 0: return "\(host) port \(port) cannot be connected to"
+        case ECONNREFUSED: return "\(host) port \(port)\(TransferError.refusalWords)"
+        case let number:
+            return "\(host) port \(port) cannot be connected to: \(SystemError(call: "connect", errno: number).reason)"
+        }
     }
 
     /// Why a transfer that never got a connection had none, when that lies with the networks here.
@@ -86,5 +112,12 @@ extension Engine {
 }
 
 extension Attempt {
+    /// Beginning of a message about the attempt's request, `GET https://a.test/f: `; empty for a `data:` URL.
+    var requestWords: String {
+        let (method, url) = (life.request.method, life.request.url)
+        if url.scheme == "data" { return "" }
+        return url.isHTTP ? "\(method) \(url.text): " : "\(url.text): "
+    }
+
     var terms: NetworkTerms { specification.options.values.policies.networkTerms }
 }

@@ -79,7 +79,7 @@ struct RunningJob {
     func perform(unfiled job: Job) throws(UsageError) -> Int32 {
         try LinkedPlaces.check(job)
         Signals.hold(stops: RunOutputs.draws(options, environment))
-        guard let networks = networks() else { return ExitStatus.invalidInput.code }
+        guard let networks = networks(for: job) else { return ExitStatus.invalidInput.code }
         return start(job, networks, nil)
     }
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BEYOND = {
     "bad-file", "bad-interpolation", "capture-has-no-default", "capture-not-allowed", "control-character", "duplicate-destination",
     "duplicate-id", "duplicate-identifier", "duplicate-key", "empty-window", "extends-cycle", "group-folder", "groups-overlap", "is-a-list", "not-a-list",
-    "invalid-regex", "missing-need", "missing-page", "name-required", "needs-cycle", "needs-when", "not-built-yet", "path-escape", "path-from-network",
+    "invalid-regex", "missing-need", "missing-page", "missing-value", "name-required", "needs-cycle", "needs-when", "not-built-yet", "path-escape", "path-from-network",
     "secret-elsewhere", "secret-not-allowed", "too-large", "too-many-tasks", "unknown-group", "unknown-name", "unknown-session",
     "unknown-task", "unreadable-file", "url-component", "variable-cycle", "yaml-syntax",
 }  # fmt: skip
@@ -44,6 +44,8 @@ EXCUSED = {
     "capture-not-allowed": "names of other tasks",
     "captured-list-misused": "what other tasks capture",
     "checksum-from-data-task": "of which type another task is",
+    "checksum-signature-key": "what is inside of a key",
+    "checksum-signature-of-late-url": "when a URL is known",
     "duration-zero": "a length of time in words",
     "existing-upload": "what type and method make of a value",
     "for-each-unknown-field": "what a name stands for",

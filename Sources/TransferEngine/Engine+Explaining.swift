@@ -6,6 +6,13 @@ import TransferModel
 // What the message of a failed attempt says beside what went wrong.
 
 extension Engine {
+    /// Returns the error that a failed attempt is shown with.
+    func told(_ error: TransferError, _ attempt: Attempt) -> TransferError {
+        var shown = explained(attempt.life.held?.renamed(error) ?? error, attempt)
+        if error.name == .checksumMismatch { shown.message = attempt.requestWords + shown.message }
+        return shown
+    }
+
     func explained(_ error: TransferError, _ attempt: Attempt) -> TransferError {
         let bare = error.message
         var error = attempt.life.explained(error)

@@ -625,11 +625,8 @@ package final class Engine {
         // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
-        var failure = explained(attempt.life.held?.renamed(error) ?? error, attempt)
-        if error.name == .checksumMismatch { failure.message = attempt.requestWords + failure.message }
         var verdict = Verdict(
-            .failed(failure), status: attempt.life.lastStatus,
-            retryAfter: retryAfter,
+            .failed(told(error, attempt)), status: attempt.life.lastStatus, retryAfter: retryAfter,
             sentSomething: attempt.sending.sentSomething, isIdempotent: attempt.life.mayBeRepeated)
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.transport.lostNetwork

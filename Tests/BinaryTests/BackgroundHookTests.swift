@@ -49,8 +49,8 @@ import TransferModel
             BackgroundScene.head("org.example.hook", ", onFinish: \(command)")
                 + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]")
         #expect(run.status == 1)
-        let line = run.errorText.split(separator: "\n").last ?? ""
-        #expect(line.hasPrefix("error: `onFinish` of the session `") && line.contains("` \(why)"), "\(run.errorText)")
+        let line = run.errorText.split(separator: "\n").first { $0.hasPrefix("error: ") } ?? ""
+        #expect(line.contains("`onFinish` of the session `") && line.contains("` \(why)"), "\(run.errorText)")
     }
 
     /// What was left is reported by the process, and once more by who attached meanwhile: both know of the command.

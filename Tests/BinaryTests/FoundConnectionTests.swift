@@ -18,7 +18,8 @@ import TransferModel
             """
             sessions: { default: { maximumConnectionsPerHost: auto } }
             tasks:
-              - { id: "t${n}", forEach: { n: 1..160 }, url: "http://127.0.0.1:\(server.port)/file", to: "f/${n}", resume: false }
+              - { id: "t${n}", forEach: { n: 1..160 }, url: "http://127.0.0.1:\(server.port)/file?${n}", to: "f/${n}",
+                  resume: false }
             """)
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try run.value("$.totals.succeeded") == "160")

@@ -382,7 +382,7 @@ import TextFormats
             result.errorText.split(separator: "\n").first { $0.hasPrefix("Run only this task again: ") })
         #expect(
             line == "Run only this task again: transfer-run rerun ./-job.report.json --network wired,metered")
-        let words = line.split(separator: " ").dropFirst(5).map { String($0) }
+        let words = line.split(separator: " ").dropFirst(6).map { String($0) }
         server.on("/bad", .respond(200, body: "x"))
         #expect(try binary.run(arguments: words).exitStatus == 0)
         #expect(server.requests().map(\.target).sorted() == ["/bad", "/bad", "/good"])

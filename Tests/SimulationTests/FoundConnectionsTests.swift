@@ -103,9 +103,12 @@ import TransferModel
         mutating func turnEnded(at now: Now) {}
     }
 
+    /// Within a tenth of the best fixed number on average; a single host may hide its bounds better than that.
     @Test(arguments: Kind.allCases) func theNumberThatIsFound_isNearlyAsFastAsTheBestFixedOne(_ kind: Kind) {
         let first = Seeded("theNumberThatIsFound").seed
-        for round in 0..<Rounds.scaled(3) {
+        var excess = 0.0
+        let rounds = Rounds.scaled(5)
+        for round in 0..<rounds {
             let seed = first &+ UInt64(round)
             var random = Seeded(seed: seed)
             let scene = Scene(kind, &random)
@@ -113,11 +116,13 @@ import TransferModel
             let found = scene.run(16, range: .standard)
             let place: Comment = "\(kind.rawValue), TRANSFER_RUN_SEED=\(seed): \(found.seconds) s, best \(best) s"
             #expect(found.succeeded == scene.tasks, place)
-            #expect(found.seconds <= 1.1 * best, place)
+            #expect(found.seconds <= 1.25 * best, place)
+            excess += found.seconds / best - 1
             // A storm would be hundreds.
             #expect(found.refused <= 100, "\(found.refused) refused; \(place)")
             #expect(found.steps.allSatisfy { (2...16).contains($0.to) && $0.from != $0.to }, place)
         }
+        #expect(excess / Double(rounds) <= 0.1, "\(kind.rawValue), TRANSFER_RUN_SEED=\(first)")
     }
 
     @Test func theSameSeed_givesTheSameSteps() {

@@ -215,7 +215,7 @@ def bandwidth(server, root, folder, tasks=8, size=5_000_000, rate=4_000_000):
     with open(path, "w") as file:
         file.write(f"limits: {{ bandwidth: {rate // 1000}kB/s }}\nreport: none\ntasks:\n")
         for number in range(tasks):
-            file.write(f'  - {{ id: t{number}, url: "{server}/rate.bin", to: "{folder}/rate/{number}" }}\n')
+            file.write(f'  - {{ id: t{number}, url: "{server}/rate.bin?{number}", to: "{folder}/rate/{number}" }}\n')
     wall, _, _ = timed([BINARY, path])
     reached = tasks * size / wall
     print(f"`bandwidth: {rate / 1e6:g}MB/s` over {tasks} downloads of {size / 1e6:g} MB: {wall:.2f} s,"

@@ -57,6 +57,7 @@ EXCUSED = {
     "unix-socket-wrong": "how long an absolute path is",
     "url-bad-host": "what is inside of a URL",
     "url-bad-port": "what is inside of a URL",
+    "user-in-file-url": "what is inside of a URL",
     "when-wrong": "which tasks a text names, and so needs",
 }
 

@@ -38,7 +38,7 @@ struct FileRepair {
         var refused = Refusals(console: console)
         let urls = lockedURLs
         job.tasks = []
-        // A list may have several digests of a file, of which the longest counts.
+        // Where a list has several digests of one file, the longest counts.
         var places: [ExactText: (task: Int, digest: Int)] = [:]
         for file in broken {
             do throws(Refusal) {
@@ -109,7 +109,7 @@ struct FileRepair {
 
     private var runOptions: RunOptions {
         var options = options
-        // The report that stands beside a lock is of a run of its job.
+        // No report: it would replace the one that a run of the lock's job wrote.
         options.report = .none
         options.advice.command = ["verify", path.hasPrefix("-") && path != "-" ? "./\(path)" : path, "--repair"]
         if let directory = options.arguments.directory { options.advice.command += ["--directory", directory] }

@@ -75,7 +75,7 @@ struct RunningJob {
         }
     }
 
-    /// Runs a job that stands in no file, without the lock that keeps a file from running twice at a time.
+    /// Runs a job that was made in memory. It has no file that could be locked against a second run.
     func perform(unfiled job: Job) throws(UsageError) -> Int32 {
         try LinkedPlaces.check(job)
         Signals.hold(stops: RunOutputs.draws(options, environment))

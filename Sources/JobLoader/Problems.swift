@@ -36,14 +36,12 @@ struct Problems {
         list.warning(code, message, hint: hint, at: span, in: source)
     }
 
-    mutating func isNotBuilt(
-        _ what: String, hint: String? = nil, at span: SourceSpan, in source: SourceText
-    ) {
+    mutating func isNotBuilt(_ what: String, at span: SourceSpan, in source: SourceText) {
         let message = "\(what) is not built yet"
         guard isNew("not-built-yet", message, span, source) else { return }
         notBuilt.append(
             Diagnostic(
-                severity: .error, code: "not-built-yet", message: message, hint: hint, source: source, span: span))
+                severity: .error, code: "not-built-yet", message: message, hint: nil, source: source, span: span))
     }
 
     mutating func append(contentsOf parsed: DiagnosticList) { list.append(contentsOf: parsed) }

@@ -8,8 +8,7 @@ package struct RerunAdvice: Hashable, Sendable {
     package var options: [String]
     /// Options that choose tasks.
     package var selection: [String]
-    /// The words of the command that does the whole again, after the program's name, for a job that stands in no file;
-    /// else empty.
+    /// Arguments of the command that repeats the run of a job without a file; empty for a job that has one.
     package var command: [String] = []
 
     package init(assignments: [String] = [], options: [String] = [], selection: [String] = []) {

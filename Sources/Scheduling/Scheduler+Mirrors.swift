@@ -53,7 +53,8 @@ extension Scheduler {
         return hasMoved
     }
 
-    /// Each once: one that went to another place and came back stands in its lane's queue twice.
+    /// The tasks with several `urls` that wait for the host. A queue keeps entries of tasks that left it, so one that came
+    /// back may be in it twice; it is returned once.
     private func mirrored(waitingFor origin: Int) -> [(task: TaskIndex, lane: Int)] {
         var found: Set<TaskIndex> = []
         return slots.hosts[origin].lanes.flatMap { lane in

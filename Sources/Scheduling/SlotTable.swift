@@ -78,7 +78,9 @@ struct SlotTable: Sendable {
 
     mutating func countTask(in lane: Int) { lanes[lane].tasks += 1 }
 
-    /// Puts the task into the lane's queue. `keepsPlace`: it stands there already, and only its wait begins anew.
+    /// Adds the task to the lane's queue.
+    ///
+    /// - Parameter keepsPlace: Whether the task is in that queue already: its wait begins anew, but it is not added again.
     mutating func enqueue(_ task: TaskIndex, priority: Double, in lane: Int, keepsPlace: Bool) {
         // A window may stay closed for hours.
         if reportsLimits || sessions[session(of: lane)].isClosed { newlyQueued.append(task) }

@@ -47,7 +47,7 @@ package enum ShownOutput {
         return (rest, tasks)
     }
 
-    /// Whether the lines are the shown ones, of which each `...` stands for any number of lines.
+    /// Whether the real lines match the shown ones. A shown `...` matches any number of lines.
     private static func matches(_ shown: [String], _ real: [String]) -> Bool {
         var (shownAt, realAt) = (0, 0)
         var wildcard: (shown: Int, real: Int)?

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// A minisign signature: four lines, of which the second is the signature of a file, and the fourth one over that
-/// signature and the comment in the third.
+/// A minisign signature file. Line 1 is a comment, line 2 the file's signature, line 3 the trusted comment, and line 4
+/// signs lines 2 and 3.
 package struct MinisignSignature: Hashable, Sendable {
     /// What is signed: the file's bytes (`Ed`, the older form), or their BLAKE2b-512 digest (`ED`).
     package enum Form: Hashable, Sendable { case plain, prehashed }

@@ -3,8 +3,7 @@ import JobLoader
 import TestSupport
 import Testing
 
-/// Wrong files and what is said of them: `NAME.yaml` and `NAME.txt`. A file that begins with `# loads` is right, but
-/// has something that is not built yet.
+/// Wrong files and what is said of them: `NAME.yaml` and `NAME.txt`.
 struct GoldenTests {
     static let folder = "\(Files.root)/Tests/Goldens"
     static let names = Files.names(in: folder).filter { $0.hasSuffix(".yaml") }.map { String($0.dropLast(5)) }

@@ -102,9 +102,8 @@ extension TaskLoader {
         guard let url = location.url else { return }
         if let text = url.userInformation {
             if !url.needsConnection {
-                reader.problems.isNotBuilt(
-                    "a user or password in a `\(url.scheme):` URL", hint: "leave it out", at: reader.tree.span(node),
-                    in: reader.source)
+                reader.error(
+                    "invalid-url", "a `\(url.scheme):` URL takes no user or password", hint: "leave them out", node)
             } else if !text.isEmpty, ShownSecret(userInformation: text) == nil {
                 reader.error("invalid-url", "the user and password in the URL are no text", node)
             }

@@ -7,10 +7,19 @@ internal import TransferModel
 extension WorldAudit {
     /// The present round of a task with several `urls`, as far as it can be seen from outside.
     struct MirrorPage {
+        struct Failure {
+            let mirror: Int
+            let canHeal: Bool
+            /// Whether the server may have asked for a wait that ends after the task's `retry.for`: then it cannot heal.
+            let mayBeTooLate: Bool
+            let status: Int?
+            let foundNoRoute: Bool
+        }
+
         let origins: [OriginID?]
         var current = 0
         /// Failures of the task in this round, in their order.
-        var failures: [(mirror: Int, canHeal: Bool, status: Int?, foundNoRoute: Bool)] = []
+        var failures: [Failure] = []
         /// Indices of URLs whose file is a wrong one, which no round tries again.
         var wrong: Set<Int> = []
         /// Whether failures of other tasks at one of its hosts may have counted as its own while it waited, and begun
@@ -26,7 +35,13 @@ extension WorldAudit {
             wrong.contains(mirror) || failures.contains { $0.mirror == mirror }
         }
         var canHeal: Bool { wasCharged || failures.contains { $0.canHeal } }
-        var tellingStatus: Int? { (failures.last { $0.canHeal } ?? failures.first)?.status }
+        /// The statuses of those failures that the task's end may tell: the last that could heal, else the first.
+        var tellingStatuses: [Int?] {
+            let couldHeal = failures.reversed().filter(\.canHeal)
+            let sure = couldHeal.firstIndex { !$0.mayBeTooLate }
+            if let sure { return couldHeal[...sure].map(\.status) }
+            return couldHeal.map(\.status) + [failures.first?.status]
+        }
     }
 
     private static let lately = TimeSpan.seconds(300)
@@ -102,8 +117,18 @@ extension WorldAudit {
             }
             let canHeal = loss == .noRoute ? waitsForNetwork(task) : mayHeal(error, verdict, policy(task).retry)
             if error.name == .checksumMismatch, !canHeal { pages[index].mirrors?.wrong.insert(page.current) }
-            pages[index].mirrors?.failures.append((page.current, canHeal, verdict.status, loss == .noRoute))
+            let failure = MirrorPage.Failure(
+                mirror: page.current, canHeal: canHeal, mayBeTooLate: mayBeTooLate(index, verdict, now),
+                status: verdict.status, foundNoRoute: loss == .noRoute)
+            pages[index].mirrors?.failures.append(failure)
         }
+    }
+
+    private func mayBeTooLate(_ index: Int, _ verdict: Verdict, _ now: Now) -> Bool {
+        guard let asked = verdict.retryAfter, policy(TaskIndex(raw: UInt32(index))).retry.honorsRetryAfter else {
+            return false
+        }
+        return isOutOfPatience(index, after: asked, now)
     }
 
     /// The longest that a server may have asked to wait.
@@ -156,7 +181,7 @@ extension WorldAudit {
         let index = Int(task.raw)
         guard pages[index].hasFailed else { return }
         let mayBeTolerated =
-            page.wasCharged || conclusion.tolerated == allows(task, page.tellingStatus)
+            page.wasCharged || page.tellingStatuses.contains { conclusion.tolerated == allows(task, $0) }
             || hasReasonToEnd(task, now) && conclusion.tolerated == allows(task, pages[index].verdict?.status)
         hold(mayBeTolerated, now, "task \(index) is tolerated: \(conclusion.tolerated)")
         let isSpent =

@@ -161,8 +161,8 @@ let package = Package(
         room(
             "BackgroundService",
             [
-                "RunControl", "Exports", "Reporting", "JobRunner", "JobLoader", "Diagnostics", "Scheduling", "CurlCore",
-                "Records",
+                "RunControl", "Exports", "Reporting", "JobRunner", "JobLoader", "LockFiles", "Diagnostics",
+                "Scheduling", "CurlCore", "Records",
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
         room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),

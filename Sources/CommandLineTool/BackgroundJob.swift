@@ -107,6 +107,7 @@ struct BackgroundJob {
         recipe.changes.putsOffWhatWaits = options.noWait
         recipe.changes.reportsUnchanged = options.exitUnchanged
         recipe.changes.network = options.networkText
+        recipe.held = carrier.heldFile
         recipe.mask = OwnPlace.mask()
         recipe.isDetached = options.detach
         // Standard output belongs to this command.

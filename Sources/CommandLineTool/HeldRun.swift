@@ -12,11 +12,11 @@ struct HeldRun {
     let environment: [String: String]
     let console: Console
 
-    /// Most tasks that are named in a message.
+    /// Most tasks that have a line of their own in a message.
     private static let most = 10
 
     /// Reads a lock or a saved plan; `nil` after its diagnostics were printed.
-    func read(_ path: String, _ kind: HeldAnswers.Kind) throws(UsageError) -> LockFile? {
+    func read(_ path: String, _ kind: HeldAnswers.Kind) throws(UsageError) -> (text: HeldFile, file: LockFile)? {
         try WorkingFolder.check(path)
         let bytes: [UInt8]
         do throws(WholeFile.Problem) {
@@ -24,13 +24,14 @@ struct HeldRun {
         } catch {
             throw Self.unreadable(path, kind, error)
         }
-        let (file, diagnostics) = LockFileReader.read(SourceText(name: path, bytes: bytes), wanting: kind)
-        guard let file, !diagnostics.hasErrors else {
+        let text = HeldFile(kind, name: path, bytes: bytes)
+        let (file, diagnostics) = text.read()
+        guard let file else {
             let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
             console.errors(DiagnosticRenderer.text(diagnostics.sorted(), color: color))
             return nil
         }
-        return file
+        return (text, file)
     }
 
     private static func unreadable(_ path: String, _ kind: HeldAnswers.Kind, _ problem: WholeFile.Problem) -> UsageError
@@ -63,10 +64,9 @@ struct HeldRun {
         }
     }
 
-    /// `a`, `b` and 3 more.
+    /// `a`, `b` and 3 more, fit for a terminal.
     static func names(_ ids: [String]) -> String {
-        let shown = ids.prefix(most).map { "`\(SafeText.line($0))`" }.joined(separator: ", ")
-        return ids.count > most ? "\(shown) and \(ids.count - most) more" : shown
+        LockedJob.names(ids.map { SafeText.line($0) })
     }
 
     /// ` --update a --update b`, or nothing where they are many.
@@ -109,17 +109,23 @@ struct HeldRun {
 }
 
 extension RunningJob {
+    /// A job to run, and the file that it is held to.
+    struct Held {
+        let job: Job
+        var file: HeldFile?
+    }
+
     /// Holds the job to what the command line says: a saved plan or the job's lock. Returns the job to run, or the
     /// status to end with.
-    func held(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
+    func held(_ job: Job) throws(UsageError) -> Result<Held, EndedEarly> {
         options.plan == nil ? try holdingToLock(job) : try holdingToPlan(job)
     }
 
     /// Holds the job to a saved plan: asks its servers first. Returns the job to run, or the status to end with.
-    private func holdingToPlan(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
-        guard let path = options.plan else { return .success(job) }
+    private func holdingToPlan(_ job: Job) throws(UsageError) -> Result<Held, EndedEarly> {
+        guard let path = options.plan else { return .success(Held(job: job)) }
         let hold = HeldRun(options: options, environment: environment, console: console)
-        guard let file = try hold.read(path, .plan) else { return .failure(EndedEarly(.invalidInput)) }
+        guard let (text, file) = try hold.read(path, .plan) else { return .failure(EndedEarly(.invalidInput)) }
         let held = file.held(file: path, redactor: Redactor(job.secrets))
         hold.tellOfOthers(job, held)
         guard let networks = networks(for: job) else { return .failure(EndedEarly(.invalidInput)) }
@@ -136,14 +142,12 @@ extension RunningJob {
             console.errors("error: the servers could not be asked: \(Self.words(error))\n")
             return .failure(EndedEarly(.runnerFailed))
         }
-        var job = job
-        job.held = held
-        return .success(job)
+        return .success(Held(job: job.held(to: held), file: text))
     }
 
     /// Holds the job to its lock. Returns the job to run, or the status to end with.
-    private func holdingToLock(_ job: Job) throws(UsageError) -> Result<Job, EndedEarly> {
-        guard options.locked else { return .success(job) }
+    private func holdingToLock(_ job: Job) throws(UsageError) -> Result<Held, EndedEarly> {
+        guard options.locked else { return .success(Held(job: job)) }
         if job.file == "-" {
             throw UsageError("the lock of a job stands beside its file, and this job is read from standard input")
         }
@@ -152,7 +156,7 @@ extension RunningJob {
         }
         let hold = HeldRun(options: options, environment: environment, console: console)
         let path = CommandLineTool.lockPath(of: job)
-        guard let file = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }
+        guard let (text, file) = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }
         let held = file.held(file: path, redactor: Redactor(job.secrets))
         let locked = LockedJob(held)
         let missing = locked.missing(job)
@@ -175,26 +179,12 @@ extension RunningJob {
                 "warning: \(path) has \(HeldRun.names(gone)), which the job has not: "
                     + "`transfer-run lock \(job.file)` leaves them out\n")
         }
-        return .success(locked.applied(to: job))
+        return .success(Held(job: locked.applied(to: job), file: text))
     }
 
     /// The status of a command that ends before its run begins.
     struct EndedEarly: Error {
         let status: ExitStatus
         init(_ status: ExitStatus) { self.status = status }
-    }
-}
-
-extension ExpandedJob {
-    /// Holds the tasks that a template became to a lock; fails if it does not have them.
-    func holding(to held: HeldAnswers?) -> Result<ExpandedJob, TransferError> {
-        guard let held, held.kind == .lock else { return .success(self) }
-        let missing = job.tasks[added].filter { $0.type == .download && held[$0.id] == nil }.map(\.id)
-        guard missing.isEmpty else {
-            return .failure(TransferError(.notLocked, "\(held.file) does not have \(HeldRun.names(missing))"))
-        }
-        var locked = self
-        locked.job = LockedJob(held).applied(to: job, from: added.lowerBound)
-        return .success(locked)
     }
 }

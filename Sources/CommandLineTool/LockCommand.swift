@@ -55,7 +55,7 @@ private struct LockRun {
         var kept: [LockFile.Entry] = []
         if !options.update.isEmpty {
             let hold = HeldRun(options: options.run, environment: running.environment, console: console)
-            guard let old = try hold.read(path, .lock) else { return ExitStatus.invalidInput.code }
+            guard let old = try hold.read(path, .lock)?.file else { return ExitStatus.invalidInput.code }
             let own = Set(job.tasks.map { ExactText($0.id) })
             let hasTemplates = job.tasks.contains(where: \.isTemplate)
             kept = old.entries.filter { entry in

@@ -3,6 +3,7 @@ import Diagnostics
 import Exports
 import JobLoader
 import JobRunner
+import LockFiles
 import Reporting
 import RunControl
 import Stores
@@ -17,6 +18,8 @@ struct RunningJob {
     /// The inputs of the files of a job with templates, from which they are loaded once more when those become tasks;
     /// else empty.
     private var inputs: [RecordedInputs] = []
+    /// The lock or plan that the run is held to, which goes with tasks that are handed over.
+    private(set) var heldFile: HeldFile?
 
     init(options: RunOptions, environment: [String: String], console: Console) {
         self.options = options
@@ -38,24 +41,21 @@ struct RunningJob {
         defer { ahead?.abandon() }
         do throws(UsageError) {
             guard let (read, loaded) = try load() else { return 2 }
-            let job: Job
-            switch try held(read) {
-            case .success(let held): job = held
+            let held: Held
+            switch try self.held(read) {
+            case .success(let found): held = found
             case .failure(let ended): return ended.status.code
             }
+            let job = held.job
             // Hold signals from here on, before the first permanent thread starts.
             Signals.hold(stops: RunOutputs.draws(options, environment))
             warnOfInsecurity(job)
             guard let networks = networks(for: job) else { return 2 }
             var carrier = self
+            carrier.heldFile = held.file
             if job.tasks.contains(where: \.isTemplate) { carrier.inputs = loaded.compactMap(\.source.inputs) }
             if RunRecipe.concerns(job) {
                 ahead?.abandon()
-                if job.held != nil {
-                    throw UsageError(
-                        "`\(options.locked ? "--locked" : "--plan")` does not reach background sessions yet",
-                        hint: "run it with sessions of `configuration: default`")
-                }
                 return try BackgroundJob(carrier: carrier).perform(job, loaded[0].source, networks)
             }
             if options.detach {
@@ -308,7 +308,7 @@ struct RunningJob {
                 return .failure(TransferError(.expansionFailed, "the file of the template is not known"))
             }
             return inputs[values.file].expand(values).map { job.named($0, ofFile: values.file) }
-                .flatMap { $0.holding(to: job.held) }
+                .flatMap { $0.held(to: job.held) }
         }
     }
 

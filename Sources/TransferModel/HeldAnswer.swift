@@ -60,16 +60,33 @@ package final class HeldAnswers: Sendable {
     package let file: String
     private let answers: [ExactText: HeldAnswer]
     private let redactor: Redactor
+    /// Answers of another file, for tasks that this one has none for.
+    private let others: HeldAnswers?
 
-    package init(_ kind: Kind, file: String, _ answers: [ExactText: HeldAnswer], redactor: Redactor) {
+    package init(
+        _ kind: Kind, file: String, _ answers: [ExactText: HeldAnswer], redactor: Redactor, others: HeldAnswers? = nil
+    ) {
         self.kind = kind
         self.file = file
         self.answers = answers
         self.redactor = redactor
+        self.others = others
     }
 
     /// The answer for a task; `nil` if the file has none.
-    package subscript(id: String) -> HeldAnswer? { answers[ExactText(id)] }
+    package subscript(id: String) -> HeldAnswer? { answers[ExactText(id)] ?? others?[id] }
+
+    /// Returns the answers for these tasks alone.
+    package func only(for ids: [String]) -> HeldAnswers {
+        let ids = Set(ids.map { ExactText($0) })
+        return HeldAnswers(kind, file: file, answers.filter { ids.contains($0.key) }, redactor: redactor)
+    }
+
+    /// Returns these answers, and those of another file for tasks that these are not about.
+    package func followed(by others: HeldAnswers) -> HeldAnswers {
+        HeldAnswers(
+            kind, file: file, answers, redactor: redactor, others: self.others?.followed(by: others) ?? others)
+    }
 
     /// Ids that the file has answers for, ordered.
     package var ids: [String] { answers.keys.sorted().map(\.text) }
@@ -77,7 +94,7 @@ package final class HeldAnswers: Sendable {
     /// Returns why a response is not the one that the task is held to; `nil` if it is, or if the file has no answer
     /// for the task.
     package func objection(to response: Response, of id: String) -> TransferError? {
-        guard let held = self[id] else { return nil }
+        guard let held = answers[ExactText(id)] else { return others?.objection(to: response, of: id) }
         let url = response.url.map { HeldAnswer.recorded($0, of: response.original, redactor) }
         if let url, !url.isExactly(held.url) { return moved("comes from \(url)", held.url) }
         if let size = response.size, let known = held.size, size != known {

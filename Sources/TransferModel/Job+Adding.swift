@@ -19,6 +19,7 @@ extension Job {
         job.tasks += added.map { places.applied(to: $0) }
         let secrets = Set(secrets)
         job.secrets += other.secrets.filter { !secrets.contains($0) }
+        if let held = other.held?.only(for: added.map(\.id)) { job.held = self.held?.followed(by: held) ?? held }
         return job
     }
 

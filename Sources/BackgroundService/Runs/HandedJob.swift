@@ -76,7 +76,7 @@ package struct HandedJob: Sendable {
         guard recipes.indices.contains(values.file) else {
             return .failure(TransferError(.expansionFailed, "the file that the template stands in is not known"))
         }
-        return recipes[values.file].inputs.expand(values)
+        return recipes[values.file].expand(values)
     }
 }
 
@@ -138,11 +138,9 @@ private struct GrowingJob {
         let order = (expanded.map(\.template) + notes.map(\.template)).filter { $0.file == file }.map(\.number)
         let count = notes.reduce(0) { $0 + $1.count }
         do throws(TransferError) {
-            var read = try recipes[file].inputs.expand(
-                TemplateValues(file: file, order: order, captured: captured)
+            let read = try recipes[file].expand(
+                TemplateValues(file: file, order: order, captured: captured), count: count
             ).get()
-            guard count <= read.job.tasks.count else { throw TransferError(.expansionFailed, "it made others before") }
-            read.added = read.job.tasks.count - count..<read.job.tasks.count
             let expansion = try Growth(job, became: became).expansion(
                 read, of: notes.map { ($0.template, $0.count) })
             var start = job.tasks.count

@@ -1,6 +1,7 @@
 import Diagnostics
 package import Exports
 package import JobLoader
+package import LockFiles
 import Records
 import Stores
 package import TransferModel
@@ -16,6 +17,8 @@ package struct RunRecipe: Sendable {
     package var selection = TaskSelection()
     /// What the command line changed in the job.
     package var changes = Changes()
+    /// The lock or saved plan that the run is held to.
+    package var held: HeldFile?
     /// The umask of the command's process, which decides the modes of the files.
     package var mask: UInt16 = 0o022
     /// Whether no command follows: the background process then writes the report and the event lines.
@@ -69,7 +72,36 @@ package struct RunRecipe: Sendable {
             throw ServiceTrouble("no task of the job that was handed over matches `\(error.pattern)`")
         }
         job.sha256 = sha256.map { LateText($0) }
+        if let held { job = job.held(to: try answers(held, job)) }
         return changed(job)
+    }
+
+    /// Reads the file that the run is held to, which the command has read without errors.
+    private func answers(_ held: HeldFile, _ job: Job) throws(ServiceTrouble) -> HeldAnswers {
+        guard let file = held.read().file else {
+            throw ServiceTrouble("\(held.name), which the run is held to, cannot be read by this version")
+        }
+        return file.held(file: held.name, redactor: Redactor(job.secrets))
+    }
+
+    /// Loads the job again with the tasks that its templates become; their number is `count`, or that of the last
+    /// template's.
+    func expand(_ values: TemplateValues, count: Int? = nil) -> Result<ExpandedJob, TransferError> {
+        inputs.expand(values).flatMap { read in
+            var read = read
+            if let count {
+                guard count <= read.job.tasks.count else {
+                    return .failure(TransferError(.expansionFailed, "it made others before"))
+                }
+                read.added = read.job.tasks.count - count..<read.job.tasks.count
+            }
+            guard let held, held.kind == .lock else { return .success(read) }
+            do throws(ServiceTrouble) {
+                return read.held(to: try answers(held, read.job))
+            } catch {
+                return .failure(TransferError(.expansionFailed, "\(error)"))
+            }
+        }
     }
 
     /// Returns the job with `changes`, and for a detached run with discretionary background sessions.
@@ -97,8 +129,8 @@ extension RunRecipe {
 // MARK: - As bytes
 
 extension RunRecipe {
-    /// Version 1 had no `exports` and no `traceParent`.
-    private static let version: UInt8 = 2
+    /// Version 1 had no `exports` and no `traceParent`, version 2 no `held`.
+    private static let version: UInt8 = 3
 
     /// Returns the recipe as bytes for the journal.
     package func encoded() -> [UInt8] {
@@ -122,6 +154,11 @@ extension RunRecipe {
             $0.put($1.path)
         }
         writer.put(traceParent)
+        writer.put(held) {
+            $0.put(byte: $1.kind == .lock ? 0 : 1)
+            $0.put($1.name)
+            $0.put($1.bytes)
+        }
         return writer.bytes
     }
 
@@ -134,6 +171,7 @@ extension RunRecipe {
             }
             self = try Self.read(&reader)
             if version >= 2 { try readExports(&reader) }
+            if version >= 3 { try readHeld(&reader) }
             try reader.finish()
         } catch {
             throw ServiceTrouble("what was handed over cannot be read: \(error)", mayPass: error.kind == .unknown)
@@ -149,6 +187,14 @@ extension RunRecipe {
             return ExportRequest(format, try reader.text())
         }
         traceParent = try reader.optionalText()
+    }
+
+    private mutating func readHeld(_ reader: inout RecordReader) throws(RecordProblem) {
+        held = try reader.optional { (reader) throws(RecordProblem) in
+            let kind = try reader.byte()
+            guard kind < 2 else { throw reader.problem(.unknown, "runs held to a file of kind \(kind) are unknown") }
+            return HeldFile(kind == 0 ? .lock : .plan, name: try reader.text(), bytes: try reader.blob())
+        }
     }
 
     private static func read(_ reader: inout RecordReader) throws(RecordProblem) -> RunRecipe {

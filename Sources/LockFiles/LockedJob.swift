@@ -21,6 +21,12 @@ package struct LockedJob: Sendable {
         }.map(\.id)
     }
 
+    /// `a`, `b` and 3 more.
+    package static func names(_ ids: [String]) -> String {
+        let shown = ids.prefix(10).map { "`\($0)`" }.joined(separator: ", ")
+        return ids.count > 10 ? "\(shown) and \(ids.count - 10) more" : shown
+    }
+
     /// Returns the job whose downloads must have the locked bytes, from task `start` on.
     package func applied(to job: Job, from start: Int = 0) -> Job {
         var job = job
@@ -34,5 +40,32 @@ package struct LockedJob: Sendable {
             job.tasks[index].options = TaskOptions(values)
         }
         return job
+    }
+}
+
+extension Job {
+    /// Returns the job held to a lock or to a saved plan.
+    package func held(to answers: HeldAnswers) -> Job {
+        switch answers.kind {
+        case .lock: return LockedJob(answers).applied(to: self)
+        case .plan:
+            var job = self
+            job.held = answers
+            return job
+        }
+    }
+}
+
+extension ExpandedJob {
+    /// Holds the tasks that a template became to a lock; fails if it does not have them.
+    package func held(to answers: HeldAnswers?) -> Result<ExpandedJob, TransferError> {
+        guard let answers, answers.kind == .lock else { return .success(self) }
+        let missing = job.tasks[added].filter { $0.type == .download && answers[$0.id] == nil }.map(\.id)
+        guard missing.isEmpty else {
+            return .failure(TransferError(.notLocked, "\(answers.file) does not have \(LockedJob.names(missing))"))
+        }
+        var held = self
+        held.job = LockedJob(answers).applied(to: job, from: added.lowerBound)
+        return .success(held)
     }
 }

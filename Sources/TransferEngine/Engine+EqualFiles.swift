@@ -45,7 +45,7 @@ extension Engine {
 
     private func askForEqual(_ key: EqualFiles.Key, _ attempt: Attempt) -> EqualFiles.Answer {
         // A member has its place only once its group is published, which may need those that would wait for it.
-        equalFiles.ask(key, for: attempt.task, isWaitedFor: attempt.specification.group == nil)
+        equalFiles.ask(key, for: attempt.task, isWaitedFor: attempt.specification.group == nil, at: now.instant)
     }
 
     /// A slot that nobody uses might be the one that the other's next request needs.
@@ -171,12 +171,17 @@ extension Engine {
         for task in equalFiles.placed(key, source) { askAgain(task) }
     }
 
-    /// The headers of a response are there: where no tag identifies it, nobody need wait for its end.
+    /// The headers of a response are there: where no tag identifies it, no task need wait for its end.
     func lookForTag(_ attempt: Attempt, _ head: ResponseHead) {
-        guard case .answer? = attempt.download.equalKey, let key = attempt.download.equalKey, head.status == 200,
-            Self.strongTag(head) == nil
+        guard case .answer? = attempt.download.equalKey, let key = attempt.download.equalKey, head.status == 200
         else { return }
+        guard Self.strongTag(head) == nil else { return equalFiles.promised(key, by: attempt.task) }
         for task in equalFiles.mustEachFetch(key) { askAgain(task) }
+    }
+
+    /// Lets tasks fetch that have waited too long for the headers of another's response.
+    func endLongWaits() {
+        for task in equalFiles.overdue(at: now.instant) { askAgain(task) }
     }
 
     private static func strongTag(_ head: ResponseHead) -> String? {

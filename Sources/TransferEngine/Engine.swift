@@ -250,7 +250,7 @@ package final class Engine {
 
     /// Latest time of the next turn, even if nothing arrives.
     package var nextDeadline: Instant {
-        let due = min(active.nextCheck, progressDue, memory?.due ?? .distantFuture)
+        let due = min(active.nextCheck, progressDue, equalFiles.nextDeadline, memory?.due ?? .distantFuture)
         return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
     }
 
@@ -438,6 +438,7 @@ package final class Engine {
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
         for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
+        endLongWaits()
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports

@@ -6,6 +6,8 @@ import TransferModel
 ///
 /// Only an attempt that is under way is waited for: a task that waits for its next attempt holds nobody up, and the next
 /// that waited fetches. By that no wait can go in a circle.
+///
+/// Where the response decides whether anything can be copied, its headers are waited for a moment only.
 struct EqualFiles {
     /// What makes files the same.
     enum Key: Hashable {
@@ -33,17 +35,35 @@ struct EqualFiles {
     private struct Entry {
         /// The task whose attempt fetches the file and is waited for.
         var fetching: TaskIndex?
+        /// What that attempt's response says of the file, where it decides.
+        var promise = Promise.awaited(until: nil)
         /// In the order in which they asked.
         var waiting: [TaskIndex] = []
         var source: Source?
         /// Whether each is to fetch, since nothing would tell that the file is still the same.
         var isUseless = false
     }
+    private enum Promise: Equatable {
+        /// Its headers are not there yet. The moment is the one until which others wait for them, if some do.
+        case awaited(until: Instant?)
+        /// They take too long: the others fetch beside it.
+        case late
+        /// They say how the file can be recognized: the others wait until it is there.
+        case given
+    }
+    /// The time for which headers are waited for: most servers answer within it, and of one that does not, several
+    /// requests at a time are worth more than a file fetched once.
+    static let patience = TimeSpan.milliseconds(250)
+
     /// URLs for which responses may be compared.
     var repeated = RepeatedURLs()
     private var entries: [Key: Entry] = [:]
     /// What a task fetches or waits for.
     private var wanted: [TaskIndex: Key] = [:]
+    /// What tasks wait for until the headers of a response are there.
+    private var hurried: Set<Key> = []
+    /// When `overdue` is to be asked.
+    private(set) var nextDeadline = Instant.distantFuture
 
     /// Whether a checksum proves that two files are the same: not one for which different files can be made.
     static func proves(_ checksum: Checksum) -> Bool {
@@ -55,20 +75,55 @@ struct EqualFiles {
 
     /// Says what a task does that needs the file. One that others must not wait for (`isWaitedFor`) may
     /// fetch beside another.
-    mutating func ask(_ key: Key, for task: TaskIndex, isWaitedFor: Bool = true) -> Answer {
+    mutating func ask(_ key: Key, for task: TaskIndex, isWaitedFor: Bool = true, at now: Instant) -> Answer {
         var entry = entries[key] ?? Entry()
         if entry.isUseless { return .fetch }
         defer { entries[key] = entry }
         if let source = entry.source, source.task != task { return .copy(source) }
         if entry.fetching != nil, entry.fetching != task {
+            if entry.promise == .late { return .fetch }
+            if case .answer = key, entry.promise == .awaited(until: nil) {
+                entry.promise = .awaited(until: now + Self.patience)
+                hurried.insert(key)
+                nextDeadline = min(nextDeadline, now + Self.patience)
+            }
             entry.waiting.append(task)
             wanted[task] = key
             return .wait
         }
         guard isWaitedFor else { return .fetch }
         entry.fetching = task
+        entry.promise = .awaited(until: nil)
         wanted[task] = key
         return .fetch
+    }
+
+    /// Notes that the headers of a task's response say how its file can be recognized.
+    mutating func promised(_ key: Key, by task: TaskIndex) {
+        guard entries[key]?.fetching == task else { return }
+        entries[key]?.promise = .given
+    }
+
+    /// Returns the tasks that have waited too long for the headers of another's response: they ask again, and fetch.
+    mutating func overdue(at now: Instant) -> [TaskIndex] {
+        guard nextDeadline <= now else { return [] }
+        nextDeadline = .distantFuture
+        var released: [TaskIndex] = []
+        for key in hurried {
+            guard var entry = entries[key], entry.fetching != nil, case .awaited(let end?) = entry.promise else {
+                hurried.remove(key)
+                continue
+            }
+            guard end <= now else {
+                nextDeadline = min(nextDeadline, end)
+                continue
+            }
+            hurried.remove(key)
+            entry.promise = .late
+            released += Self.release(&entry, &wanted)
+            entries[key] = entry
+        }
+        return released.sorted()
     }
 
     /// Notes a file that was put, or stands, in its final place. Returns the tasks that waited for one: they ask again.

@@ -174,6 +174,26 @@ import TransferModel
         #expect(rig.loop.underWay[1].header("If-None-Match") == nil)
     }
 
+    @Test func slowServer_isAskedByEach() throws {
+        let rig = try sameURL()
+        rig.start("t")
+        rig.start("u")
+        rig.advance(.milliseconds(249))
+        #expect(rig.loop.underWay.count == 1)
+        rig.advance(.milliseconds(1))
+        #expect(rig.loop.underWay.count == 2)
+        #expect(rig.loop.underWay[1].header("If-None-Match") == nil)
+    }
+
+    @Test func largeFile_isWaitedFor_onceItsHeadersAreThere() throws {
+        let rig = try sameURL()
+        rig.start("t")
+        rig.start("u")
+        try rig.answer(200, [("ETag", "\"1\""), ("Content-Length", "8")], "te", stays: true)
+        rig.advance(.seconds(5))
+        #expect(rig.loop.underWay.count == 1)
+    }
+
     @Test func sourceChangedAfterThe304_isFetched() throws {
         let rig = try sameURL()
         rig.start("t")

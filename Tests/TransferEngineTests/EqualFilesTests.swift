@@ -77,6 +77,44 @@ import TransferModel
         for number in 0...3 { #expect(files.ended(task(number)).isEmpty) }
     }
 
+    @Test func headersThatTakeLong_areNotWaitedFor() {
+        var files = EqualFiles()
+        let key = EqualFiles.Key.answer(url: "http://a.test/f", SessionIndex(raw: 0), headers: [])
+        func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+        #expect(files.ask(key, for: task(0), at: at(0)) == .fetch)
+        #expect(files.nextDeadline == .distantFuture, "no task waits")
+        #expect(files.ask(key, for: task(1), at: at(100)) == .wait)
+        #expect(files.ask(key, for: task(2), at: at(200)) == .wait)
+        #expect(files.nextDeadline == at(350))
+        #expect(files.overdue(at: at(349)).isEmpty)
+        #expect(files.overdue(at: at(350)) == [task(1), task(2)] && files.nextDeadline == .distantFuture)
+        for number in 1...3 { #expect(files.ask(key, for: task(number), at: at(350)) == .fetch) }
+        // Once they are there, the end of the body is worth a wait.
+        files.promised(key, by: task(0))
+        #expect(files.ask(key, for: task(4), at: at(400)) == .wait && files.nextDeadline == .distantFuture)
+        // The next that fetches has the same time.
+        #expect(files.ended(task(0)) == [task(4)])
+        #expect(files.ask(key, for: task(4), at: at(500)) == .fetch)
+        #expect(files.ask(key, for: task(5), at: at(500)) == .wait && files.nextDeadline == at(750))
+    }
+
+    @Test func headersThatPromiseTheFile_areWaitedFor() {
+        var files = EqualFiles()
+        let key = EqualFiles.Key.answer(url: "http://a.test/f", SessionIndex(raw: 0), headers: [])
+        _ = files.ask(key, for: task(0))
+        #expect(files.ask(key, for: task(1)) == .wait)
+        files.promised(key, by: task(1))
+        files.promised(key, by: task(0))
+        #expect(files.overdue(at: .distantFuture).isEmpty)
+        #expect(files.ended(task(0)) == [task(1)])
+    }
+
+    @Test func aChecksum_isWaitedForHoweverLongItTakes() {
+        var files = EqualFiles()
+        _ = files.ask(key(), for: task(0))
+        #expect(files.ask(key(), for: task(1)) == .wait && files.nextDeadline == .distantFuture)
+    }
+
     @Test func onlyChecksumsThatProveTheBytes_count() {
         for algorithm in DigestAlgorithm.allCases {
             #expect(EqualFiles.proves(sum(1, algorithm)) == ![.md5, .sha1].contains(algorithm))
@@ -175,5 +213,12 @@ import TransferModel
                 }
             }
         }
+    }
+}
+
+extension EqualFiles {
+    /// Asks at the beginning of time.
+    fileprivate mutating func ask(_ key: Key, for task: TaskIndex, isWaitedFor: Bool = true) -> Answer {
+        ask(key, for: task, isWaitedFor: isWaitedFor, at: Instant(nanoseconds: 0))
     }
 }

@@ -158,7 +158,7 @@ extension JobPlan {
         let outlook = outlooks[index]
         var remarks: [String] = []
         if let kept = outlook.bytesKept { remarks.append("\(HumanText.size(kept)) kept") }
-        if let why = outlook.why { remarks.append(why) }
+        if let why = outlook.why { remarks.append(SafeText.line(why)) }
         if let signature = task.options.values.checksum?.signature {
             remarks.append("its checksum file signed by the minisign key \(signature.key)")
         }
@@ -217,6 +217,7 @@ extension TaskOutlook.Action {
         case .sendIfMissing: "ask, send if it is not there"
         case .resumeUpload: "go on sending"
         case .local: "copy, no server"
+        case .copy: "copy another task's file"
         case .expand: "become more tasks"
         case .refuse: "fail"
         }

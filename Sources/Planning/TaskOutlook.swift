@@ -27,6 +27,8 @@ package struct TaskOutlook: Hashable, Sendable {
         case resumeUpload
         /// A file of this machine or a `data:` URL: no server is asked.
         case local
+        /// A copy of another task's file, which has the same checksum.
+        case copy
         /// The tasks that take the template's place are not known before the run.
         case expand
         /// The task fails: `existing: fail`, and something is there; or what is there is no file.
@@ -61,17 +63,25 @@ package struct TaskOutlook: Hashable, Sendable {
     /// Bytes that the run would move if nothing changed at the servers; `nil` if that is unknown.
     package var bytesToMove: Int64? {
         switch action {
-        case .revalidate, .keep, .cache, .validateCache, .refuse, .expand: 0
+        case .revalidate, .keep, .cache, .validateCache, .copy, .refuse, .expand: 0
         case .local, .verify, .sendIfMissing: action == .local ? 0 : nil
         case .fetch, .send: size
         case .resume, .resumeUpload: size.map { max(0, $0 - (bytesKept ?? 0)) }
         }
     }
 
+    /// Whether a file from a server is in its place once the task succeeded.
+    var bringsFile: Bool {
+        switch action {
+        case .fetch, .resume, .revalidate, .verify, .keep: true
+        case .cache, .validateCache, .send, .sendIfMissing, .resumeUpload, .local, .copy, .expand, .refuse: false
+        }
+    }
+
     /// Whether a server would be asked.
     package var asksServer: Bool {
         switch action {
-        case .keep, .cache, .local, .expand, .refuse: false
+        case .keep, .cache, .local, .copy, .expand, .refuse: false
         case .fetch, .resume, .revalidate, .verify, .validateCache, .send, .sendIfMissing, .resumeUpload: true
         }
     }

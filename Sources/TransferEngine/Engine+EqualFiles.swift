@@ -10,7 +10,7 @@ extension Engine {
     /// Waits for another attempt that fetches a file with the same checksum, or copies such a file. This step is begun
     /// again once the other attempt has ended.
     func awaitEqualFile(_ attempt: Attempt) -> StepOutcome {
-        guard let checksum = attempt.download.checksum, EqualFiles.proves(checksum), mayCopyEqual(attempt) else {
+        guard let checksum = attempt.download.checksum, checksum.provesBytes, mayCopyEqual(attempt) else {
             return .done
         }
         let key = EqualFiles.Key.checksum(checksum)
@@ -67,16 +67,9 @@ extension Engine {
         return .answer(url: url.text, specification.session, headers: values.headers)
     }
 
-    /// Whether the bytes are all that the task wants: nothing of it depends on what a server answers.
     private func mayCopyEqual(_ attempt: Attempt) -> Bool {
-        let specification = attempt.specification
-        let values = specification.options.values
-        return job.copiesEqualFiles && specification.type == .download && !specification.toStandardOutput
-            && specification.destination?.hasSuffix("/") == false
-            && attempt.session.takesSlot(attempt.life.request.url) && attempt.rules.method == "GET"
-            && values.body == nil && !values.needsAnswer && !values.leavesRows && values.onResponse.isEmpty
-            && values.decompress == .no && values.expect.asksNothing && attempt.life.held == nil
-            && values.policies.cachePolicy != .returnCacheDataDontLoad
+        job.copiesEqualFiles && attempt.specification.mayCopyEqualFile && attempt.rules.method == "GET"
+            && attempt.session.takesSlot(attempt.life.request.url) && attempt.life.held == nil
     }
 
     /// Copies the file on the way of every download: into a file without a name, verified there, then put in its place.
@@ -146,7 +139,7 @@ extension Engine {
         else { return }
         if case .answer? = attempt.download.equalKey { return noteEqualAnswer(attempt, file) }
         guard attempt.specification.options.values.checksum != nil, let checksum = file.checksum,
-            EqualFiles.proves(checksum)
+            checksum.provesBytes
         else { return }
         let source = EqualFiles.Source(task: attempt.task, path: file.path, checksum: checksum)
         for task in equalFiles.placed(.checksum(checksum), source) { askAgain(task) }
@@ -157,7 +150,7 @@ extension Engine {
         guard let key = attempt.download.equalKey, attempt.download.copying == nil, let head = attempt.exchange.head,
             head.status == 200
         else { return }
-        guard let tag = Self.strongTag(head), let checksum = file.checksum, EqualFiles.proves(checksum),
+        guard let tag = Self.strongTag(head), let checksum = file.checksum, checksum.provesBytes,
             attempt.exchange.source == nil, attempt.life.offset == 0, !attempt.download.lengthUnverified
         else {
             for task in equalFiles.mustEachFetch(key) { askAgain(task) }
@@ -195,13 +188,5 @@ extension Engine {
     private func askAgain(_ task: TaskIndex) {
         guard let attempt = attempt(of: task), case .awaitingEqualFile = attempt.phase else { return }
         prepare(attempt)
-    }
-}
-
-extension Expectations {
-    /// Whether they ask nothing that a checksum does not prove: any successful status, type, length and headers will do.
-    fileprivate var asksNothing: Bool {
-        status == .success && mimeType == nil && size == nil && minimumSize == nil && magic == nil && !notHTML
-            && headers.isEmpty && bodyContains == nil && bodyMatches == nil && bodyJSON.isEmpty
     }
 }

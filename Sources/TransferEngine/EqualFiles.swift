@@ -65,14 +65,6 @@ struct EqualFiles {
     /// When `overdue` is to be asked.
     private(set) var nextDeadline = Instant.distantFuture
 
-    /// Whether a checksum proves that two files are the same: not one for which different files can be made.
-    static func proves(_ checksum: Checksum) -> Bool {
-        switch checksum.algorithm {
-        case .sha256, .sha512, .blake2b: true
-        case .sha1, .md5: false
-        }
-    }
-
     /// Says what a task does that needs the file. One that others must not wait for (`isWaitedFor`) may
     /// fetch beside another.
     mutating func ask(_ key: Key, for task: TaskIndex, isWaitedFor: Bool = true, at now: Instant) -> Answer {

@@ -195,8 +195,17 @@ minimal_debian() {
     touch "$minimal/made"
 }
 
+# Removes the package from the clean Debian, with all that is its own.
+purged() {
+    in_clean apt-get purge -y -qq transfer-run >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "it is not removed"; }
+    local left
+    left=$(find "$clean" -xdev \( -path "$clean/try" -o -path "$clean/var/log" -o -path "$clean/tmp" -o -path "$clean/var/cache" \) \
+        -prune -o -name '*transfer-run*' -print)
+    [[ -z $left ]] || fail "something is left after purge: $left"
+}
+
 test_deb() {
-    local package clean
+    local package clean said
     package=$(the 'transfer-run_*.deb')
     same_again deb.py "$package"
     tools/need.sh lintian
@@ -212,6 +221,14 @@ test_deb() {
     cp -L /etc/resolv.conf "$clean/etc/"
     cp -r /etc/apt/apt.conf.d/. "$clean/etc/apt/apt.conf.d/" && cp /etc/apt/apt.conf "$clean/etc/apt/" 2>/dev/null || true
     in_clean() { env DEBIAN_FRONTEND=noninteractive chroot "$clean" "$@"; }
+    # Without OpenSSL the program says so, and what to install.
+    if ! compgen -G "$clean/usr/lib/*/libcrypto.so.3" >/dev/null; then
+        cp "$out/transfer-run" "$clean/tmp/"
+        printf 'tasks: [{ id: a, url: "data:,x" }]\n' >"$clean/tmp/job.yaml"
+        in_clean /tmp/transfer-run --version | grep -q '^libcurl [0-9]' || fail "without OpenSSL it does not know its libcurl"
+        said=$(in_clean /tmp/transfer-run /tmp/job.yaml --no-report 2>&1) && fail "it runs without OpenSSL"
+        [[ $said == *"libcrypto.so.3: "*"install OpenSSL 3"* ]] || fail "without OpenSSL it says: $said"
+    fi
     in_clean apt-get update -qq >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "apt has no lists"; }
     in_clean apt-get install -y -qq --no-install-recommends /tmp/package.deb >"$work/apt" 2>&1 ||
         { cat "$work/apt" >&2; fail "apt does not install $package"; }
@@ -233,9 +250,19 @@ test_deb() {
         # A minimal Debian may be told to leave pages of manuals out.
         [[ -e $clean/$file ]] || fail "$file is not installed"
     done
-    in_clean apt-get purge -y -qq transfer-run >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "it is not removed"; }
-    [[ -z $(find "$clean" -xdev -path "$clean/try" -prune -o -path "$clean/var/log" -prune -o -path "$clean/tmp" -prune -o -name '*transfer-run*' -print) ]] ||
-        fail "something is left after purge"
+    purged
+    # The same with systemd, whose tools refuse what needs /proc, which is not mounted: the units find program, user and manuals.
+    in_clean apt-get install -y -qq --no-install-recommends systemd man-db /tmp/package.deb >"$work/apt" 2>&1 ||
+        { cat "$work/apt" >&2; fail "apt does not install $package beside systemd"; }
+    in_clean id transfer-run >/dev/null || fail "the units have no user"
+    command -v systemd-analyze >/dev/null || tools/need.sh systemd
+    local unit
+    for unit in transfer-run.socket transfer-run.service transfer-run@nightly.service transfer-run@nightly.timer; do
+        said=$(systemd-analyze verify --root="$clean" --man=no "$clean/usr/lib/systemd/system/$unit" 2>&1) && [[ -z $said ]] ||
+            fail "$unit: $said"
+    done
+    in_clean man -w 1 transfer-run 5 transfer-run-job 5 transfer-run-report >/dev/null || fail "man finds no manual"
+    purged
     passed "deb: lintian has nothing to say; $(basename "$package") is installed, run and purged in a minimal Debian"
 }
 
@@ -387,13 +414,20 @@ site=$1" >"$work/outputs" 2>"$work/output"
 test_units() {
     command -v systemd-analyze >/dev/null || tools/need.sh systemd
     local folder=$work/units unit said
-    mkdir -p "$folder"
+    mkdir -p "$folder" "$work/user-units"
     cp packaging/systemd/system/* "$folder/"
     # There is no installed program that these could be held against.
     sed -i "s|/usr/bin/transfer-run|$out/transfer-run|" "$folder"/*
     for unit in transfer-run.socket transfer-run.service transfer-run@nightly.service transfer-run@nightly.timer; do
         said=$(systemd-analyze verify --man=no "$folder/$unit" 2>&1 | grep -F transfer-run || true)
         [[ -z $said ]] || fail "$unit: $said"
+    done
+    # Those of a user, too.
+    cp packaging/systemd/transfer-run.* "$work/user-units/"
+    sed -i "s|/usr/local/bin/transfer-run|$out/transfer-run|" "$work/user-units"/*
+    for unit in transfer-run.socket transfer-run.service; do
+        said=$(XDG_RUNTIME_DIR=$work systemd-analyze --user verify --man=no "$work/user-units/$unit" 2>&1 | grep -F transfer-run || true)
+        [[ -z $said ]] || fail "user's $unit: $said"
     done
     for unit in transfer-run.service transfer-run@.service; do
         systemd-analyze security --no-pager --offline=true --threshold=25 "$folder/$unit" >"$work/output" ||

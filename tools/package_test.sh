@@ -226,7 +226,7 @@ test_deb() {
         cp "$out/transfer-run" "$clean/tmp/"
         printf 'tasks: [{ id: a, url: "data:,x" }]\n' >"$clean/tmp/job.yaml"
         in_clean /tmp/transfer-run --version | grep -q '^libcurl [0-9]' || fail "without OpenSSL it does not know its libcurl"
-        said=$(in_clean /tmp/transfer-run /tmp/job.yaml --no-report 2>&1) && fail "it runs without OpenSSL"
+        said=$(HOME=/tmp in_clean /tmp/transfer-run /tmp/job.yaml --no-report 2>&1) && fail "it runs without OpenSSL"
         [[ $said == *"libcrypto.so.3: "*"install OpenSSL 3"* ]] || fail "without OpenSSL it says: $said"
     fi
     in_clean apt-get update -qq >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "apt has no lists"; }

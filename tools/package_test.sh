@@ -28,14 +28,33 @@ pip_tools() { # NAME…
     [[ ${#missing[@]} -eq 0 ]] || "$venv/bin/pip" install --quiet --disable-pip-version-check "${missing[@]}"
     tool=$venv/bin
 }
-# The site of the examples, for everything that is tried.
-serve() {
-    [[ -z ${site:-} ]] || return 0
-    python3 examples/server.py examples/site >"$work/port" &
+# Serves the site of some examples, those of this checkout or a copy of a package's, for everything that is tried next.
+serve() { # FOLDER
+    : >"$work/port"
+    "$1/server.py" "$1/site" >"$work/port" 2>"$work/requests" &
     servers+=($!)
     for _ in {1..200}; do [[ -s $work/port ]] && break; sleep 0.05; done
-    [[ -s $work/port ]] || fail "the server did not start"
+    [[ -s $work/port ]] || { cat "$work/requests" >&2; fail "the server of $1 did not start"; }
     site=http://127.0.0.1:$(<"$work/port")
+}
+# Every link of the pages leads to a file that came with them, but for those into the sources.
+links_lead() { # FOLDER
+    /usr/bin/python3 - "$1" <<'END' || fail "a page of $1 names a file that is not there"
+import pathlib, re, sys
+folder = pathlib.Path(sys.argv[1]).resolve()
+wrong, right = [], 0
+for page in sorted(folder.rglob("*.md")):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    for link in re.findall(r"\]\(([^)#\s]+)", text) + re.findall(r"^\[[^\]]+\]: ([^#\s]+)", text, re.M):
+        if re.match(r"[a-z]+:", link):
+            continue
+        if (page.parent / link).exists():
+            right += 1
+        elif not re.search(r"(^|/)(Sources|Tests|\.pre-commit-hooks\.yaml)(/|$)", link):
+            wrong.append(f"{page.relative_to(folder)}: {link}")
+print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+sys.exit(1 if wrong or not right else 0)
+END
 }
 # A site of one answer over TLS that calls itself secure.example.org, with a certificate that only the given folder has.
 serve_tls() { # FOLDER
@@ -86,11 +105,31 @@ speaks_tls() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
 quickstart() { # FOLDER FOLDER-AS-THE-COMMAND-SEES-IT COMMAND…
     local folder=$1 seen=$2
     shift 2
-    serve
+    [[ -n ${site:-} ]] || serve examples
     "$@" run "$seen/quickstart.transfer.yaml" --set "site=$site" --report "$seen/report.json" --progress plain >"$work/output" 2>&1 ||
         { cat "$work/output" >&2; fail "the quickstart fails: $*"; }
     cmp "$folder/downloads/notes.txt" examples/site/notes.txt
     grep -q '"outcome": *"succeeded"' "$folder/report.json" || fail "the report tells no success"
+}
+# The completion scripts are those of the program, and bash knows how to complete its name with its own.
+completes() { # BASH ZSH FISH
+    local shell
+    for shell in bash zsh fish; do
+        "$out/transfer-run" completions "$shell" | cmp - "$1" || fail "$1 is not what \`completions $shell\` prints"
+        [[ $shell != bash ]] || bash --norc --noprofile -c 'source "$1" && complete -p transfer-run' - "$1" >/dev/null ||
+            fail "bash completes nothing with $1"
+        shift
+    done
+}
+# man finds the pages of a program that is found in $PATH.
+opens_manuals() { # FOLDER-OF-THE-PROGRAM
+    tools/need.sh man-db
+    local page found
+    for page in man/*; do
+        page=${page#man/}
+        found=$(PATH=$1:$PATH man -w "${page##*.}" "${page%.*}" 2>&1) || fail "$found, with $1 in \$PATH"
+        [[ $(zcat -f "$found" | sha256sum) == "$(sha256sum <"man/$page")" ]] || fail "man opens $found, which is another $page"
+    done
 }
 # Makes a package once more and holds the two against each other.
 same_again() { # SCRIPT FILE
@@ -126,15 +165,16 @@ test_tarball() {
     mkdir "$folder"
     tar -xzf "$archive" -C "$folder" --strip-components=1
     (cd "$folder" && sha256sum --quiet -c SHA256SUMS)
-    [[ $(cd "$folder" && find . -type f ! -name SHA256SUMS | wc -l) -eq $(wc -l <"$folder/SHA256SUMS") ]] ||
+    [[ $(cd "$folder" && find . -type f ! -path ./SHA256SUMS | wc -l) -eq $(wc -l <"$folder/SHA256SUMS") ]] ||
         fail "SHA256SUMS does not list every file"
     if LC_ALL=C grep -qaF "$root" "$folder/bin/transfer-run"; then fail "the program names the folder it was built in"; fi
-    cp examples/quickstart/quickstart.transfer.yaml "$folder/"
+    links_lead "$folder"
+    cp -r "$folder/examples" "$work/tarball-examples"
+    serve "$work/tarball-examples"
+    cp "$folder/examples/quickstart/quickstart.transfer.yaml" "$folder/"
     quickstart "$folder" "$folder" env -i HOME="$folder" "$folder/bin/transfer-run"
-    for shell in bash zsh fish; do
-        compgen -G "$folder/complete/*" >/dev/null || break
-        [[ $shell != bash ]] || bash -n "$folder/complete/transfer-run.bash"
-    done
+    completes "$folder/complete/transfer-run.bash" "$folder/complete/_transfer-run" "$folder/complete/transfer-run.fish"
+    opens_manuals "$folder/bin"
     passed "tarball: $(basename "$archive") is the same twice, and runs where it is unpacked"
 }
 
@@ -155,8 +195,17 @@ minimal_debian() {
     touch "$minimal/made"
 }
 
+# Removes the package from the clean Debian, with all that is its own.
+purged() {
+    in_clean apt-get purge -y -qq transfer-run >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "it is not removed"; }
+    local left
+    left=$(find "$clean" -xdev \( -path "$clean/try" -o -path "$clean/var/log" -o -path "$clean/tmp" -o -path "$clean/var/cache" \) \
+        -prune -o -name '*transfer-run*' -print)
+    [[ -z $left ]] || fail "something is left after purge: $left"
+}
+
 test_deb() {
-    local package clean
+    local package clean said
     package=$(the 'transfer-run_*.deb')
     same_again deb.py "$package"
     tools/need.sh lintian
@@ -172,24 +221,48 @@ test_deb() {
     cp -L /etc/resolv.conf "$clean/etc/"
     cp -r /etc/apt/apt.conf.d/. "$clean/etc/apt/apt.conf.d/" && cp /etc/apt/apt.conf "$clean/etc/apt/" 2>/dev/null || true
     in_clean() { env DEBIAN_FRONTEND=noninteractive chroot "$clean" "$@"; }
+    # Without OpenSSL the program says so, and what to install.
+    if ! compgen -G "$clean/usr/lib/*/libcrypto.so.3" >/dev/null; then
+        cp "$out/transfer-run" "$clean/tmp/"
+        printf 'tasks: [{ id: a, url: "data:,x" }]\n' >"$clean/tmp/job.yaml"
+        in_clean /tmp/transfer-run --version | grep -q '^libcurl [0-9]' || fail "without OpenSSL it does not know its libcurl"
+        said=$(HOME=/tmp in_clean /tmp/transfer-run /tmp/job.yaml --no-report 2>&1) && fail "it runs without OpenSSL"
+        [[ $said == *"libcrypto.so.3: "*"install OpenSSL 3"* ]] || fail "without OpenSSL it says: $said"
+    fi
     in_clean apt-get update -qq >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "apt has no lists"; }
     in_clean apt-get install -y -qq --no-install-recommends /tmp/package.deb >"$work/apt" 2>&1 ||
         { cat "$work/apt" >&2; fail "apt does not install $package"; }
     in_clean dpkg --verify transfer-run
     in_clean transfer-run --version | grep -q '^libcurl [0-9]' || fail "the installed program knows no libcurl"
     mkdir "$clean/try"
-    cp examples/quickstart/quickstart.transfer.yaml "$clean/try/"
+    links_lead "$clean/usr/share/doc/transfer-run"
+    cp -r "$clean/usr/share/doc/transfer-run/examples" "$work/deb-examples"
+    serve "$work/deb-examples"
+    cp "$work/deb-examples/quickstart/quickstart.transfer.yaml" "$clean/try/"
     quickstart "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
     speaks_tls "$clean/try" /try env -i HOME=/try PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" transfer-run
+    completes "$clean/usr/share/bash-completion/completions/transfer-run" "$clean/usr/share/zsh/vendor-completions/_transfer-run" \
+        "$clean/usr/share/fish/vendor_completions.d/transfer-run.fish"
+    opens_manuals "$clean/usr/bin"
     local file
     for file in usr/share/man/man1/transfer-run.1.gz usr/share/transfer-run/schemas/jobs.schema.json etc/transfer-run \
         usr/lib/systemd/system/transfer-run@.timer usr/lib/systemd/user/transfer-run.socket; do
         # A minimal Debian may be told to leave pages of manuals out.
         [[ -e $clean/$file ]] || fail "$file is not installed"
     done
-    in_clean apt-get purge -y -qq transfer-run >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "it is not removed"; }
-    [[ -z $(find "$clean" -xdev -path "$clean/try" -prune -o -path "$clean/var/log" -prune -o -path "$clean/tmp" -prune -o -name '*transfer-run*' -print) ]] ||
-        fail "something is left after purge"
+    purged
+    # The same with systemd, whose tools refuse what needs /proc, which is not mounted: the units find program, user and manuals.
+    in_clean apt-get install -y -qq --no-install-recommends systemd man-db /tmp/package.deb >"$work/apt" 2>&1 ||
+        { cat "$work/apt" >&2; fail "apt does not install $package beside systemd"; }
+    in_clean id transfer-run >/dev/null || fail "the units have no user"
+    command -v systemd-analyze >/dev/null || tools/need.sh systemd
+    local unit
+    for unit in transfer-run.socket transfer-run.service transfer-run@nightly.service transfer-run@nightly.timer; do
+        said=$(systemd-analyze verify --root="$clean" --man=no "$clean/usr/lib/systemd/system/$unit" 2>&1) && [[ -z $said ]] ||
+            fail "$unit: $said"
+    done
+    in_clean man -w 1 transfer-run 5 transfer-run-job 5 transfer-run-report >/dev/null || fail "man finds no manual"
+    purged
     passed "deb: lintian has nothing to say; $(basename "$package") is installed, run and purged in a minimal Debian"
 }
 
@@ -216,9 +289,13 @@ END
     mkdir "$work/wheel"
     cp examples/quickstart/quickstart.transfer.yaml "$work/wheel/"
     quickstart "$work/wheel" "$work/wheel" env -i HOME="$work/wheel" "$work/venv/bin/transfer-run"
-    [[ -e $work/venv/share/man/man1/transfer-run.1 ]] || fail "the wheel brings no manual"
+    opens_manuals "$work/venv/bin"
+    completes "$work/venv/share/bash-completion/completions/transfer-run" "$work/venv/share/zsh/site-functions/_transfer-run" \
+        "$work/venv/share/fish/vendor_completions.d/transfer-run.fish"
     pip_tools auditwheel
     local tag
+    # What README.md and docs/install.md promise.
+    [[ $wheel == *-manylinux_2_34_* ]] || fail "$wheel needs a later glibc than 2.34"
     tag=$(grep -oE 'manylinux_[0-9]+_[0-9]+_[a-z0-9_]+' <<<"$wheel")
     "$tool/auditwheel" show "$wheel" >"$work/audit" 2>&1 || true
     grep -qF "platform tag: \"$tag\"" "$work/audit" || { cat "$work/audit" >&2; fail "auditwheel does not agree with $tag"; }
@@ -270,6 +347,7 @@ test_sbom() {
     tools/package/sbom.py --check-notice >/dev/null
     local document
     document=$(the 'transfer-run-*.spdx.json')
+    same_again sbom.py "$document"
     pip_tools spdx-tools
     "$tool/pyspdxtools" -i "$document" >"$work/spdx" 2>&1 || { cat "$work/spdx" >&2; fail "$document is no SPDX 2.3"; }
     /usr/bin/python3 - "$document" "$out/transfer-run" <<'END'
@@ -294,7 +372,7 @@ test_ci() {
     pip_tools check-jsonschema pre-commit
     "$tool/check-jsonschema" --quiet --builtin-schema vendor.github-actions packaging/github/action.yml
     "$tool/check-jsonschema" --quiet --builtin-schema vendor.gitlab-ci packaging/gitlab/transfer-run.gitlab-ci.yml
-    serve
+    [[ -n ${site:-} ]] || serve examples
     local folder=$work/action
     mkdir -p "$folder/job" "$folder/runner"
     cp examples/quickstart/quickstart.transfer.yaml "$folder/job/"
@@ -336,13 +414,20 @@ site=$1" >"$work/outputs" 2>"$work/output"
 test_units() {
     command -v systemd-analyze >/dev/null || tools/need.sh systemd
     local folder=$work/units unit said
-    mkdir -p "$folder"
+    mkdir -p "$folder" "$work/user-units"
     cp packaging/systemd/system/* "$folder/"
     # There is no installed program that these could be held against.
     sed -i "s|/usr/bin/transfer-run|$out/transfer-run|" "$folder"/*
     for unit in transfer-run.socket transfer-run.service transfer-run@nightly.service transfer-run@nightly.timer; do
         said=$(systemd-analyze verify --man=no "$folder/$unit" 2>&1 | grep -F transfer-run || true)
         [[ -z $said ]] || fail "$unit: $said"
+    done
+    # Those of a user, too.
+    cp packaging/systemd/transfer-run.* "$work/user-units/"
+    sed -i "s|/usr/local/bin/transfer-run|$out/transfer-run|" "$work/user-units"/*
+    for unit in transfer-run.socket transfer-run.service; do
+        said=$(XDG_RUNTIME_DIR=$work systemd-analyze --user verify --man=no "$work/user-units/$unit" 2>&1 | grep -F transfer-run || true)
+        [[ -z $said ]] || fail "user's $unit: $said"
     done
     for unit in transfer-run.service transfer-run@.service; do
         systemd-analyze security --no-pager --offline=true --threshold=25 "$folder/$unit" >"$work/output" ||

@@ -42,7 +42,9 @@ const char *tr_curl_lacks(enum tr_curl_need need) {
     return 0;
 }
 
-const char *tr_curl_version_text(void) { return curl_version_info(CURLVERSION_NOW)->version; }
+const char *tr_curl_version_text(void) {
+    return tr_late_open(LATE_LIBRARY) ? curl_version_info(CURLVERSION_NOW)->version : 0;
+}
 #endif
 
 VARIADIC(curl_easy_setopt)

@@ -12,10 +12,21 @@ package enum CurlLibrary {
         // costs as much as copying the bytes.
         Memory.keep(8 << 20)
         if let lack = unsafe tr_curl_lacks(tr_curl_itself) {
-            return "cannot be loaded: \(unsafe String(cString: lack))"
+            let lack = unsafe String(cString: lack)
+            return "cannot be loaded: \(lack)\(remedy(for: lack).map { "; \($0)" } ?? "")"
         }
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK ? nil : "could not be initialised"
     }()
+
+    /// What to install, given the dynamic linker's words about a file that is not there; `nil` for other faults and
+    /// libraries.
+    package static func remedy(for lack: String) -> String? {
+        guard lack.hasSuffix(": No such file or directory") else { return nil }
+        if lack.hasPrefix("libcrypto.so.3:") || lack.hasPrefix("libssl.so.3:") {
+            return "install OpenSSL 3 (Debian and Ubuntu: libssl3, Fedora: openssl-libs)"
+        }
+        return lack.hasPrefix("libcurl.so.4:") ? "install it (Debian and Ubuntu: libcurl4, Fedora: libcurl)" : nil
+    }
 
     /// Loads libcurl; throws when it cannot be used.
     package static func prepare() throws(TransferError) {
@@ -55,7 +66,7 @@ package enum CurlLibrary {
 
     /// libcurl's version, `7.88.1`; `none` where it cannot be loaded.
     package static var version: String {
-        guard problem == nil, let text = unsafe tr_curl_version_text() else { return "none" }
+        guard let text = unsafe tr_curl_version_text() else { return "none" }
         return unsafe String(cString: text)
     }
 

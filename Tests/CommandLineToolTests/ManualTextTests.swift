@@ -11,7 +11,7 @@ struct ManualTextTests {
         #expect(RoffText.inline("see [cli.md](cli.md), [a b](c.md)") == #"see \fIcli.md\fR, a b (\fIc.md\fR)"#)
         #expect(RoffText.inline("`*.b` or `*`") == #"\fB*.b\fR or \fB*\fR"#)
         #expect(RoffText.inline("an open ` and [x]") == "an open ` and [x]")
-        #expect(RoffText.inline("…é") == #"\[u2026]\[u00E9]"#)
+        #expect(RoffText.inline("…é") == #"...\&\[u00E9]"#)
     }
 
     @Test func aPageHasItsBlocks() {
@@ -64,7 +64,7 @@ struct ManualTextTests {
         let names: [(String, String)] = [
             ("\\(rs", "\\"), ("\\-", "-"), ("\\(aq", "'"), ("\\(ga", "`"), ("\\(ha", "^"), ("\\(ti", "~"),
             ("\\(dq", "\""),
-            ("\\[u2026]", "…"), ("\\[u00E9]", "é"),
+            ("...\\&", "…"), ("\\[u00E9]", "é"),
         ]
         var text = ""
         var rest = Substring(roff)

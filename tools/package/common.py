@@ -38,7 +38,11 @@ def epoch():
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given:
         return int(given)
-    return int(run("git", "-c", "safe.directory=*", "-C", str(ROOT), "log", "-1", "--format=%ct"))
+    return int(git("log", "-1", "--format=%ct"))
+
+
+def git(*words):
+    return run("git", "-c", "safe.directory=*", "-C", str(ROOT), *words)
 
 
 def machine():
@@ -84,8 +88,6 @@ COMPLETIONS = {
 
 def completions(binary):
     """The completion scripts by shell."""
-    if "completions" not in run(str(binary), "--help").split("Not built yet:")[0]:
-        return {}
     return {shell: run(str(binary), "completions", shell) for shell in COMPLETIONS}
 
 
@@ -97,12 +99,18 @@ def schemas():
     return sorted((ROOT / "schemas").glob("*.json"))
 
 
-def examples():
-    return sorted(path for path in (ROOT / "examples").rglob("*") if path.is_file() and not path.name.endswith(".report.json"))
+def committed(*folders):
+    """Files that git knows, so that what a run of an example left there is in no package."""
+    return [ROOT / name for name in sorted(git("ls-files", "-z", "--", *folders).split("\0")[:-1])]
 
 
-def pages():
-    return sorted((ROOT / "docs").rglob("*.md"))
+# Beside README.md, what its pages lead to, but for the sources.
+TEXTS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md", "NOTICE"]
+
+
+def documents():
+    """README.md, the guides, and the examples, with what they lead to but for licences, schemas and sources."""
+    return [ROOT / name for name in TEXTS] + committed("docs", "examples", "packaging/github", "packaging/gitlab", "packaging/schemastore.json")
 
 
 class Tree:
@@ -112,7 +120,10 @@ class Tree:
         self.entries = {}
 
     def add(self, path, content, mode=0o644):
+        """Adds a file. A script that is a file of this checkout stays one that can be run."""
         if isinstance(content, pathlib.Path):
+            if content.is_relative_to(ROOT) and os.access(content, os.X_OK):
+                mode = 0o755
             content = content.read_bytes()
         elif isinstance(content, str):
             content = content.encode()

@@ -112,14 +112,11 @@ def tree(binary):
     files.add(f"{doc}/copyright", copyright())
     files.add(f"{doc}/changelog.Debian.gz", common.packed(changelog().encode()))
     files.add(f"{doc}/changelog.gz", common.packed((common.ROOT / "CHANGELOG.md").read_bytes()))
-    files.add(f"{doc}/README.md", common.ROOT / "README.md")
     files.add(f"{doc}/sbom.spdx.json", sbom.text(binary))
-    for path in common.pages():
+    for path in common.documents():
         files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
-    for picture in ["html-report.png", "terminal.svg"]:
-        files.add(f"{doc}/docs/{picture}", common.ROOT / "docs" / picture)
-    for path in common.examples():
-        files.add(f"{doc}/{path.relative_to(common.ROOT)}", path)
+    files.link(f"{doc}/LICENSE", "../../common-licenses/Apache-2.0")
+    files.link(f"{doc}/schemas", "../../transfer-run/schemas")
     files.add("usr/share/lintian/overrides/transfer-run", PACKAGING / "debian/lintian-overrides")
     return files
 

@@ -169,7 +169,11 @@ def main():
         "annotations": labels,
     }).encode())
     manifest["platform"] = platform
-    manifest["annotations"] = {"org.opencontainers.image.ref.name": common.version()}
+    manifest["annotations"] = {
+        "org.opencontainers.image.ref.name": common.version(),
+        # The name that `podman load` gives it.
+        "io.containerd.image.name": f"localhost/transfer-run:{common.version()}",
+    }
     layout.put("index.json", {
         "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [manifest],
     })

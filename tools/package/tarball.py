@@ -20,8 +20,8 @@ def main():
         tree.add(f"man/man{path.suffix[1:]}/{path.name}", path)
     for path in common.schemas():
         tree.add(f"schemas/{path.name}", path)
-    for name in ["LICENSE", "NOTICE", "README.md", "CHANGELOG.md"]:
-        tree.add(name, common.ROOT / name)
+    for path in [common.ROOT / "LICENSE", *common.documents()]:
+        tree.add(str(path.relative_to(common.ROOT)), path)
     tree.add("sbom.spdx.json", sbom.text(binary))
     tree.add("SHA256SUMS", tree.sums())
     name = f"transfer-run-{common.version()}-linux-{common.machine()}"

@@ -13,7 +13,7 @@ LATE_CURL(LATE_LABEL)
 enum tr_curl_need { tr_curl_itself, tr_curl_handshake, tr_curl_sign_in, tr_curl_everything };
 const char *tr_curl_lacks(enum tr_curl_need need);
 
-// The version of the libcurl that is used.
+// The version of the libcurl that is used; 0 when it cannot be loaded.
 const char *tr_curl_version_text(void);
 
 // No function can go on to one that is variadic: these say where it is.

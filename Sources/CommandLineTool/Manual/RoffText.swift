@@ -20,6 +20,8 @@ package enum RoffText {
             case "~" where isCode: result += "\\(ti"
             case "\"": result += "\\(dq"
             case "\n", "\t": result += " "
+            // A terminal of ASCII alone shows nothing for `\[u2026]`; the mark of no width keeps it from ending a sentence.
+            case "…": result += "...\\&"
             case _ where !scalar.isASCII: result += "\\[u\(hexadecimal(scalar.value))]"
             default: result.unicodeScalars.append(scalar)
             }

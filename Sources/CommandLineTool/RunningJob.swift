@@ -126,7 +126,14 @@ struct RunningJob {
         }
         guard var job = together else { return nil }
         do throws(TaskSelection.Problem) {
-            job = try TaskSelection(only: options.only, except: options.except).apply(to: job)
+            let selection = TaskSelection(only: options.only, except: options.except)
+            let withoutList = selection.templatesWithoutList(in: job)
+            job = try selection.apply(to: job)
+            if !withoutList.isEmpty {
+                console.errors(
+                    "warning: \(HeldRun.names(withoutList)) \(withoutList.count == 1 ? "is" : "are") left out too: "
+                        + "the task with the list is\n")
+            }
         } catch {
             throw UsageError("no task matches `\(error.pattern)`")
         }

@@ -35,19 +35,30 @@ package struct BoundSecrets: Sendable {
         return nil
     }
 
+    /// Whether it is a list in which nothing is secret by itself.
+    private static func isOpenList(_ capture: CapturedValue) -> Bool {
+        if case .list = capture.value { !capture.isSecret } else { false }
+    }
+
     /// Returns the captures, each that contains a bound secret made secret itself and bound to the hosts that all
     /// secrets in it may go to. `own`: the secrets that the job declares in this answer, which it binds as it likes.
     package func binding(_ captures: [CapturedValue], but own: [KnownSecret]) -> [CapturedValue] {
         let foreign = all.filter { !own.contains($0.secret) }
         guard !foreign.isEmpty else { return captures }
         return captures.map { capture in
-            let text = Array(capture.text.utf8)
-            let found = foreign.filter { $0.redactor.finds(in: text) }.compactMap(\.secret.hosts)
+            var parts: Set<String> = []
+            let found = foreign.filter { secret in
+                let texts = ([capture.text] + capture.value.leaves).filter { secret.redactor.finds(in: Array($0.utf8)) }
+                parts.formUnion(texts)
+                return !texts.isEmpty
+            }
+            .compactMap(\.secret.hosts)
             guard !found.isEmpty else { return capture }
             let lists = found + [capture.hosts].compactMap(\.self)
             let hosts = lists.dropFirst().reduce(lists[0]) { common, more in common.filter { more.contains($0) } }
             return CapturedValue(
-                name: capture.name, text: capture.text, value: capture.value, isSecret: true, hosts: hosts)
+                name: capture.name, text: capture.text, value: capture.value, isSecret: true, hosts: hosts,
+                secretParts: Self.isOpenList(capture) ? parts : nil)
         }
     }
 }

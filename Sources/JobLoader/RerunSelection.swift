@@ -2,8 +2,8 @@ package import TransferModel
 
 /// Chooses the tasks of a job that run again, and with them only those of their needs that cannot be taken as done.
 ///
-/// A task that they need has succeeded before, so it does not run again, unless they use what it captures: captured
-/// values live in a run alone. Members of a group run together, because a group is published whole.
+/// A task that they need has succeeded before, so it does not run again, unless they use what it captures or the list
+/// that it brings: both live in a run alone. Members of a group run together, because a group is published whole.
 package struct RerunSelection: Sendable {
     /// The choice in the form of `--only` and `--except`.
     package let selection: TaskSelection
@@ -92,7 +92,7 @@ private struct Choice {
 
     /// Returns the ids of the tasks whose answers a task uses.
     private func sources(of task: TaskSpecification) -> [String] {
-        var ids = task.options.values.template?.sources ?? []
+        var ids = task.options.values.template?.sourceTasks ?? []
         guard task.options.values.awaitsCaptures else { return ids }
         task.forEachPlace { text in
             for case .capture(let source, _, _) in text.pieces { ids.append(source) }

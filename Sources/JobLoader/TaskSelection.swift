@@ -29,7 +29,31 @@ package struct TaskSelection: Hashable, Sendable {
         for pattern in only { try choose(pattern, job, places, &isChosen, true, flag: "--only") }
         isChosen = Self.withNeeds(isChosen, of: job)
         for pattern in except { try choose(pattern, job, places, &isChosen, false, flag: "--except") }
+        for index in templatesWithoutList(job, isChosen) { isChosen[index] = false }
         return job.keeping(isChosen)
+    }
+
+    /// Returns the ids of templates that are left out because the task that captures or brings their list is: without it
+    /// they cannot become tasks, and an empty list would be a lie.
+    package func templatesWithoutList(in job: Job) -> [String] {
+        guard !except.isEmpty, job.tasks.contains(where: \.isTemplate), let kept = try? apply(to: job) else {
+            return []
+        }
+        let ids = Set(kept.tasks.map(\.id))
+        let excepted = except.map { TaskPattern($0) }
+        return job.tasks.lazy.filter { task in
+            task.isTemplate && !ids.contains(task.id) && !excepted.contains { $0.matches(task.id) }
+                && (only.isEmpty || task.options.values.template?.sourceTasks.allSatisfy { ids.contains($0) } == false)
+        }.map(\.id)
+    }
+
+    private func templatesWithoutList(_ job: Job, _ isChosen: [Bool]) -> [Int] {
+        guard !except.isEmpty, job.tasks.contains(where: \.isTemplate) else { return [] }
+        let left = Set(job.tasks.indices.lazy.filter { !isChosen[$0] }.map { job.tasks[$0].id })
+        return job.tasks.indices.filter { index in
+            isChosen[index]
+                && job.tasks[index].options.values.template?.sourceTasks.contains { left.contains($0) } == true
+        }
     }
 
     /// Returns the places of ids where many are named: looking each of them up in all tasks would take long.

@@ -1,3 +1,4 @@
+import HTTPRules
 import Scheduling
 import SystemIO
 import TransferEngine
@@ -110,10 +111,13 @@ extension JobRun {
         let before = templates.order.filter { $0.file == known.file }
         let values = TemplateValues(
             file: known.file, order: (before + [known]).map(\.number), captured: engine.capturedValues)
+        let bound = engine.boundSecrets
         do throws(SystemError) {
             let thread = try Thread(named: "templates") { [inbox] in
                 var values = values
-                let rows = Result { () throws(TransferError) in try sources.read(files) }
+                let rows = Result { () throws(TransferError) in
+                    try sources.read(files).mapValues { bound.binding([$0], but: [])[0] }
+                }
                 for (key, list) in (try? rows.get()) ?? [:] { values.captured.keep([list], of: key) }
                 let result = rows.flatMap { _ in expand(values) }
                 inbox.post(.expanded(template, result, rows: (try? rows.get()) ?? [:]))

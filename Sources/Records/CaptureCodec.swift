@@ -9,8 +9,9 @@ extension RecordWriter {
             writer.put(capture.name)
             writer.put(capture.text)
             writer.put(capture.value)
-            writer.put(capture.isSecret)
+            writer.put(byte: !capture.isSecret ? 0 : capture.secretParts == nil ? 1 : 2)
             writer.put(capture.hosts) { $0.put($1) { $0.put($1.description) } }
+            if let parts = capture.secretParts { writer.put(parts.sorted()) { $0.put($1) } }
         }
     }
 }
@@ -22,11 +23,17 @@ extension RecordReader {
             let name = try reader.text()
             let text = try reader.text()
             let value = try reader.plainValue()
-            let isSecret = try reader.flag()
+            let secrecy = try reader.byte()
+            guard secrecy < 3 else { throw reader.problem(.unknown, "secrecy \(secrecy) is unknown") }
             let hosts = try reader.optional { (reader) throws(RecordProblem) in
                 try reader.list { (reader) throws(RecordProblem) in try reader.hostPattern() }
             }
-            return CapturedValue(name: name, text: text, value: value, isSecret: isSecret, hosts: hosts)
+            var parts: Set<String>?
+            if secrecy == 2 {
+                parts = Set(try reader.list { (reader) throws(RecordProblem) in try reader.text() })
+            }
+            return CapturedValue(
+                name: name, text: text, value: value, isSecret: secrecy > 0, hosts: hosts, secretParts: parts)
         }
     }
 

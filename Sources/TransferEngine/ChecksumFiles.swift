@@ -11,13 +11,16 @@ struct ChecksumFiles {
         let place: Place
         /// Set where something is fetched: one URL may answer two sessions differently.
         let session: SessionIndex?
+        /// Which redirects may lead to it, where something is fetched: a task trusts no place that only another allows.
+        let redirects: RedirectPolicy?
         /// A file counts only for tasks that want the same proof of it.
         let signature: RequiredSignature?
 
-        init(_ place: Place, _ signature: RequiredSignature?, _ session: SessionIndex) {
+        init(_ place: Place, _ signature: RequiredSignature?, _ session: SessionIndex, _ redirects: RedirectPolicy) {
             let isFetched = if case .url = place { true } else { signature != nil }
             (self.place, self.signature) = (place, signature)
             self.session = isFetched ? session : nil
+            self.redirects = isFetched ? redirects : nil
         }
     }
     private enum State {

@@ -20,7 +20,8 @@ extension Engine {
     }
 
     private func lookUp(_ attempt: Attempt, _ place: ChecksumFiles.Key.Place, _ source: ChecksumSource) -> StepOutcome {
-        let key = ChecksumFiles.Key(place, source.signature, attempt.specification.session)
+        let key = ChecksumFiles.Key(
+            place, source.signature, attempt.specification.session, attempt.rules.redirects)
         switch checksumFiles.ask(key, for: attempt.task) {
         case .list(let list):
             do throws(TransferError) {
@@ -209,7 +210,11 @@ extension Engine {
     /// Its redirects are no redirects of the task's own request: they show in the transactions.
     func endedLookup(_ attempt: Attempt, _ step: NextStep) {
         switch step {
-        case .send(let request, _): goOn(attempt, request)
+        case .send(let request, let redirect):
+            if redirect != nil, let refusal = AttemptLife.refusal(ofRedirectTo: request.url, secrets.bound) {
+                return fail(attempt, explainedLookup(refusal, attempt))
+            }
+            goOn(attempt, request)
         case .deliver: gotChecksums(attempt.exchange.body, attempt)
         // A checksum file is asked for without conditions; questions and rules are everybody's.
         case .keep, .isThere, .judged, .ask, .cancel: break

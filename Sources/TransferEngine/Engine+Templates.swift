@@ -1,3 +1,4 @@
+package import HTTPRules
 import Synchronization
 package import TransferModel
 
@@ -6,6 +7,8 @@ package import TransferModel
 extension Engine {
     /// What tasks that succeeded captured so far.
     package var capturedValues: CapturedValues { captured }
+    /// The secrets that may go to some hosts only: what a server repeats of them stays bound.
+    package var boundSecrets: BoundSecrets { secrets.bound }
 
     /// Adds tasks; their numbers follow those of the present ones. `recordedFirst`: those among them whose attempts
     /// send nothing before the journal has their beginning.

@@ -386,13 +386,13 @@ package struct TimeWindow: Hashable, Sendable {
 }
 
 /// The `redirects` of a session or task: which are followed. None leaves http and https.
-package struct RedirectPolicy: Sendable {
+package struct RedirectPolicy: Hashable, Sendable {
     /// Which redirects are followed: all, those to the same origin, those to the same host, or none.
     package enum Follow: String, CaseIterable, Sendable { case always, sameOrigin, sameHost, never }
     /// What a refused redirect does: fail the task, or make its response the result.
     package enum Refusal: String, CaseIterable, Sendable { case fail, accept }
     /// A rule that changes the URL a redirect leads to.
-    package struct Rewrite: Sendable {
+    package struct Rewrite: Hashable, Sendable {
         /// Regular expression (PCRE2) that is searched for in the URL.
         package var match: String
         /// Replacement for the match; `$1` is the first group, `$0` the whole match.

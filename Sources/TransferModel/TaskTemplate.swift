@@ -19,6 +19,9 @@ package struct TaskTemplate: Hashable, Sendable {
         self.lists = lists
     }
 
+    /// Ids of the tasks that capture or bring what it goes over.
+    package var sourceTasks: [String] { sources.map { RowList.task(of: $0) ?? $0 } }
+
     /// What its first list is, in words for people.
     package var sourceWords: String {
         let source = sources.first ?? ""

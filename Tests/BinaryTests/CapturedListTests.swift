@@ -43,6 +43,24 @@ import TransferModel
         #expect(server.requests("/done").count == 1)
     }
 
+    /// Without the list nothing says what is extraneous.
+    @Test func whereTheListIsLeftOut_soAreItsTasks_andTheirFilesStay() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        serve(server, #"["a", "b"]"#, files: ["a", "b", "fix"])
+        let stage = try Stage()
+        let job =
+            "groups: { g: { to: out, extraneous: remove } }\n" + list(server)
+            + get(server, ", group: g").replacing("to: \"out/", with: "to: \"")
+            + "  - { id: fix, url: \"\(server.url("/f/fix"))\", to: fix, group: g }\n"
+        #expect(try stage.run(job).status == 0)
+        #expect(stage.files == ["out/", "out/a", "out/b", "out/fix"])
+        let run = try stage.run(job, "--except", "list")
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(run.errorText.contains("warning: `get-${n}` is left out too: the task with the list is"))
+        #expect(stage.files == ["out/", "out/a", "out/b", "out/fix"])
+    }
+
     @Test func anEmptyListIsAWarningAndNoTask() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

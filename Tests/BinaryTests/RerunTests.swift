@@ -48,6 +48,36 @@ import TextFormats
         #expect(nothing.exitStatus == 0 && nothing.errorText.contains("no task that did not succeed: nothing to run"))
     }
 
+    /// Tasks that were made of the rows of a list: it is asked for again, for they are made of it.
+    @Test func aTaskOfAListRunsAgain_andItsFileIsRepaired() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/list", .respond(200, body: "a\nb\n"))
+        server.on("/a", .respond(200, body: "a"))
+        server.on("/b", .respond(404), .respond(200, body: "b"))
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: list, url: "\(server.url("/list"))" }
+              - { id: "f-${x.index}", forEach: { x: { lines: { task: list } } }, url: "\(server.url("/"))${x}", to: "out/${x}" }
+
+            """)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        #expect(try binary.folder.text("out/b") == "b", "\(again.errorText)")
+        let left = try binary.run("rerun", "job.report.rerun.json")
+        #expect(left.errorText.contains("nothing to run again"), "\(left.errorText)")
+        binary.folder.remove("out/a")
+        #expect(try binary.run("verify", "job.report.rerun.json").exitStatus == 1)
+        let repair = try binary.run("verify", "job.report.rerun.json", "--repair")
+        #expect(repair.exitStatus == 0, "\(repair.errorText)")
+        #expect(try binary.folder.text("out/a") == "a")
+    }
+
     @Test func tasksAreChosenByNameByChangeOrAll() throws {
         let (binary, server) = try broken()
         defer { server.stop() }

@@ -125,8 +125,8 @@ struct CapturedItem {
         switch plain {
         case .null: return .null
         case .boolean(let value): return .boolean(value)
-        case .number(let text) where !values.isSecret: return .number(text)
-        case .string(let text) where !values.isSecret: return .text(SecretText(text))
+        case .number(let text) where !values.isSecret(text): return .number(text)
+        case .string(let text) where !values.isSecret(text): return .text(SecretText(text))
         case .number(let text), .string(let text):
             return .text(SecretText(pieces: [.secret(name: list, value: text, hosts: values.hosts)]))
         case .list, .map, nil: return nil

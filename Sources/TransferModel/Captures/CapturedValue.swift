@@ -10,16 +10,23 @@ package struct CapturedValue: Hashable, Sendable {
     package let isSecret: Bool
     /// The only hosts that it may be sent to; `nil` for any.
     package let hosts: [HostPattern]?
+    /// Of a secret list of which only some texts are secret: those.
+    package let secretParts: Set<String>?
 
     package init(
-        name: String, text: String, value: PlainValue? = nil, isSecret: Bool = false, hosts: [HostPattern]? = nil
+        name: String, text: String, value: PlainValue? = nil, isSecret: Bool = false, hosts: [HostPattern]? = nil,
+        secretParts: Set<String>? = nil
     ) {
         self.name = name
         self.text = text
         self.value = value ?? .string(text)
         self.isSecret = isSecret
         self.hosts = hosts
+        self.secretParts = secretParts
     }
+
+    /// Whether a text of this value, or in this list, is secret.
+    package func isSecret(_ text: String) -> Bool { isSecret && secretParts?.contains(text) != false }
 
     /// Most bytes of a value: captured values go into URLs and headers.
     package static let longest = 64 << 10
@@ -28,7 +35,7 @@ package struct CapturedValue: Hashable, Sendable {
 
     /// The texts to redact: the value's text or, for a list, every text in it that is long enough to be recognised.
     package var secretTexts: [String] {
-        if case .list = value { value.leaves } else { [text] }
+        if case .list = value { secretParts.map { Array($0) } ?? value.leaves } else { [text] }
     }
 
     /// The value as a report shows it; `***` for a secret one.
@@ -128,7 +135,9 @@ package struct ListPlace: Sendable {
         guard let text = plain.scalarText else {
             throw TransferError(.captureUnusable, "\(CapturedValues.words(task, name)) is no text")
         }
-        return CapturedValue(name: name, text: text, value: plain, isSecret: list.isSecret, hosts: list.hosts)
+        let isSecret = list.isSecret(text)
+        return CapturedValue(
+            name: name, text: text, value: plain, isSecret: isSecret, hosts: isSecret ? list.hosts : nil)
     }
 }
 
@@ -149,7 +158,7 @@ extension PlainValue {
     }
 
     /// Texts and numbers in a list or map that are long enough to be recognised.
-    fileprivate var leaves: [String] {
+    package var leaves: [String] {
         var found: [String] = []
         var rest = [self]
         while let next = rest.popLast() {

@@ -328,16 +328,18 @@ final class Attempt: TransferReceiver {
 
     /// Whether the file under the name that the answer gives must stay: it is looked up first (`Engine.inspectName`).
     var asksForItsName: Bool {
-        guard let destination = download.destination, destination.path.hasSuffix("/") else { return false }
-        return destination.existing == .skip || destination.existing == .fail
+        guard let existing = download.destination?.existing, existing == .skip || existing == .fail else {
+            return false
+        }
+        return download.destination?.path.hasSuffix("/") == true
     }
 
     /// Announces the length to the delivery threads, so that a body without room on the disk fails as soon as they have
     /// looked, and none of it is written; a fast network brings a part of it by then. Bytes that were handed over occupy
     /// their room already.
     func announceLength() {
-        guard !isLookingUp, let destination = download.destination, let length = life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0
+        guard !isLookingUp, let length = life.announcedLength, let reserve = download.destination?.reserve,
+            length >= 1 << 20 || reserve > 0, let destination = download.destination
         else { return }
         let handedOver = exchange.received - Int64(coalescer.count)
         outbox.add(
@@ -345,7 +347,7 @@ final class Attempt: TransferReceiver {
                 .init(
                     download.staging, task, folder: destination.folder,
                     path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
-                    length: length - life.offset - handedOver, reserve: destination.reserve)))
+                    length: length - life.offset - handedOver, reserve: reserve)))
     }
 
     private func noteContinuation(_ head: ResponseHead) {

@@ -180,8 +180,3 @@ package struct ResumeNegotiation: ~Copyable, Sendable {
         self.point?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }
 }
-
-extension AttemptRules {
-    /// Whether the job itself asks for a range: what comes is then judged as all of the file.
-    package var asksForPart: Bool { headers.contains { $0.isNamed("range") } }
-}

@@ -19,9 +19,9 @@ final class Outbox {
 
     var isEmpty: Bool { orders.isEmpty }
 
-    func add(_ order: DeliveryOrder) {
-        orders.append(order)
+    func add(_ order: consuming DeliveryOrder) {
         bytes += order.byteCount
+        orders.append(order)
         if bytes >= Self.manyBytes { handOver() }
     }
 
@@ -225,7 +225,8 @@ final class Attempt: TransferReceiver {
 
     func received(head: ResponseHead) -> Bool {
         noteNews()
-        self.exchange.head = head
+        let life = life
+        exchange.head = head
         exchange.hasNewHead = true
         sending.sentSomething = true
         let headTime = answerTime
@@ -363,8 +364,7 @@ final class Attempt: TransferReceiver {
             begun.map { Resuming.validator(head.headers, continuing: $0) } ?? Resuming.validator(head.headers)
         known.continuation = validator.map {
             ResumePoint(
-                url: url, offset: 0, validator: $0, total: life.announcedLength,
-                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told,
+                url: url, offset: 0, validator: $0, total: life.announcedLength, headers: told,
                 isForeign: begun?.isForeign ?? false)
         }
     }
@@ -389,6 +389,7 @@ final class Attempt: TransferReceiver {
     var continuationPoint: ResumePoint? {
         guard var point = known.continuation else { return nil }
         // Only now: most files come whole.
+        point.asked = life.asked(point.headers, key: .random(in: 0 ... .max))
         point.headers = Resuming.kept(point.headers)
         (point.url, point.offset, point.sent) = (life.request.url.text, prefix, download.destination?.sent)
         return point

@@ -276,9 +276,7 @@ package final class Engine {
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let unfit = followLink(task)
         guard let specification = filled(task, number, mirror), let own = specification.location(mirror: mirror).url
-        else {
-            return
-        }
+        else { return }
         var carryover = carryovers[task]
         let partial = carryover?.takePartialFile(at: mirror)
         let url = pages(of: task).url ?? own

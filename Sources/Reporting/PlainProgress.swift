@@ -157,9 +157,9 @@ package final class PlainProgress: EventConsumer {
     // MARK: Lines
 
     /// Prints a line between a task's beginning and end, with `-v` only.
-    private func tell(_ task: TaskIndex, _ what: String, _ detail: String) {
+    private func tell(_ task: TaskIndex, _ what: @autoclosure () -> String, _ detail: String) {
         guard style.amount == .verbose else { return }
-        append("  \(id(task)): \(what) \(detail)")
+        append("  \(id(task)): \(what()) \(detail)")
     }
 
     /// Prints what a task waits for: with `-v` always; else long waits that concern many tasks, each once, because

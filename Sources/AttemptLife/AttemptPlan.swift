@@ -10,6 +10,8 @@ package final class AttemptRules: Sendable {
     package let method: String
     /// Headers that the job sets, the session's and the task's together.
     package let headers: [HeaderField]
+    /// Whether the job itself asks for a range: what comes is then judged as all of the file.
+    package let asksForPart: Bool
     /// Whether the task's request has a body.
     package let hasBody: Bool
     /// Versions of HTTP that may be used.
@@ -71,6 +73,7 @@ package final class AttemptRules: Sendable {
         self.type = type
         self.method = method
         self.headers = headers
+        asksForPart = headers.contains { $0.isNamed("range") }
         self.hasBody = hasBody
         self.version = version
         self.expectsContinue = expectsContinue

@@ -31,10 +31,11 @@ extension AttemptLife {
         }
     }
 
-    /// What the headers of a response lead to when its transfer ends.
+    /// What the headers of a response lead to when its transfer ends. Most responses are the result: what the others
+    /// hold is boxed, so that the result's meaning stays small.
     enum ResponseMeaning: Sendable {
         /// The request that follows a redirect.
-        case redirect(RequestBuilder.Hop, RedirectRecord)
+        indirect case redirect(RequestBuilder.Hop, RedirectRecord)
         /// The response is the result. The record is there when it is a refused redirect that is accepted.
         case result(BodyFraming, RedirectRecord?)
         /// A 304 to a condition of the task. To a request without one it is a response like any other.
@@ -50,19 +51,19 @@ extension AttemptLife {
         /// A HEAD, which says how long the server's file is.
         case conditionIsUnproven
         /// The attempt fails. The record is that of a refused redirect.
-        case failure(TransferError, RedirectRecord?)
+        indirect case failure(TransferError, RedirectRecord?)
         /// The same request again with a credential.
         case challengeAnswered
         /// To the question whether the upload is needed: it is, or the server has it already.
         case uploadIsNeeded, uploadIsThere
         /// To the question about a part that another program left.
-        case partJudged(ForeignPart.Verdict)
+        indirect case partJudged(ForeignPart.Verdict)
         /// The next step of a resumable upload.
-        case upload(ResumableUpload.Step)
+        indirect case upload(ResumableUpload.Step)
         /// A challenge is to cancel the task.
-        case cancelled(TransferError)
+        indirect case cancelled(TransferError)
         /// A rule of `onResponse` ends the task with this response.
-        case ruledOut(TransferError)
+        indirect case ruledOut(TransferError)
 
         /// Whether the response is the attempt's result and not a step on the way.
         var isFinal: Bool {

@@ -6,7 +6,7 @@ package import TransferModel
 ///
 /// Does no I/O. The machine (`AttemptLife`) decides which request comes next and keeps the present one; everything that
 /// depends on the task's rules and on the hops taken so far is computed here.
-package struct RequestBuilder: Sendable {
+package struct RequestBuilder: ~Copyable, Sendable {
     let rules: AttemptRules
     /// The URL that the attempt begins at: the task's own, over https where its host demands that.
     var begin: ResourceURL

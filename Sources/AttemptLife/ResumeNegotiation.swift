@@ -6,7 +6,7 @@ package import TransferModel
 ///
 /// Does no I/O. Where the result's first byte belongs is a fact of one response (`Response.offset`), not of the
 /// negotiation.
-package struct ResumeNegotiation: Sendable {
+package struct ResumeNegotiation: ~Copyable, Sendable {
     /// Whether a digest of the job proves the whole file: then the rest may come from another place.
     private let isProven: Bool
     /// The bytes that are there of an earlier attempt, as long as they may be of use.
@@ -179,9 +179,4 @@ package struct ResumeNegotiation: Sendable {
         guard let point, end.mayBeTheRange, !conditionsRemoved, continues(point, at: url) else { return }
         self.point?.unanswered = setAside == nil ? point.unanswered + 1 : 0
     }
-}
-
-extension AttemptRules {
-    /// Whether the job itself asks for a range: what comes is then judged as all of the file.
-    package var asksForPart: Bool { headers.contains { $0.isNamed("range") } }
 }

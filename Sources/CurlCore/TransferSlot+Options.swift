@@ -18,7 +18,7 @@ extension TransferSlot {
     }
 
     private func setBasics(_ request: CurlRequest) {
-        let me = unsafe userPointer
+        let (easy, me) = unsafe (easy, userPointer)
         easy.set(CURLOPT_URL, request.url)
         easy.set(CURLOPT_PATH_AS_IS, true)
         easy.set(CURLOPT_PROTOCOLS_STR, request.ftp == nil ? "http,https" : "ftp")

@@ -23,13 +23,13 @@ struct TransferState: ~Copyable {
     }
 
     init(_ request: CurlRequest, now: Instant) {
-        self.request = request
         // Plain http goes to a proxy as a whole URL, which says nothing of an address to connect to instead.
         let asksProxyInWhole = request.url.hasPrefix("http:") && request.pool.path.host == nil
         tunnel = TunnelState(isNeeded: request.pool.proxy?.speaksHTTP == true && !asksProxyInWhole)
         repetition = Repetition(isAllowed: !request.needsFreshConnection)
         login = LoginWatch(answersChallenges: request.login != nil || request.proxyLogin != nil)
         sending = SendProgress(hasBody: request.bodyLength ?? 0 != 0, beganAt: now)
+        self.request = request
     }
 
     /// Resets the state of the connection before the request is sent once more, on another one.

@@ -127,7 +127,7 @@ package enum Resuming {
 
     /// Whether an entity tag is strong and well-formed.
     static func isStrong(_ tag: String) -> Bool {
-        let bytes = Array(tag.utf8)
+        let bytes = tag.utf8
         guard bytes.count >= 2, bytes.first == 0x22, bytes.last == 0x22 else { return false }
         return bytes.dropFirst().dropLast().allSatisfy { $0 != 0x22 && $0 > 0x20 && $0 != 0x7F } && isText(tag)
     }

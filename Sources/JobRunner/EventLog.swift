@@ -56,8 +56,9 @@ package final class EventLog: EventSink {
 
     private func add(_ kind: Event.Kind, task: TaskIndex?, session: SessionIndex?) {
         sequence += 1
-        let event = Event(time: wall, sequence: sequence, session: session, task: task, kind: kind)
-        turn.append(redactor.map { event.redacted(by: $0) } ?? event)
+        var event = Event(time: wall, sequence: sequence, session: session, task: task, kind: kind)
+        if let redactor { event = event.redacted(by: redactor) }
+        turn.append(event)
     }
 
     /// Hands events over after a turn of the loop, if they are many or have waited long enough.

@@ -77,7 +77,7 @@ struct RunPlan {
                 scheduling.policies.append(Self.policy(options.values, job.sessions[Int(session.raw)]))
                 known = (options.kin, session, scheduling.policies.count - 1)
             }
-            if job.tasks[index].isTemplate { scheduling.templates.insert(TaskIndex(raw: UInt32(index))) }
+            if options.values.template != nil { scheduling.templates.insert(TaskIndex(raw: UInt32(index))) }
             var origin: OriginID?
             if case .url(let url) = job.tasks[index].location {
                 if let lastURL, lastURL.session == session, lastURL.url.hasSameOrigin(as: url) {

@@ -111,16 +111,16 @@ package final class PlainProgress: EventConsumer {
         switch event.kind {
         case .attemptStarted(let record):
             if !toldLacks.isEmpty { toldLacks = [] }
-            courses[task, default: TaskCourse()].begin(record, of: job.tasks[Int(task.raw)])
+            course(of: task).begin(record, of: job.tasks[Int(task.raw)])
             pulse.began(task)
             tell(task, "attempt \(record.number)", record.url)
         case .response(let record): courses[task]?.answer(record)
         case .resumedAtOffset(let progress): courses[task]?.resume(at: progress.bytes)
         case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress.bytes)
-        case .fileFinished(let record): courses[task, default: TaskCourse()].name(record)
+        case .fileFinished(let record): course(of: task).name(record)
         case .attemptFinished(let record):
             let isUpload = job.tasks[Int(task.raw)].type == .upload
-            courses[task, default: TaskCourse()].end(record, isUpload: isUpload)
+            course(of: task).end(record, isUpload: isUpload)
             tally.count(record)
             pulse.ended(task)
             tellEnd(of: record, task, event.time)
@@ -132,6 +132,13 @@ package final class PlainProgress: EventConsumer {
         case .expanded(let expansion): expand(task, expansion)
         default: break
         }
+    }
+
+    private func course(of task: TaskIndex) -> TaskCourse {
+        if let course = courses[task] { return course }
+        let course = TaskCourse()
+        courses[task] = course
+        return course
     }
 
     // MARK: Time
@@ -150,9 +157,9 @@ package final class PlainProgress: EventConsumer {
     // MARK: Lines
 
     /// Prints a line between a task's beginning and end, with `-v` only.
-    private func tell(_ task: TaskIndex, _ what: String, _ detail: String) {
+    private func tell(_ task: TaskIndex, _ what: @autoclosure () -> String, _ detail: String) {
         guard style.amount == .verbose else { return }
-        append("  \(id(task)): \(what) \(detail)")
+        append("  \(id(task)): \(what()) \(detail)")
     }
 
     /// Prints what a task waits for: with `-v` always; else long waits that concern many tasks, each once, because

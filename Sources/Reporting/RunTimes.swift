@@ -64,7 +64,7 @@ struct RunTimes {
 
     /// Most requests go where the one before went: then no text is taken apart.
     private mutating func place(of url: String) -> Int {
-        if let last, url.utf8.starts(with: hosts[last].start.utf8) { return last }
+        if let last, url.hasPrefix(hosts[last].start) { return last }
         let start = Host.start(of: url)
         let place = hosts.firstIndex { $0.start == start } ?? hosts.count
         if place == hosts.count { hosts.append(Host(start: start)) }

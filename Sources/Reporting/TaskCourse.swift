@@ -1,7 +1,8 @@
 internal import TransferModel
 
-/// What a task's line and the summary need to know of its attempts.
-struct TaskCourse {
+/// What a task's line and the summary need to know of its attempts. An object, so that each event changes it where it
+/// is.
+final class TaskCourse {
     /// Smallest partial download that the session keeps for the next run, in bytes.
     static let leastKept: Int64 = 64 << 10
 
@@ -31,24 +32,24 @@ struct TaskCourse {
     /// Bytes moved up to now, the running attempt included.
     var movedSoFar: Int64 { moved + max(0, progress - offset) }
 
-    mutating func begin(_ record: AttemptStart, of task: TaskSpecification) {
+    func begin(_ record: AttemptStart, of task: TaskSpecification) {
         if task.type == .upload { unsent = record.bodySize(of: task) }
         attempts = max(attempts, record.number)
         (progress, offset, isResumable) = (0, 0, false)
         if firstURL == nil { firstURL = record.url }
     }
 
-    mutating func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
-    mutating func advance(to bytes: Int64) { progress = bytes }
-    mutating func name(_ record: FileRecord) { bytes = record.bytes }
+    func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
+    func advance(to bytes: Int64) { progress = bytes }
+    func name(_ record: FileRecord) { bytes = record.bytes }
 
-    mutating func answer(_ record: ResponseRecord) {
+    func answer(_ record: ResponseRecord) {
         guard let status = record.status, status == 200 || status == 206 else { return }
         let tag = record.headers.first("etag")
         isResumable = tag.map { !$0.hasPrefix("W/") } ?? record.headers.has("last-modified")
     }
 
-    mutating func end(_ record: AttemptRecord, isUpload: Bool) {
+    func end(_ record: AttemptRecord, isUpload: Bool) {
         attempts = max(attempts, record.number)
         let wire = record.transactions.reduce(into: (received: Int64(0), sent: Int64(0))) { sum, transaction in
             guard transaction.fetchType == .networkLoad, (200..<300).contains(transaction.status ?? 0) else { return }

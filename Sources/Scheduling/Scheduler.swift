@@ -6,7 +6,7 @@ package import TransferModel
 /// Tell it what happened (`take`, `command`), then call `turn` for what to do. A task's phases:
 /// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
 /// (backing off → queued …) → finished.
-package struct Scheduler {
+package struct Scheduler: ~Copyable {
     /// The job. Templates add tasks to it.
     package internal(set) var plan: SchedulingPlan
     var clock: RunClock

@@ -107,10 +107,6 @@ struct TaskState: Sendable {
         }
     }
 
-    /// Whether it waits for other tasks or for a user: no time and no network brings it forward.
-    fileprivate var isIdle: Bool { phase == .blocked || phase == .staged || isSuspendedByFile }
-    fileprivate var isSuspendedByFile: Bool { phase == .suspended(.byFile) }
-
     var holdsSlot: Bool { if case .held = slot { true } else { false } }
 
     /// Returns for how long the attempt waited for slots, once: with the attempt's end.
@@ -163,16 +159,21 @@ struct TaskTable: Sendable {
     /// here.
     mutating func enter(_ phase: TaskState.Phase, _ index: Int, at now: Instant) {
         if let reason = states[index].waitReason { states[index].addWait(reason, now - states[index].since) }
-        count(states[index], -1)
+        count(states[index].phase, -1)
         states[index].phase = phase
         states[index].since = now
-        count(states[index], 1)
+        count(phase, 1)
     }
 
-    private mutating func count(_ state: TaskState, _ change: Int) {
-        if state.isFinished { finishedCount += change }
-        if state.isIdle { idleCount += change }
-        if state.isSuspendedByFile { suspendedByFileCount += change }
+    private mutating func count(_ phase: TaskState.Phase, _ change: Int) {
+        switch phase {
+        case .finished: finishedCount += change
+        case .suspended(.byFile):
+            idleCount += change
+            suspendedByFileCount += change
+        case .blocked, .staged: idleCount += change
+        case .held, .suspended, .queued, .running, .backingOff, .awaitingConditions, .expanding: break
+        }
     }
 }
 

@@ -231,7 +231,7 @@ package final class EventTape {
                 )), now, task: task)
     }
 
-    func end(_ scheduler: Scheduler, _ now: Now) {
+    func end(_ scheduler: borrowing Scheduler, _ now: Now) {
         for index in plan.sessions.indices where past?.sessions[index].isInvalidated != true {
             let session = SessionIndex(raw: UInt16(index))
             let hosts = scheduler.hosts(of: session).map {

@@ -50,7 +50,7 @@ package struct SimulationResult: Hashable, Sendable {
 }
 
 /// Runs the real scheduler against a modelled world on a virtual clock, as fast as both can compute.
-package struct SimulatedRun<Observer: SimulationObserver> {
+package struct SimulatedRun<Observer: SimulationObserver>: ~Copyable {
     private var scheduler: Scheduler
     private var world: SimulatedWorld
     private var setting: SimulatedSetting
@@ -82,7 +82,8 @@ package struct SimulatedRun<Observer: SimulationObserver> {
     /// Another process goes on with a run that was interrupted: what was under way is lost, and all it knows is the
     /// `history`. Commands of the time between come late; networks are as they are by now.
     package init(
-        goingOn run: SimulatedRun, _ history: RunHistory, after gap: TimeSpan, hasCrashed: Bool, keepingPartials: Bool,
+        goingOn run: borrowing SimulatedRun, _ history: RunHistory, after gap: TimeSpan, hasCrashed: Bool,
+        keepingPartials: Bool,
         commands: [(after: TimeSpan, command: RunCommand)] = [], observer: (SimulatedSetting, Now) -> Observer,
         tape: EventTape?
     ) {

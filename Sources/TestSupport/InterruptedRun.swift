@@ -106,7 +106,7 @@ package struct InterruptedRun {
     }
 
     private mutating func goOn(
-        _ run: SimulatedRun<WorldAudit>, _ tape: EventTape, hasCrashed: Bool
+        _ run: borrowing SimulatedRun<WorldAudit>, _ tape: EventTape, hasCrashed: Bool
     ) -> SimulatedRun<WorldAudit> {
         let gap: TimeSpan =
             switch random.below(4) {

@@ -28,11 +28,12 @@ struct ASCIIScanner {
     }
 
     mutating func take(word: StaticString) -> Bool {
-        let matches = word.withUTF8Buffer { word in
-            offset + word.count <= bytes.count && bytes[offset..<offset + word.count].elementsEqual(word)
+        guard offset + word.utf8CodeUnitCount <= bytes.count else { return false }
+        return word.withUTF8Buffer { word in
+            for place in word.indices where bytes[offset + place] != word[place] { return false }
+            offset += word.count
+            return true
         }
-        if matches { offset += word.utf8CodeUnitCount }
-        return matches
     }
 
     mutating func digit() -> Int? {

@@ -19,9 +19,9 @@ final class Outbox {
 
     var isEmpty: Bool { orders.isEmpty }
 
-    func add(_ order: DeliveryOrder) {
-        orders.append(order)
+    func add(_ order: consuming DeliveryOrder) {
         bytes += order.byteCount
+        orders.append(order)
         if bytes >= Self.manyBytes { handOver() }
     }
 
@@ -225,7 +225,8 @@ final class Attempt: TransferReceiver {
 
     func received(head: ResponseHead) -> Bool {
         noteNews()
-        self.exchange.head = head
+        let life = life
+        exchange.head = head
         exchange.hasNewHead = true
         sending.sentSomething = true
         let headTime = answerTime
@@ -328,16 +329,18 @@ final class Attempt: TransferReceiver {
 
     /// Whether the file under the name that the answer gives must stay: it is looked up first (`Engine.inspectName`).
     var asksForItsName: Bool {
-        guard let destination = download.destination, destination.path.hasSuffix("/") else { return false }
-        return destination.existing == .skip || destination.existing == .fail
+        guard let existing = download.destination?.existing, existing == .skip || existing == .fail else {
+            return false
+        }
+        return download.destination?.path.hasSuffix("/") == true
     }
 
     /// Announces the length to the delivery threads, so that a body without room on the disk fails as soon as they have
     /// looked, and none of it is written; a fast network brings a part of it by then. Bytes that were handed over occupy
     /// their room already.
     func announceLength() {
-        guard !isLookingUp, let destination = download.destination, let length = life.announcedLength,
-            length >= 1 << 20 || destination.reserve > 0
+        guard !isLookingUp, let length = life.announcedLength, let reserve = download.destination?.reserve,
+            length >= 1 << 20 || reserve > 0, let destination = download.destination
         else { return }
         let handedOver = exchange.received - Int64(coalescer.count)
         outbox.add(
@@ -345,7 +348,7 @@ final class Attempt: TransferReceiver {
                 .init(
                     download.staging, task, folder: destination.folder,
                     path: destination.group == nil && !destination.toStandardOutput ? destination.path : nil,
-                    length: length - life.offset - handedOver, reserve: destination.reserve)))
+                    length: length - life.offset - handedOver, reserve: reserve)))
     }
 
     private func noteContinuation(_ head: ResponseHead) {
@@ -361,8 +364,7 @@ final class Attempt: TransferReceiver {
             begun.map { Resuming.validator(head.headers, continuing: $0) } ?? Resuming.validator(head.headers)
         known.continuation = validator.map {
             ResumePoint(
-                url: url, offset: 0, validator: $0, total: life.announcedLength,
-                asked: life.asked(told, key: .random(in: 0 ... .max)), headers: told,
+                url: url, offset: 0, validator: $0, total: life.announcedLength, headers: told,
                 isForeign: begun?.isForeign ?? false)
         }
     }
@@ -387,6 +389,7 @@ final class Attempt: TransferReceiver {
     var continuationPoint: ResumePoint? {
         guard var point = known.continuation else { return nil }
         // Only now: most files come whole.
+        point.asked = life.asked(point.headers, key: .random(in: 0 ... .max))
         point.headers = Resuming.kept(point.headers)
         (point.url, point.offset, point.sent) = (life.request.url.text, prefix, download.destination?.sent)
         return point

@@ -30,14 +30,15 @@ extension Engine {
     /// What an earlier attempt or run of the task left comes first, and a file whose validators were kept is a whole one. In
     /// the folder of a destination that ends in `/` nobody knows yet which file would be the one.
     private func mayAdopt(_ attempt: Attempt) -> Bool {
+        let options = attempt.specification.options
+        guard options.values.resume == .adopt else { return false }
         let url = attempt.life.request.url
-        let values = attempt.specification.options.values
-        return values.resume == .adopt && values.decompress == .no && attempt.specification.type == .download
+        return options.values.decompress == .no && attempt.specification.type == .download
             && attempt.life.resume == nil && (attempt.known.asked == nil || attempt.life.asksByTime) && url.isHTTP
             && attempt.session.takesSlot(url)
             && attempt.life.request.method == "GET" && !attempt.life.asksForPart
-            && (values.existing == .revalidate || values.existing == .replace)
-            && values.policies.cachePolicy != .returnCacheDataDontLoad
+            && (options.values.existing == .revalidate || options.values.existing == .replace)
+            && options.values.policies.cachePolicy != .returnCacheDataDontLoad
             && attempt.specification.destination?.hasSuffix("/") == false
             && carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }

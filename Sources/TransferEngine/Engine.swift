@@ -276,13 +276,12 @@ package final class Engine {
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         let unfit = followLink(task)
         guard let specification = filled(task, number, mirror), let own = specification.location(mirror: mirror).url
-        else {
-            return
-        }
-        let partial = carryovers[task]?.takePartialFile(at: mirror)
+        else { return }
+        var carryover = carryovers[task]
+        let partial = carryover?.takePartialFile(at: mirror)
         let url = pages(of: task).url ?? own
         let attempt = makeAttempt(task, number, mirror, specification, url, partial: partial, startedAt: now)
-        if let carryover = carryovers[task] {
+        if var carryover {
             attempt.streams.isDisabled = carryover.takesOneStream
             if carryover.placesWithWrongFile.contains(mirror) {
                 attempt.life.passCaches(because: "the file had the wrong checksum: asked for once more past all caches")
@@ -291,10 +290,11 @@ package final class Engine {
                 let count = carryover.lostPages == 1 ? "page" : "\(carryover.lostPages) pages"
                 attempt.life.noteStartedOver(
                     "the process that fetched the first \(count) ended: all are asked for from the first one on")
-                carryovers[task]?.lostPages = 0
+                carryover.lostPages = 0
             }
             if let rejected = carryover.rejectedCredentials { attempt.life.recall(rejected) }
-            carryovers[task]?.rejectedCredentials = nil
+            carryover.rejectedCredentials = nil
+            carryovers[task] = carryover
         }
         if let held = job.held {
             let places = specification.options.values.mirrors

@@ -169,11 +169,12 @@ struct RepeatedURLs {
     private var repeated: Set<Int> = []
 
     mutating func add(_ tasks: [TaskSpecification]) {
-        for task in tasks {
-            guard task.type == .download, task.options.values.checksum == nil, let url = task.location.url else {
-                continue
-            }
-            let hash = Self.hash(url, task.session)
+        // Not each task as a whole: copying it costs more than what is done here.
+        for index in tasks.indices {
+            guard tasks[index].type == .download, tasks[index].options.values.checksum == nil,
+                let url = tasks[index].location.url
+            else { continue }
+            let hash = Self.hash(url, tasks[index].session)
             if !seen.insert(hash).inserted { repeated.insert(hash) }
         }
     }

@@ -82,7 +82,10 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
         guard hostEnd == other.hostEnd, port == other.port, schemeEnd == other.schemeEnd else { return false }
         var (left, right) = (text, other.text)
         return left.withUTF8 { left in
-            right.withUTF8 { left.prefix(Int(hostEnd)).elementsEqual($0.prefix(Int(hostEnd))) }
+            right.withUTF8 { right in
+                for place in 0..<Int(hostEnd) where left[place] != right[place] { return false }
+                return true
+            }
         }
     }
 

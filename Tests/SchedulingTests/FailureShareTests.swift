@@ -26,7 +26,7 @@ import TransferModel
         }
     }
 
-    private static func outcomes(_ stage: Stage) -> [TaskOutcome: Int] {
+    private static func outcomes(_ stage: borrowing Stage) -> [TaskOutcome: Int] {
         stage.ends.values.reduce(into: [:]) { $0[$1.outcome, default: 0] += 1 }
     }
 

@@ -33,7 +33,9 @@ struct HangUpTests {
         return attempts
     }
 
-    private static func seconds(_ stage: Stage) -> Double { (stage.clock.instant - ManualClock().instant).seconds }
+    private static func seconds(_ stage: borrowing Stage) -> Double {
+        (stage.clock.instant - ManualClock().instant).seconds
+    }
 
     private static func stage(_ tasks: Int, perHost: Int, tries: Int) -> Stage {
         Stage(plan(tasks, perHost: perHost) { for index in 0..<tasks { $0.policies[index].retry.attempts = tries } })

@@ -5,7 +5,7 @@ import TransferModel
 
 /// An executor on a virtual clock that does anything a real one may do, and keeps books of its own: every action of
 /// the scheduler is held against them.
-struct ModelWorld {
+struct ModelWorld: ~Copyable {
     enum Place {
         case hop(OriginID?)
         case awaiting(OriginID)

@@ -8,7 +8,7 @@ struct PutOffTests {
     private func index(_ task: Int) -> TaskIndex { TaskIndex(raw: UInt32(task)) }
     private let closed = WindowRule { _ in WindowRule.State(isOpen: false, changesAt: nil) }
 
-    private func deferrals(_ stage: Stage) -> [Int: Deferral] {
+    private func deferrals(_ stage: borrowing Stage) -> [Int: Deferral] {
         stage.ends.compactMapValues { $0.outcome == .deferred ? $0.deferral : nil }
     }
 

@@ -19,7 +19,7 @@ struct RetryClocksTests {
     }
 
     /// Lets every attempt be refused until `isOver`.
-    private func refuse(_ stage: inout Stage, until isOver: (Stage) -> Bool) {
+    private func refuse(_ stage: inout Stage, until isOver: (borrowing Stage) -> Bool) {
         var turns = 0
         while !isOver(stage), !stage.scheduler.isFinished, turns < 1_000 {
             turns += 1

@@ -3,7 +3,7 @@ import TestSupport
 import TransferModel
 
 /// A scheduler before a world that does only what the test says.
-struct Stage {
+struct Stage: ~Copyable {
     var scheduler: Scheduler
     var clock = ManualClock()
     var running: [Int] = []

@@ -130,8 +130,7 @@ extension TaskLoader {
 
     /// A URL that no connection of its session can lead to.
     private func checkRouting(to url: ResourceURL, _ draft: TaskDraft, _ node: NodeID) {
-        let session = sessions.configurations[Int(draft.session.raw)]
-        let routing = session.routing
+        let routing = sessions.configurations[Int(draft.session.raw)].routing
         guard routing.unixSocket != nil || routing.addressFamily != .any else { return }
         if routing.unixSocket != nil {
             guard url.schemeIs("ftp") else { return }
@@ -141,7 +140,7 @@ extension TaskLoader {
         } else if url.needsConnection, routing.target(of: url) == nil, !routing.mayConnect(to: url.host) {
             reader.error(
                 "conflicting-keys",
-                "the session `\(session.name)` connects to \(routing.addressFamily.rawValue) addresses alone, and "
+                "the session `\(sessions.configurations[Int(draft.session.raw)].name)` connects to \(routing.addressFamily.rawValue) addresses alone, and "
                     + "`\(url.host)` is none",
                 hint: "name a host that has one, or leave `addressFamily` out", node)
         }

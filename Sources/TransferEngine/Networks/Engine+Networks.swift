@@ -96,17 +96,18 @@ extension Engine {
 
     /// Why a transfer that never got a connection had none, when that lies with the networks here.
     func networkError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
-        let host = attempt.life.request.url.host
+        let url = attempt.life.request.url
         if let refusal = completion.refusal, let conditions = networks.conditions {
             var error = TransferError(
-                .noPermittedRoute, "to reach \(host) takes \(conditions.words(for: refusal))", curl: completion.number)
+                .noPermittedRoute, "to reach \(url.host) takes \(conditions.words(for: refusal))",
+                curl: completion.number)
             if case .notAllowed(let objection) = refusal { error.reason = objection }
             return error
         }
-        if let error = attempt.session.pools.routingError(of: completion, to: attempt.life.request.url) { return error }
+        if let error = attempt.session.pools.routingError(of: completion, to: url) { return error }
         guard completion.isUnroutable else { return nil }
         return TransferError(
-            .noPermittedRoute, "no network here leads to \(host)", curl: completion.number,
+            .noPermittedRoute, "no network here leads to \(url.host)", curl: completion.number,
             errno: completion.systemError)
     }
 }

@@ -342,7 +342,7 @@ import TransferModel
                 stage.end(task)
                 stage.turn()
             }
-            #expect(stage.scheduler.isFinished)
+            #expect(stage.scheduler.isFinished == true)
             for task in 0..<count where outside[TaskIndex(raw: UInt32(task))]?.contains(where: { fails[$0] }) ?? false {
                 let outcome = stage.ends[task]?.outcome
                 #expect(outcome == .skipped || outcome == .deferred)

@@ -32,7 +32,7 @@ struct HoldingTests {
 
     @Test func datesFollowTheClockThatIsSet() {
         var stage = Stage(plan(1) { $0.policies[0].earliestBegin = .at(ManualClock().wall + .seconds(3_600)) })
-        #expect(stage.scheduler.waitsForDate)
+        #expect(stage.scheduler.waitsForDate == true)
         stage.clock.setWall(stage.clock.wall + .seconds(-7_200))
         #expect(stage.turn(after: .seconds(3_600)) == [])
         stage.clock.setWall(stage.clock.wall + .seconds(7_200))
@@ -123,7 +123,7 @@ struct HoldingTests {
         for task in [0, 1, 3] {
             #expect(stage.ends[task]?.outcome == .deferred && stage.ends[task]?.deferral == .suspended)
         }
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     /// Somebody may come and resume it.
@@ -267,7 +267,7 @@ struct HoldingTests {
         for task in 1..<4 {
             #expect(stage.ends[task]?.outcome == .deferred && stage.ends[task]?.deferral == .finishBy)
         }
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func finishByMayBeADate() {
@@ -361,7 +361,7 @@ struct HoldingTests {
     @Test func noBytesAtAllStartNothing() {
         var stage = Stage(plan(3) { $0.maximumBytes = 0 })
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
         #expect(stage.ends.values.allSatisfy { $0.deferral == .maximumBytes && $0.attempts == 0 })
     }
 

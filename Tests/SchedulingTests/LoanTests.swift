@@ -191,7 +191,7 @@ struct LoanTests {
         #expect(stage.turn() == [1])
         stage.end(1)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func nothingIsLentOnceTheEndBegan() {

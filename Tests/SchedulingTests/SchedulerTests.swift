@@ -36,7 +36,7 @@ struct SchedulerTests {
         #expect(stage.turn() == [1])
         stage.end(1)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func aSlowHostHoldsUpNoOther() {
@@ -140,7 +140,7 @@ struct SchedulerTests {
         stage.end(0)
         stage.end(1)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     // MARK: Needs
@@ -177,7 +177,7 @@ struct SchedulerTests {
         #expect(stage.ends[0]?.blame == nil && stage.ends[1]?.blame?.culprit.outcome == .failed)
         stage.end(4)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func aChainOfSkippedTasksIsNoRecursion() {
@@ -337,7 +337,7 @@ struct SchedulerTests {
         stage.end(0, Verdict(.cancelled(TransferError(.cancelled, "x"))))
         stage.turn()
         #expect(stage.ends.values.allSatisfy { $0.outcome == .cancelled && $0.error?.name == .cancelled })
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func whatIsDoneAlreadyMayStand() {
@@ -366,7 +366,7 @@ struct SchedulerTests {
         stage.end(1, cancels ? Verdict(.cancelled(failed)) : Verdict(.failed(failed)))
         stage.turn()
         #expect(stage.ends[1]?.outcome == (cancels ? .cancelled : .failed))
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func aToleratedFailureIsNoReasonToStop() {

@@ -60,7 +60,7 @@ struct TemplateTests {
         stage.end(2)
         stage.end(3)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func anEmptyListLetsGoWhatWaitedForIt() {
@@ -88,7 +88,7 @@ struct TemplateTests {
         #expect(!expand(&stage, added(2)) && stage.turn() == [])
         stage.end(3)
         stage.turn()
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func aRunThatStops_endsATemplateThatIsBeingExpanded() {

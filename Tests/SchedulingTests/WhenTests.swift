@@ -25,7 +25,7 @@ struct WhenTests {
         #expect(stage.turn().isEmpty)
         #expect(stage.ends[2]?.outcome == .skipped)
         #expect(stage.ends[2]?.error == nil)
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func failed_whenOneFailed_waitsForTheOthersAndBegins() {
@@ -108,7 +108,7 @@ struct WhenTests {
         stage.end(2)
         stage.turn()
         #expect(stage.ends[2]?.outcome == .succeeded)
-        #expect(stage.scheduler.isFinished)
+        #expect(stage.scheduler.isFinished == true)
     }
 
     @Test func failFast_triesItAgainAfterAFailure() {

@@ -60,7 +60,7 @@ struct MakingWayTests {
         stage.turn()
         stage.endCancelled(1)
         stage.turn()
-        #expect(!stage.scheduler.hasMadeWay)
+        #expect(stage.scheduler.hasMadeWay == false)
         stage.take(.published(GroupIndex(raw: 0), nil))
         stage.turn()
         #expect(stage.scheduler.hasMadeWay && stage.ends[0]?.outcome == .succeeded)

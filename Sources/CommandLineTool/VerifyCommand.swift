@@ -63,7 +63,7 @@ struct Verification {
     private final class Found {
         /// Ids of a report's tasks whose files differ, and paths of those files that are there.
         var ids: Set<String> = []
-        var paths: [String: RawName] = [:]
+        var paths: [RawName] = []
         /// Files that differ from a lock or a list.
         var files: [ExpectedFile] = []
         let isOfReport: Bool
@@ -78,7 +78,7 @@ struct Verification {
             guard isOfReport else { return files.append(difference.file) }
             guard let task = difference.file.task else { return }
             ids.insert(task)
-            if difference.kind != .missing { paths[task] = difference.file.path }
+            if difference.kind != .missing { paths.append(difference.file.path) }
         }
     }
 
@@ -129,8 +129,14 @@ struct Verification {
             do throws(ReportProblem) {
                 let reader = try ReportReader(file, reading: [])
                 let folder = directory ?? jobFolder(reader.head.job.file)
+                var files: ArraySlice<ExpectedFile> = []
                 return try verifier.verify(
-                    next: { () throws(ReportProblem) in try Self.next(reader, in: folder) }, found: note, tick: tick)
+                    next: { () throws(ReportProblem) in
+                        while files.isEmpty, let task = try reader.next() {
+                            files = Self.files(of: task, in: folder)[...]
+                        }
+                        return files.popFirst()
+                    }, found: note, tick: tick)
             } catch { throw UsageError(error.message) }
         case .lock(let lock):
             var entries = lock.entries[...]
@@ -148,15 +154,25 @@ struct Verification {
         }
     }
 
-    /// Returns the next file that a task left on this machine's disk.
-    private static func next(_ reader: ReportReader, in folder: String) throws(ReportProblem) -> ExpectedFile? {
-        while let task = try reader.next() {
-            guard let file = task.file, file.path != "-", !file.path.hasPrefix("s3://") else { continue }
-            return ExpectedFile(
+    /// Returns the files that a task left on this machine's disk: one of each page for a task with `next`.
+    private static func files(of task: ReportedTask, in folder: String) -> [ExpectedFile] {
+        // The file of the task is that of its last page. A page that went to the place of an earlier one counts.
+        var files: [ReportedTask.File] = []
+        var places: [ExactText: Int] = [:]
+        for file in task.pageFiles + (task.file.map { [$0] } ?? []) {
+            guard file.path != "-", !file.path.hasPrefix("s3://") else { continue }
+            if let place = places[ExactText(file.path)] {
+                files[place] = file
+            } else {
+                places[ExactText(file.path)] = files.count
+                files.append(file)
+            }
+        }
+        return files.map { file in
+            ExpectedFile(
                 RawName(file.path), in: folder, bytes: file.bytes, checksum: file.checksum.flatMap { Checksum($0) },
                 task: task.id)
         }
-        return nil
     }
 
     /// Returns the next file of a lock, whose paths begin in its own folder.
@@ -299,7 +315,7 @@ struct Verification {
         }
         // A task of a background session or of a template is not replaced but revalidated: the kept validators do not
         // count for a file whose time has changed.
-        for path in found.paths.values { FileMarks.touch(path) }
+        for path in found.paths { FileMarks.touch(path) }
         var rerun = Rerun(
             report: report, words: "whose files are broken", options: options, environment: environment,
             console: console)

@@ -76,6 +76,40 @@ import TextFormats
         #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
     }
 
+    /// Each page of a task with `next` is a file of its own; the report says the last one's under `file`, too.
+    @Test func everyPageOfATaskIsVerified_andABrokenOneMakesTheTaskRunAgain() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for number in 1...3 {
+            let link = number < 3 ? [("Link", "</p\(number + 1)>; rel=\"next\"")] : []
+            server.on("/p\(number)", .respond(200, headers: link, body: "page \(number)"))
+        }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            "tasks: [{ id: list, url: '\(server.url("/p1"))', next: { link: next }, to: 'out/pg-${page}' }]")
+        let run = try binary.run("job.yaml")
+        #expect(run.exitStatus == 0, "\(run.errorText)")
+        let right = try binary.run("verify", "job.report.json")
+        #expect(right.exitStatus == 0)
+        #expect(right.outputText == "3 files: 3 right · 3 by length alone\n", "\(right.outputText)")
+        binary.folder.remove("out/pg-1")
+        try binary.folder.write("out/pg-2", "cut")
+        let wrong = try binary.run("verify", "job.report.json")
+        #expect(wrong.exitStatus == 1)
+        #expect(
+            wrong.outputText == """
+                3 files: 1 right, 1 missing, 1 short · 1 by length alone
+                  missing    out/pg-1: expected 6 bytes  (task list)
+                  short      out/pg-2: 3 bytes, expected 6 bytes  (task list)
+
+                """, "\(wrong.outputText)")
+        let repaired = try binary.run("verify", "job.report.json", "--repair")
+        #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
+        #expect(try binary.folder.text("out/pg-1") == "page 1" && binary.folder.text("out/pg-2") == "page 2")
+        #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
+    }
+
     // MARK: Locks and lists
 
     /// Nothing but the lock is known: neither job, report nor state of the earlier run.

@@ -30,6 +30,10 @@ extension ReportedTask {
                     try Response(&cursor, headers: parts.contains(.headers))
                 }
             case "file": file = try cursor.optional { (cursor) throws(CursorStop) in try File(&cursor) }
+            case "pages":
+                try cursor.array { (cursor) throws(CursorStop) in
+                    if let file = try Self.pageFile(&cursor) { pageFiles.append(file) }
+                }
             case "length": length = try cursor.optionalString()
             case "createdAt": createdAt = try cursor.optionalDate()
             case "startedAt": startedAt = try cursor.optionalDate()
@@ -66,6 +70,18 @@ extension ReportedTask {
             challenges = try cursor.list { (cursor) throws(CursorStop) in try Challenge(&cursor) }
         default: try cursor.skip()
         }
+    }
+
+    /// Decodes the file of one element of `pages`; `nil` for a page without one.
+    private static func pageFile(_ cursor: inout JSONCursor) throws(CursorStop) -> File? {
+        var file: File?
+        try cursor.object { (name, cursor) throws(CursorStop) in
+            switch name {
+            case "file": file = try cursor.optional { (cursor) throws(CursorStop) in try File(&cursor) }
+            default: try cursor.skip()
+            }
+        }
+        return file
     }
 
     private mutating func decodeRequests(_ cursor: inout JSONCursor) throws(CursorStop) {

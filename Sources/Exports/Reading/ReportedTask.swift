@@ -183,6 +183,8 @@ package struct ReportedTask: Sendable {
     package var response: Response?
     /// The file at the task's destination; `nil` if the task wrote none.
     package var file: File?
+    /// The file of each page of a task with `next` that has one, in the order of the pages; empty for any other task.
+    package var pageFiles: [File] = []
     /// Whether something proved where the body ended: `verified` or `unverified`; `nil` if no body was taken.
     package var length: String?
     /// Beginning of the response body; only decoded with `ReportParts.bodies`, `nil` if there is none.

@@ -6,22 +6,29 @@ package struct HeldTask: Sendable {
     private let id: String
     /// URL of the attempt; `nil` where any of several `urls` may answer, since the bytes decide.
     private let original: String?
+    /// Secrets of the job and those that came up in the run: a lock or plan was written from text without them.
+    private let redactor: Redactor
 
-    /// `nil` if the answers have none for the task. `isOneOfSeveral`: the task has several `urls`.
-    package init?(_ answers: HeldAnswers, id: String, url: ResourceURL, isOneOfSeveral: Bool) {
+    /// `nil` if the answers have none for the task. `isOneOfSeveral`: the task has several `urls`. `redactor` is the one
+    /// of the run's log.
+    package init?(
+        _ answers: HeldAnswers, id: String, url: ResourceURL, isOneOfSeveral: Bool, redactor: Redactor
+    ) {
         guard let held = answers[id] else { return nil }
         self.answers = answers
         self.id = id
-        original = isOneOfSeveral && held.sha256 != nil ? nil : url.text
+        self.redactor = redactor
+        original = isOneOfSeveral && held.sha256 != nil ? nil : redactor.redacted(url.text)
     }
 
     /// Returns why a response with these headers is not the one that the task is held to; `nil` if it is.
     ///
     /// - Parameter size: The length of the whole file, also where the response brings a range.
     func objection(to headers: HeaderBlock, from url: ResourceURL, size: Int64?) -> TransferError? {
-        var response = HeldAnswers.Response(url: original == nil ? nil : url.text, original: original)
+        var response = HeldAnswers.Response(
+            url: original == nil ? nil : redactor.redacted(url.text), original: original)
         response.size = size
-        response.etag = headers.first("etag")
+        response.etag = redactor.redacted(headers.first("etag"))
         response.lastModified = headers.first("last-modified")
         return answers.objection(to: response, of: id)
     }

@@ -159,6 +159,15 @@ extension RunningJob {
         guard let (text, file) = try hold.read(path, .lock) else { return .failure(EndedEarly(.invalidInput)) }
         let held = file.held(file: path, redactor: Redactor(job.secrets))
         let locked = LockedJob(held)
+        let paged = job.tasks.filter { LockingJob.isPaged($0) }.map(\.id)
+        if !paged.isEmpty {
+            throw UsageError(
+                "no lock can hold \(HeldRun.names(paged)): a task with `next` has many files "
+                    + "[\(ErrorName.notLocked.rawValue)]",
+                hint: paged.count > 5
+                    ? "run these tasks without `--locked`"
+                    : "run the others with `--locked\(paged.map { " --except \(SafeText.line($0))" }.joined())`")
+        }
         let missing = locked.missing(job)
         if !missing.isEmpty {
             throw UsageError(

@@ -44,6 +44,7 @@ package struct LockingJob: Sendable {
 
     /// Why a download cannot be locked; `nil` if it can.
     package static func refusal(_ index: Int, of job: Job) -> String? {
+        if isPaged(job.tasks[index]) { return "it has `next`, and a lock holds one file of a task" }
         var open = [index]
         var seen: Set<Int> = [index]
         while let next = open.popLast() {
@@ -51,6 +52,12 @@ package struct LockingJob: Sendable {
             for need in job.tasks[next].needs where seen.insert(Int(need.raw)).inserted { open.append(Int(need.raw)) }
         }
         return nil
+    }
+
+    /// Whether a download has as many files as its server has pages: a lock has no entry for it, and a run cannot be held
+    /// to one.
+    package static func isPaged(_ task: TaskSpecification) -> Bool {
+        task.type == .download && task.options.values.next != nil
     }
 
     /// The folder below `folder` that takes a task's file at its whole path, so that no two tasks meet.

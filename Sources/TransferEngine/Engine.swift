@@ -296,12 +296,13 @@ package final class Engine {
             carryover.rejectedCredentials = nil
             carryovers[task] = carryover
         }
-        if let held = job.held {
-            let places = specification.options.values.mirrors
-            attempt.life.held = HeldTask(held, id: specification.id, url: url, isOneOfSeveral: places.count > 1)
-        }
         attempts[Int(task.raw)] = attempt
         learnPasswords(attempt, url)
+        if let held = job.held {
+            let places = specification.options.values.mirrors
+            attempt.life.held = HeldTask(
+                held, id: specification.id, url: url, isOneOfSeveral: places.count > 1, redactor: secrets.ofTheLog())
+        }
         let closed = job.tasks[Int(task.raw)].toStandardOutput ? output?.problem : nil
         let problem = unfit ?? closed ?? planBody(attempt)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)

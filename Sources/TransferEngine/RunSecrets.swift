@@ -15,12 +15,17 @@ struct RunSecrets {
     private(set) var bound: BoundSecrets
     /// Secrets that the log was told of in the run.
     private var learned: Set<ExactText> = []
+    /// The secrets of the job, and after them those that the log was told of.
+    private var known: [KnownSecret]
+    /// What redacts `known`; `nil` until it is asked for, and after each new secret.
+    private var logRedactor: Redactor?
     /// The rules whose secrets were looked at last: tasks that say nothing of their own share them.
     private var lastRules: AttemptRules?
 
     init(_ job: [KnownSecret], unwritten: Redactor?) {
         self.unwritten = unwritten ?? Redactor([])
         bound = BoundSecrets(job)
+        known = job
     }
 
     // MARK: What comes up in the run
@@ -32,6 +37,7 @@ struct RunSecrets {
         unwritten = unwritten.adding(news)
         bound.add(news)
         captured = captured.adding(news)
+        note(news)
         return news
     }
 
@@ -39,7 +45,23 @@ struct RunSecrets {
     /// wherever it stands by chance.
     mutating func learnPassword(_ text: String) -> KnownSecret? {
         guard text.utf8.count >= 8, learned.insert(ExactText(text)).inserted else { return nil }
-        return KnownSecret(name: "password", value: text)
+        let secret = KnownSecret(name: "password", value: text)
+        note([secret])
+        return secret
+    }
+
+    private mutating func note(_ news: [KnownSecret]) {
+        known += news
+        logRedactor = nil
+    }
+
+    /// Returns a redactor of every secret that the log redacts: text that it leaves as it is can be compared with text
+    /// that an earlier run wrote down.
+    mutating func ofTheLog() -> Redactor {
+        if let logRedactor { return logRedactor }
+        let redactor = Redactor(known)
+        logRedactor = redactor
+        return redactor
     }
 
     /// Whether the secrets in these rules have to be looked at: they are not those of the call before.

@@ -242,4 +242,52 @@ import TransferModel
         #expect(lock.contains("/***/a") && !lock.contains("canary"))
         #expect(try binary.run("job.yaml", "--locked", "--secrets-file", "secrets").exitStatus == 0)
     }
+
+    /// The URL of a task may hold a secret that another task captured: lock and run compare it without.
+    @Test func aURLWithACapturedSecret_isTheLockedOne() throws {
+        let mirror = try Mirror()
+        mirror.server.on("/token", .respond(200, body: #"{"t": "canaryxyzzy"}"#))
+        mirror.serve("/canaryxyzzy/a", "hello")
+        let job = """
+            tasks:
+              - { id: token, url: '\(mirror.server.url("/token"))', capture: { t: { json: $.t, secret: true } } }
+              - { id: a, url: '\(mirror.server.url(""))/${tasks.token.t}/a', to: a, existing: replace }
+
+            """
+        let stage = try Stage()
+        try stage.folder.write("job.yaml", job)
+        #expect(try stage.binary.run("lock", "job.yaml").exitStatus == 0)
+        let lock = try stage.text("job.lock")
+        #expect(lock.contains("/***/a") && !lock.contains("canary"), "\(lock)")
+        let run = try stage.run(job, "--locked")
+        #expect(try run.status == 0 && stage.text("a") == "hello", "\(run.errorText)")
+        // Another path behind the secret is another URL.
+        mirror.serve("/canaryxyzzy/b", "hello")
+        mirror.server.on("/canaryxyzzy/a", .redirect(302, to: "/canaryxyzzy/b"))
+        let moved = try stage.run(job, "--locked")
+        #expect(try moved.status == 1 && moved.task("a", "error.name") == "lockMismatch", "\(moved.errorText)")
+    }
+
+    /// A lock has one file of a task; how many pages a server has is known in the run.
+    @Test func aTaskWithPages_isLeftOutOfTheLock_andRefusedByALockedRun() throws {
+        let mirror = try Mirror()
+        mirror.server.on("/p1", .respond(200, headers: [("Link", "</p2>; rel=\"next\"")], body: "1"))
+        mirror.server.on("/p2", .respond(200, body: "2"))
+        let pages = "  - { id: pg, url: '\(mirror.server.url("/p1"))', next: { link: next }, to: 'pg-${page}' }\n"
+        let binary = try binary(mirror.job() + pages)
+        let result = try binary.run("lock", "job.yaml")
+        #expect(result.exitStatus == 0)
+        #expect(
+            result.errorText == "warning: `pg` is not locked: it has `next`, and a lock holds one file of a task\n"
+                + "job.lock: 2 files, 0 known, 2 fetched\n", "\(result.errorText)")
+        #expect(mirror.server.requests("/p1").isEmpty)
+        let refused = try binary.run("job.yaml", "--locked")
+        #expect(refused.exitStatus == 2)
+        #expect(
+            refused.errorText.contains("no lock can hold `pg`: a task with `next` has many files [notLocked]"),
+            "\(refused.errorText)")
+        #expect(refused.errorText.contains("`--locked --except pg`"), "\(refused.errorText)")
+        let others = try binary.run("job.yaml", "--locked", "--except", "pg")
+        #expect(others.exitStatus == 0, "\(others.errorText)")
+    }
 }

@@ -26,11 +26,13 @@ package struct ProbeJob: Sendable {
         probe.onFinish = nil
         probe.report = ReportPlan()
         probe.held = nil
-        var known: (from: TaskOptions, to: TaskOptions)?
+        var known: (from: TaskOptions, asksForPacked: Bool, to: TaskOptions)?
         probe.tasks = tasks.map { index in
             let task = job.tasks[index]
-            if known?.from !== task.options {
-                known = (task.options, TaskOptions(Self.options(task.options.values, question)))
+            let asksForPacked = Self.asksForPacked(task, job)
+            if known?.from !== task.options || known?.asksForPacked != asksForPacked {
+                let options = TaskOptions(Self.options(task.options.values, question, asksForPacked: asksForPacked))
+                known = (task.options, asksForPacked, options)
             }
             return TaskSpecification(
                 id: task.id, type: .data, session: task.session, location: task.location, destination: nil,
@@ -61,9 +63,16 @@ package struct ProbeJob: Sendable {
         session.discretionary = nil
         session.window = nil
         session.cookies.save = false
-        // The length of a packed body is not the file's.
+        // Each question says itself what it accepts, and no body comes that could be unpacked.
         session.http.compression = false
         return session
+    }
+
+    /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for each
+    /// coding.
+    private static func asksForPacked(_ task: TaskSpecification, _ job: Job) -> Bool {
+        task.type == .download
+            ? task.options.values.decompress != .no : job.sessions[Int(task.session.raw)].http.compression
     }
 
     private static func limits(_ limits: RunLimits) -> RunLimits {
@@ -73,9 +82,14 @@ package struct ProbeJob: Sendable {
         return asked
     }
 
-    private static func options(_ values: TaskOptions.Values, _ question: Question) -> TaskOptions.Values {
+    private static func options(
+        _ values: TaskOptions.Values, _ question: Question, asksForPacked: Bool
+    ) -> TaskOptions.Values {
         var asked = TaskOptions.Values(policies: values.policies)
         asked.headers = values.headers
+        if asksForPacked, !values.headers.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
+            asked.headers.append(HeaderField(name: "Accept-Encoding", value: SecretText(ContentCoding.asked)))
+        }
         asked.mirrors = values.mirrors
         asked.cookies = values.cookies
         asked.mainDocument = values.mainDocument

@@ -175,4 +175,46 @@ import TextFormats
         #expect(offline.exitStatus == 2 && offline.errorText.contains("add `--online`"))
         #expect(!binary.folder.exists("a") && !binary.folder.exists("x.yaml"))
     }
+
+    /// A server may have one `ETag` for each coding, as Apache's does: the question accepts what the request accepts.
+    @Test func aServerThatCompresses_isHeldToTheETagOfTheCodingThatTheRunAsksFor() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/data", "/unpacked", "/as-it-is", "/own"] {
+            server.on(path) { request in
+                let isPacked = request.header("Accept-Encoding")?.contains("gzip") == true
+                let tag = ("ETag", isPacked ? "\"e-gzip\"" : "\"e\"")
+                let coding = isPacked ? [("Content-Encoding", "gzip")] : []
+                return .respond(
+                    200, headers: [tag, ("Vary", "Accept-Encoding")] + coding,
+                    body: isPacked ? Self.packed : Array("text".utf8))
+            }
+        }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            tasks:
+              - { id: data, url: '\(server.url("/data"))' }
+              - { id: unpacked, url: '\(server.url("/unpacked"))', to: unpacked, decompress: true }
+              - { id: as-it-is, url: '\(server.url("/as-it-is"))', to: as-it-is }
+              - { id: own, url: '\(server.url("/own"))', to: own, headers: { accept-encoding: gzip } }
+
+            """)
+        let plan = try binary.run("plan", "job.yaml", "--online", "--save", "p.yaml")
+        #expect(plan.exitStatus == 0, "\(plan.errorText)")
+        let asked = server.requests().map { $0.header("Accept-Encoding") ?? "" }.sorted()
+        #expect(asked == ["gzip", "gzip, br, zstd", "gzip, br, zstd", "identity"])
+        let run = try binary.run("job.yaml", "--plan", "p.yaml")
+        #expect(run.exitStatus == 0, "\(run.errorText)")
+        #expect(try binary.folder.text("unpacked") == "text" && binary.folder.text("as-it-is") == "text")
+        let gets = server.requests().filter { $0.method == "GET" }.map { $0.header("Accept-Encoding") ?? "" }.sorted()
+        #expect(gets == asked)
+    }
+
+    /// "text", packed with gzip.
+    private static let packed: [UInt8] = [
+        0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x2B, 0x49, 0xAD, 0x28, 0x01, 0x00, 0xC7, 0xA7,
+        0x8B, 0x3B, 0x04, 0x00, 0x00, 0x00,
+    ]
 }

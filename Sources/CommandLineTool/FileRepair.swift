@@ -37,6 +37,11 @@ struct FileRepair {
         guard let model = job.tasks.first else { preconditionFailure("the model of a repair's tasks is gone") }
         var refused = Refusals(console: console)
         let urls = lockedURLs
+        let named: LockedPlaces? =
+            if case .lock = source {
+                LockedPlaces(beside: path, arguments: options.arguments, environment: environment)
+            } else { nil }
+        let base = Self.tidied(Self.absolute(self.folder, in: folder))
         job.tasks = []
         // Where a list has several digests of one file, the longest counts.
         var places: [ExactText: (task: Int, digest: Int)] = [:]
@@ -45,6 +50,7 @@ struct FileRepair {
                 var task = model
                 task.location = .url(try url(of: file, urls))
                 let destination = try destination(of: file, in: folder)
+                try checkPlace(destination, of: file, base: base, named)
                 task.destination = destination
                 task.id = file.task ?? Self.tidied(file.name.text ?? "")
                 task.options = taskOptions(model, file)
@@ -126,11 +132,47 @@ struct FileRepair {
 
     private func destination(of file: ExpectedFile, in folder: String) throws(Refusal) -> String {
         guard let path = file.path.text else { throw Refusal(why: "its name is not UTF-8 text") }
-        return Self.tidied(path.hasPrefix("/") ? path : "\(folder)/\(path)")
+        return Self.tidied(Self.absolute(path, in: folder))
+    }
+
+    private static func absolute(_ path: String, in folder: String) -> String {
+        path.hasPrefix("/") ? path : "\(folder)/\(path)"
+    }
+
+    /// The folder in which the names of the lock or list begin, as typed.
+    private var folder: String { options.arguments.directory ?? (path == "-" ? "" : Folders.split(path).folder) }
+
+    // MARK: Places
+
+    /// Refuses the list itself, and a place outside the lock's folder that no job beside the lock names: a lock from
+    /// somewhere else must not say where on this machine something is written.
+    private func checkPlace(
+        _ destination: String, of file: ExpectedFile, base: String, _ named: LockedPlaces?
+    ) throws(Refusal) {
+        if isItself(destination) { throw Refusal(why: "it is the file that is read here") }
+        guard let named else { return }
+        let parts = destination.utf8.split(separator: UInt8(ascii: "/"))
+        let root = base.utf8.split(separator: UInt8(ascii: "/"))
+        let leadsUp = parts.dropFirst(root.count).contains { $0.elementsEqual("..".utf8) }
+        let isBelow = parts.count > root.count && zip(parts, root).allSatisfy { $0.elementsEqual($1) }
+        if isBelow, !leadsUp { return }
+        guard let task = file.task, named.contains(destination, of: task) else {
+            throw Refusal(
+                why: "it lies outside the lock's folder, and no job beside the lock names it: "
+                    + "`--locked` runs the job")
+        }
+    }
+
+    /// Whether a place is that of the lock or list, under whatever name.
+    private func isItself(_ destination: String) -> Bool {
+        guard path != "-", let own = try? FileFacts.of(path), let other = try? FileFacts.of(destination) else {
+            return false
+        }
+        return own.device == other.device && own.inode == other.inode
     }
 
     /// Returns the path without empty components and `.`.
-    private static func tidied(_ path: String) -> String {
+    static func tidied(_ path: String) -> String {
         let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }.filter { $0 != "." }
         return (path.utf8.first == UInt8(ascii: "/") ? "/" : "") + parts.joined(separator: "/")
     }

@@ -221,6 +221,55 @@ import TextFormats
         #expect(binary.folder.list() == ["d/", "d/SUMS", "d/a"])
     }
 
+    /// A lock from elsewhere does not say it either, unless the job beside it does.
+    @Test func placesOutsideTheLocksFolderAreLeft_unlessTheJobBesideItNamesThem() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        let outside = binary.folder.path("elsewhere/a")
+        func entry(_ id: String, _ path: String) -> String {
+            let sum = Self.sums["a"]!.dropFirst(7)
+            return
+                "  \"\(id)\":\n    path: \"\(path)\"\n    url: \"\(server.url("/a"))\"\n    size: 9\n    sha256: \"\(sum)\"\n"
+        }
+        let lock =
+            "format: transfer-run/lock\nversion: 1\njob: \"job\"\nfiles:\n" + entry("abs", outside)
+            + entry("in", "out/in") + entry("up", "../up") + entry("way", "out/../../way")
+        try binary.folder.write("d/job.lock", lock)
+        let left = try binary.run("verify", "d/job.lock", "--repair")
+        #expect(left.exitStatus == 1)
+        for name in [outside, "../up", "out/../../way"] {
+            #expect(
+                left.errorText.contains("warning: `\(name)` is not repaired: it lies outside the lock's folder, "),
+                "\(left.errorText)")
+        }
+        #expect(binary.folder.list("d") == ["job.lock", "out/", "out/in"])
+        #expect(!binary.folder.exists("elsewhere/a") && !binary.folder.exists("up") && !binary.folder.exists("way"))
+        // Of another task the place counts for nothing.
+        func job(_ id: String) -> String { "tasks: [{ id: \(id), url: '\(server.url("/a"))', to: '\(outside)' }]" }
+        try binary.folder.write("d/job.yaml", job("other"))
+        #expect(try binary.run("verify", "d/job.lock", "--repair").exitStatus == 1)
+        #expect(!binary.folder.exists("elsewhere/a"))
+        try binary.folder.write("d/job.yaml", job("abs"))
+        let named = try binary.run("verify", "d/job.lock", "--repair")
+        #expect(named.exitStatus == 1 && !named.errorText.contains("`\(outside)` is not"), "\(named.errorText)")
+        #expect(try binary.folder.text("elsewhere/a") == "body of a")
+    }
+
+    /// `sha256sum * > SUMS` has a line for the list, which was empty then.
+    @Test func aListThatNamesItself_isLeft_andTheOthersAreRepaired() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        let a = Self.sums["a"]!.dropFirst(7)
+        try binary.folder.write("d/SUMS", "\(a)  SUMS\n\(a)  a\n")
+        let repaired = try binary.run("verify", "d/SUMS", "--repair", "--from", server.url())
+        #expect(repaired.exitStatus == 1, "\(repaired.errorText)")
+        #expect(
+            repaired.errorText.contains("warning: `SUMS` is not repaired: it is the file that is read here\n"),
+            "\(repaired.errorText)")
+        #expect(try binary.folder.text("d/a") == "body of a")
+        #expect(try binary.folder.text("d/SUMS").hasPrefix(a))
+    }
+
     @Test func whereFilesComeFromIsSaidFirst() throws {
         let (binary, server) = try done()
         defer { server.stop() }

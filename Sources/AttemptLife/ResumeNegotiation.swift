@@ -6,7 +6,7 @@ package import TransferModel
 ///
 /// Does no I/O. Where the result's first byte belongs is a fact of one response (`Response.offset`), not of the
 /// negotiation.
-package struct ResumeNegotiation: ~Copyable, Sendable {
+package struct ResumeNegotiation: Sendable {
     /// Whether a digest of the job proves the whole file: then the rest may come from another place.
     private let isProven: Bool
     /// The bytes that are there of an earlier attempt, as long as they may be of use.

@@ -1,3 +1,4 @@
+import JobLoader
 import SystemIO
 import TransferModel
 

@@ -68,7 +68,7 @@ import TransferModel
         state.repetition.shouldBeginAgain(isCut: result == CURLE_SEND_ERROR || result == CURLE_RECV_ERROR)
     }
 
-    /// Sets up the same request once more, on a connection of its own. Returns `false` when there is no memory for it.
+    /// Sets up the same request once more, on a connection of its own. Returns `false` where that cannot be.
     func beginAgain() -> Bool {
         guard prepareAgain() else { return false }
         state.repetition.beganAgain()
@@ -76,9 +76,10 @@ import TransferModel
         return true
     }
 
-    /// Sets up the same request once more, on any connection. Returns `false` when there is no memory for it.
+    /// Sets up the same request once more, on any connection. Returns `false` when there is no memory for it, or its
+    /// body cannot begin anew.
     func prepareAgain() -> Bool {
-        guard let request = state.request, renewHandle() else { return false }
+        guard let request = state.request, restartBody(), renewHandle() else { return false }
         leaveSocket()
         state.prepareAgain(now: loop.clock())
         setUp(request)
@@ -151,7 +152,7 @@ import TransferModel
         var metrics = loop.measure(self)
         metrics.lostRequests = []
         (metrics.isReused, metrics.openedConnections) = (true, 0)
-        metrics.uploadedBytes = state.sending.bytesBeforeRewind
+        metrics.uploadedBytes = state.sending.bytesOfLast
         state.repetition.requestLost(metrics)
         return true
     }
@@ -285,8 +286,12 @@ import TransferModel
 
     func rewindBody(to offset: Int64) -> Bool {
         state.sending.rewound()
-        return receiver?.rewindBody(to: offset, isUnanswered: state.repetition.isUnanswered) == true
+        return receiver?.rewindBody(to: offset, isUnanswered: state.repetition.isUnknownFate) == true
     }
+
+    /// Lets the body begin anew where libcurl took any of it. libcurl itself would do that only when it writes the next
+    /// request, which another handle does here, and it would not do it for bytes that it took and could not send.
+    private func restartBody() -> Bool { state.sending.bytes == 0 || rewindBody(to: 0) }
 }
 
 @available(*, unavailable)

@@ -119,6 +119,9 @@ struct Repetition {
 
     init(isAllowed: Bool) { self.isAllowed = isAllowed }
 
+    /// Whether nobody can tell if a server acted on the request.
+    var isUnknownFate: Bool { isUnanswered || !lostRequests.isEmpty }
+
     mutating func requestSent(overHTTP2: Bool) {
         if overHTTP2 { unansweredStreams += 1 } else { isUnanswered = true }
     }
@@ -214,7 +217,10 @@ struct SendProgress {
     /// Bytes of the body that libcurl took since the body last began.
     private(set) var bytes: Int64 = 0
     /// Bytes that it had taken before the body last began anew.
-    private(set) var bytesBeforeRewind: Int64 = 0
+    private var bytesBeforeRewind: Int64 = 0
+    /// Bytes of the body that it took for its last request. Some versions let the body begin anew at once when they
+    /// lost the request, others not before they write the next one.
+    var bytesOfLast: Int64 { bytes > 0 ? bytes : bytesBeforeRewind }
     /// When libcurl last took a part of the body.
     private var sentAt: Instant?
     /// When the answer began, to a request with a body.

@@ -110,4 +110,49 @@ import TransferModel
         #expect(try run.values("$.totals.bytesSent") == ["10"])
         #expect(server.totalConnections == 4)
     }
+
+    struct RepeatedBody: Sendable, CustomTestStringConvertible {
+        let name: String
+        let body: String
+        var testDescription: String { name }
+    }
+
+    /// Longer than what libcurl takes at once.
+    private static let repeated = String(repeating: "0123456789", count: 20_000)
+    static let repeatedBodies = [
+        RepeatedBody(name: "file", body: "{ file: body.bin }"),
+        RepeatedBody(name: "data", body: "{ data: \"\(repeated)\" }"),
+        RepeatedBody(name: "multipart", body: "{ multipart: [{ name: a, data: b }, { name: c, file: body.bin }] }"),
+    ]
+
+    /// The server hangs up on the only connection that is open: nothing but a new one is left, and the body begins
+    /// anew there, whatever went out on the first.
+    @Test(arguments: Transport.allCases, repeatedBodies)
+    func theBodyOfASwallowedRequestIsSentWholeOnceMore(_ transport: Transport, _ body: RepeatedBody) throws {
+        for ending: Script.Step in [.close, .reset] {
+            let server = try transport.server()
+            defer { server.stop() }
+            server.on("/get", .respond(200, body: "x"))
+            server.on("/put") { $0.number == 1 ? [ending] : .respond(201) }
+            let stage = try Stage()
+            try stage.folder.write("body.bin", Script.patternBytes(200_000))
+            let run = try stage.run(
+                """
+                \(transport.session(server))
+                defaults: { timeoutForRequest: 10s, retry: { attempts: 1 } }
+                tasks:
+                  - { id: get, type: data, url: "\(server.url("/get"))" }
+                  - { id: put, needs: [get], type: upload, method: PUT, url: "\(server.url("/put"))", body: \(body.body) }
+                """)
+            #expect(run.status == 0, "\(run.errorText)")
+            let sent = server.requests("/put")
+            let first = try #require(sent.first)
+            #expect(sent.count == 2 && first.body.count >= 200_000 && sent.allSatisfy { $0.body == first.body })
+            #expect(server.totalConnections == 2)
+            let transactions = "$.tasks[?@.id=='put'].attempts[0].transactions[*]"
+            #expect(try run.values("\(transactions).isReusedConnection") == ["true", "false"])
+            let bytes = "\(first.body.count)"
+            #expect(try run.values("\(transactions).countOfRequestBodyBytesSent") == [bytes, bytes])
+        }
+    }
 }

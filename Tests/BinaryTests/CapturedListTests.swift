@@ -51,14 +51,14 @@ import TransferModel
         let stage = try Stage()
         let job =
             "groups: { g: { to: out, extraneous: remove } }\n" + list(server)
-            + get(server, ", group: g").replacing("to: \"out/", with: "to: \"")
+            + get(server, ", group: g").replacing("to: \"out/", with: "to: \"x-")
             + "  - { id: fix, url: \"\(server.url("/f/fix"))\", to: fix, group: g }\n"
         #expect(try stage.run(job).status == 0)
-        #expect(stage.files == ["out/", "out/a", "out/b", "out/fix"])
+        #expect(stage.files == ["out/", "out/fix", "out/x-a", "out/x-b"])
         let run = try stage.run(job, "--except", "list")
         #expect(run.status == 0, "\(run.errorText)")
         #expect(run.errorText.contains("warning: `get-${n}` is left out too: the task with the list is"))
-        #expect(stage.files == ["out/", "out/a", "out/b", "out/fix"])
+        #expect(stage.files == ["out/", "out/fix", "out/x-a", "out/x-b"])
     }
 
     @Test func anEmptyListIsAWarningAndNoTask() throws {

@@ -183,13 +183,21 @@ struct RunOutputs {
         return status
     }
 
+    /// Returns the report's path for a command that runs in another folder.
+    private static func absolute(_ path: String?) -> String {
+        guard let path, path != "-", !path.hasPrefix("/"), let folder = try? Folders.working() else {
+            return path ?? ""
+        }
+        return "\(folder == "/" ? "" : folder)/\(path)"
+    }
+
     private func runCommand(
         of job: Job, _ outcome: RunOutcome, _ status: Int32, _ console: Console
     ) throws(OutputProblem) -> Int32 {
         guard let words = job.onFinish else { return status }
         var (outcome, status) = (outcome, status)
         let facts = FinishCommand.Facts(
-            report: reportPath ?? "", outcome: outcome, identifier: "",
+            report: Self.absolute(reportPath), outcome: outcome, identifier: "",
             delivery: "\(String(UInt64.random(in: 1...UInt64.max), radix: 36)).\(Clocks.wall().nanoseconds)")
         let end = FinishCommand(words, in: job).run(facts) { bytes in
             (try? unsafe DescriptorSink.standardError.write(Array(bytes))) != nil

@@ -65,7 +65,8 @@ struct JUnitExport: Export {
             if verdict == .skipped { return xml.text("/>\n    </testcase>\n") }
             xml.attribute("type", task.error?.name ?? task.outcome.rawValue)
             xml.text(">")
-            xml.escaped("\(task.current.method) \(task.current.url): \(task.explanation ?? why)")
+            let (request, text) = ("\(task.current.method) \(task.current.url): ", task.explanation ?? why)
+            xml.escaped(text.hasPrefix(request) ? text : request + text)
             xml.text("</\(verdict.rawValue)>\n    </testcase>\n")
         }
     }

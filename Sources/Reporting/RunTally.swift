@@ -71,9 +71,14 @@ struct RunTally {
         guard record.outcome != .failed, course.isResumable, isKept(task) else { return }
         if course.isVerified, job.tasks[Int(task.raw)].group != nil {
             keptMembers += 1
-        } else if course.kept >= TaskCourse.leastKept {
+        } else if course.kept >= TaskCourse.leastKept, !isCancelledByCommand(record) {
             kept += course.kept
         }
+    }
+
+    /// `cancel` removes what came so far, unless it is told to keep it; that it was is not known here.
+    private func isCancelledByCommand(_ record: TaskRecord) -> Bool {
+        record.error?.saysTheSame(as: .cancelledByCommand) == true
     }
 
     /// Whether the task's partial file stays for the next run: not that of a decompressed body, nor where the session

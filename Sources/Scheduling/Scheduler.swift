@@ -185,8 +185,9 @@ package struct Scheduler: ~Copyable {
             return []
         case .cancel(let chosen, let keepPartial):
             if !keepPartial { actions += chosen.map { .perform(.discardPartial($0)) } }
-            let error = TransferError(.cancelled, "the task was cancelled by a command")
-            return chosen.filter { end($0, .finish(.cancelled, error, nil), keepPartial: keepPartial) }
+            return chosen.filter {
+                end($0, .finish(.cancelled, TransferError.cancelledByCommand, nil), keepPartial: keepPartial)
+            }
         }
     }
 

@@ -6,6 +6,9 @@ package import TransferModel
 // Events while an attempt's requests go on: their progress, and the headers of their answers.
 
 extension Engine {
+    /// Whether reports or orders are waiting, so that the next turn must not wait.
+    package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
+
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
         guard var held = attempt.inspection.heldEvents else {
             return events.append(kind, task: attempt.task, session: attempt.specification.session)

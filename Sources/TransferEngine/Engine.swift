@@ -231,9 +231,6 @@ package final class Engine {
         credentialProblems = credentialLookup?.finish() ?? []
     }
 
-    /// Whether reports or orders are waiting, so that the next turn must not wait.
-    package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
-
     /// Returns the result of the task's ended attempt and forgets the attempt; `nil` where none has ended.
     package func takeResult(of task: TaskIndex) -> AttemptResult? {
         if !unfilled.isEmpty, let result = unfilled.removeValue(forKey: task) { return result }

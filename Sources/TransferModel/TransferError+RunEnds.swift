@@ -5,6 +5,9 @@ extension TransferError {
     /// Cancels what is left of a run after a failure, where `failFast` is set.
     package static let cancelledByFailFast = TransferError(.cancelled, "an earlier task failed and `failFast` is set")
 
+    /// The error of a task that `cancel` ended.
+    package static let cancelledByCommand = TransferError(.cancelled, "the task was cancelled by a command")
+
     /// Cancels what is left of a run in which too many tasks failed.
     package static func stoppedByShare(failed: Int, ended: Int) -> TransferError {
         let tasks = ended == 1 ? "the first task" : "\(failed) of \(ended) tasks"

@@ -27,7 +27,7 @@ import TextFormats
         #expect(told.count == 6 && told[4] == stage.folder.path && Int(told[5]) ?? 0 > 0, "\(told)")
         #expect(told[0].hasPrefix("TRANSFER_RUN_HOOK_DELIVERY_ID=") && told[0].count > 40)
         #expect(told[1] == "TRANSFER_RUN_HOOK_IDENTIFIER=" && told[2] == "TRANSFER_RUN_HOOK_OUTCOME=\(outcome)")
-        #expect(told[3].hasPrefix("TRANSFER_RUN_HOOK_REPORT=") && told[3].hasSuffix("report.json"))
+        #expect(told[3].hasPrefix("TRANSFER_RUN_HOOK_REPORT=/") && told[3].hasSuffix("report.json"))
         #expect(try run.values("$.hooks[*].exitStatus") == ["0"])
     }
 

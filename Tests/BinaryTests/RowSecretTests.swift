@@ -34,7 +34,8 @@ import TextFormats
                 200, headers: [("Content-Type", "text/html")],
                 body: format == "links" ? "<a href=\"\(evil)\">x</a>" : "\(evil)\n"))
         let run = try Stage().run(
-            head(server) + "  - { id: \"get-${x.index}\", forEach: { x: { \(format): { task: list } } }, url: \"${x}\" }\n",
+            head(server)
+                + "  - { id: \"get-${x.index}\", forEach: { x: { \(format): { task: list } } }, url: \"${x}\" }\n",
             environment: ["TOK": Self.secret])
         #expect(run.status == 1)
         #expect(run.errorText.contains("secretBarred") || run.errorText.contains("must not go to"), "\(run.errorText)")

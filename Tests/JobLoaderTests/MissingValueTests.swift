@@ -22,6 +22,14 @@ struct MissingValueTests {
         #expect(load(text).summary == ["6:39 missing-value"])
     }
 
+    /// It may be what is meant, and is often what a fork's pull request gets.
+    @Test func emptySecret_isAWarning() {
+        let text = task("headers: { Authorization: \"Bearer ${secret.TOKEN}\" }", head: "secrets: { TOKEN: {} }\n")
+        for found in [look(text, environment: ["TOKEN": ""]), load(text, environment: ["TOKEN": ""])] {
+            #expect(found.summary == ["6:39 warning empty-secret"] && found.job != nil)
+        }
+    }
+
     @Test func missingVariable_inACheck_isAWarningAndNothingMore() {
         for url in ["${env.SITE}/a", "https://${env.HOST}/a", "https://x.org:${env.PORT}/a", "${env.ALL}"] {
             let found = look("tasks: [{ id: a, url: \"\(url)\", to: a }]\n")

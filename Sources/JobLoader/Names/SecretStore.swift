@@ -80,7 +80,13 @@ final class SecretStore {
 
     private func fetch(_ name: String, _ reader: Reader, at span: SourceSpan) -> String? {
         switch find(name) {
-        case .success(let text): return text
+        case .success(let text):
+            if text?.isEmpty == true {
+                reader.warning(
+                    "empty-secret", "the secret `\(name)` is empty",
+                    hint: "a CI service gives an empty one to a run that may not have it", at: span)
+            }
+            return text
         case .failure(let problem):
             broken.insert(name)
             reader.error("unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: span)

@@ -53,7 +53,9 @@ enum AriaInput {
             guard let first = locations.first else { return }
             let out = value("out").map { JobText.literal($0) } ?? first.fileName
             var task = ImportedTask(
-                place: place, name: value("gid") ?? out ?? first.host ?? "download", url: first.text)
+                place: place,
+                name: value("gid") ?? value("out").map { JobText.literal($0) } ?? first.taskName() ?? "download",
+                url: first.text)
             task.mirrors = locations.dropFirst().map(\.text)
             setPlace(&task, out)
             if let user = first.user, value("http-user") == nil {

@@ -38,12 +38,19 @@ struct CurlCommand {
         let urls = command.items.filter { $0.name.isEmpty || $0.name == "url" }.map(\.value)
         if urls.isEmpty { return job.lose(place, "curl without a URL was left out") }
         var targets = command.items.filter { $0.name == "output" || $0.name == "remote-name" }[...]
+        let isOff = command.has("globoff")
+        var uploads = command.values("upload-file")[...]
         for url in urls {
             let target = targets.popFirst()
-            for single in CurlGlob.expand(url, isOff: command.has("globoff"), job: &job, place) {
-                addTask(single, target, command, output)
+            let files = uploads.popFirst().map { CurlGlob.expand($0, isOff: isOff, job: &job, place).map(\.text) }
+            if let files, files.isEmpty { continue }
+            let singles = CurlGlob.expand(url, isOff: isOff, job: &job, place)
+            let choices: [String?] = files.map { $0.map { Optional($0) } } ?? [nil]
+            for file in choices {
+                for single in singles { addTask(single, target, command, output, upload: file) }
             }
         }
+        if !uploads.isEmpty { job.lose(place, "an `--upload-file` without a URL of its own was left out") }
     }
 
     private mutating func addLimits(_ command: ParsedCommand) {
@@ -59,17 +66,19 @@ struct CurlCommand {
     // MARK: One URL
 
     private mutating func addTask(
-        _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?
+        _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?,
+        upload: String?
     ) {
         let location = URLText(url.text, filled: job.filled(url.text))
         guard location.isWellFormed else { return job.lose(place, "a word that is no URL was left out") }
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
-        var task = ImportedTask(
-            place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
-        let request = CurlRequest(place: place, location: location, command: command, input: input)
+        var task = ImportedTask(place: place, name: "transfer", url: location.text)
+        let request = CurlRequest(place: place, location: location, command: command, input: input, upload: upload)
         guard request.fill(&task, &job) else { return }
+        let sendsData = upload == nil && task.fields.contains { $0.key == "body" }
+        task.name = location.taskName(sendsData: sendsData) ?? "transfer"
         setTarget(&task, url, target, location, command, output)
         job.add(task)
     }
@@ -131,8 +140,9 @@ extension ImportedJob {
             lose(place, "`\(Self.shown(word))` is no option of \(program) that is known here")
         }
         for word in command.incomplete { lose(place, "`\(word)` of \(program) lacks its value") }
-        if !command.shown.isEmpty {
-            note("Options that change only what \(program) prints were left out, such as `\(command.shown[0])`.")
+        let what = "Options that change only what \(program) prints were left out, such as"
+        if !command.shown.isEmpty, !notes.contains(where: { $0.hasPrefix(what) }) {
+            note("\(what) `\(command.shown[0])`.")
         }
     }
 

@@ -53,7 +53,8 @@ struct CurlData {
         if !parts.contains(nil) {
             let text = parts.compactMap(\.self).joined(separator: isJSON ? "" : "&")
             task.set("body", .map(["data": .text(text)]))
-        } else if items.count == 1, let body = file(items[0], &task, &job) {
+        } else if items.count == 1 {
+            guard let body = file(items[0], &task, &job) else { return false }
             task.set("body", body)
         } else {
             job.lose(place, "data put together from a file and other parts has no equal: this transfer was left out")
@@ -64,10 +65,22 @@ struct CurlData {
     }
 
     private func file(_ item: ParsedCommand.Item, _ task: inout ImportedTask, _ job: inout ImportedJob) -> YAMLNode? {
-        guard item.name != "data-urlencode" else { return nil }
+        guard item.name != "data-urlencode" else {
+            job.lose(place, "`--data-urlencode` of a file has no equal: this transfer was left out")
+            return nil
+        }
         let path = String(item.value.dropFirst())
         if path == "-" || path == "/dev/stdin" {
-            return input.map { .map(["data": .text(item.name == "data" ? $0.filter { $0 != "\n" } : $0)]) }
+            if let input {
+                let stripped = item.name == "data" || item.name == "data-ascii"
+                return .map(["data": .text(stripped ? input.filter { $0 != "\n" } : input)])
+            }
+            guard let body = job.standardInput(place) else { return nil }
+            task.comments.append(ImportedJob.standardInputNote)
+            if item.name == "data" || item.name == "data-ascii" {
+                task.comments.append("`--data @-` leaves line breaks out; here standard input is sent as it is")
+            }
+            return body
         }
         if item.name == "data" || item.name == "data-ascii" {
             task.comments.append("`--data @FILE` leaves line breaks out; here the file is sent as it is")
@@ -85,7 +98,7 @@ enum CurlForm {
         var content = String(item.value[item.value.index(after: equals)...])
         var fields = [YAMLField("name", .text(name))]
         if item.name == "form-string" { return .map(fields + [YAMLField("data", .text(content))]) }
-        if content.hasPrefix("<") { return nil }
+        if content.hasPrefix("<") || content == "@-" || content.hasPrefix("@-;") { return nil }
         var attributes: [(String, String)] = []
         let isFile = content.hasPrefix("@")
         if isFile { content.removeFirst() }
@@ -207,6 +220,19 @@ struct ImportedHeader {
 }
 
 extension ImportedJob {
+    /// A comment for what sends standard input.
+    static let standardInputNote = "what `transfer-run` is given on standard input is sent, once"
+
+    /// Returns a body of standard input; `nil` for a second one, after a warning.
+    mutating func standardInput(_ place: ImportPlace) -> YAMLNode? {
+        guard !sendsStandardInput else {
+            lose(place, "standard input can be sent once, and a task before sends it: this transfer was left out")
+            return nil
+        }
+        sendsStandardInput = true
+        return .map(["stream": .map(["command": .list([.text("-")])])])
+    }
+
     /// Returns a text that shows no secret: a reference to the secret of that kind for the host. Where the text is a
     /// variable of the environment, that variable is the secret.
     mutating func hide(_ text: String, _ kind: String, _ host: String?) -> String {

@@ -4,6 +4,8 @@ struct CurlRequest {
     let location: URLText
     let command: ParsedCommand
     let input: String?
+    /// The file that `--upload-file` sends to this URL; `nil` without one.
+    let upload: String?
 
     /// Returns `false` where the transfer cannot be said at all, after a warning.
     func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
@@ -47,7 +49,7 @@ struct CurlRequest {
             return true
         }
         if !queries.isEmpty { task.url = URLText(task.url).adding(query: queries.joined(separator: "&")) }
-        if let file = command.value("upload-file") { return setUpload(file, &task, &job) }
+        if let file = upload { return setUpload(file, &task, &job) }
         if !forms.isEmpty { return setForm(forms, &task, &job) }
         if !data.isEmpty { return CurlData(place: place, input: input).fill(data, &task, &job) }
         return true
@@ -57,11 +59,13 @@ struct CurlRequest {
         task.set("type", .text("upload"))
         task.set("method", .text(command.value("request") ?? "PUT"))
         if file == "-" || file == "." {
-            guard let input else {
-                job.lose(place, "an upload of standard input has no equal but `body: { stream: … }`: it was left out")
-                return false
+            if let input {
+                task.set("body", .map(["data": .text(input)]))
+                return true
             }
-            task.set("body", .map(["data": .text(input)]))
+            guard let body = job.standardInput(place) else { return false }
+            task.set("body", body)
+            task.comments.append(ImportedJob.standardInputNote)
             return true
         }
         if task.url.hasSuffix("/") { task.url += Self.encodedName(of: file) }
@@ -79,7 +83,9 @@ struct CurlRequest {
         for form in forms {
             guard let part = CurlForm.part(form) else {
                 job.lose(
-                    place, "a part of `--form` that reads its text from a file (`<`) has no equal: it was left out")
+                    place,
+                    "a part of `--form` that reads its text from a file (`<`) or is standard input has no equal: it was "
+                        + "left out")
                 continue
             }
             parts.append(part)

@@ -78,7 +78,20 @@ struct ImportedJob: Sendable {
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
-    mutating func add(_ task: ImportedTask) { tasks.append(task) }
+    /// Whether a task sends standard input, of which there is one.
+    var sendsStandardInput = false
+
+    mutating func add(_ task: ImportedTask) {
+        var task = task
+        hideSecrets(of: &task)
+        tasks.append(task)
+    }
+
+    /// Puts the files of the tasks from a number on into a folder.
+    mutating func move(tasksFrom first: Int, to folder: String) {
+        let job = self
+        for index in tasks.indices.dropFirst(first) { tasks[index].move(to: folder, job) }
+    }
 
     /// Warns of something, and leaves a comment before the next task.
     mutating func lose(_ place: ImportPlace, _ message: String) {
@@ -109,6 +122,7 @@ struct ImportedJob: Sendable {
     /// Defines a variable, once.
     mutating func define(_ name: String, _ text: String) {
         guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
+        let text = hideSecrets(ofURL: text)
         variables.append(YAMLField(name, .text(text)))
     }
 
@@ -144,6 +158,7 @@ struct ImportedJob: Sendable {
     private func secretNote() -> String {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")
             + YAMLText.comment("`--secrets-file` names, or from the environment, and goes to its hosts alone.")
+            + YAMLText.comment("Look for others: in paths of URLs, in bodies, in headers with names of their own.")
     }
 
     private func secretFields() -> [YAMLField] {
@@ -265,6 +280,33 @@ extension ImportedTask {
         }
         if hasBody { set("type", .text("download")) }
         set("to", .text(to))
+    }
+
+    /// A path as seen from the folder that `folder` is relative to.
+    static func path(_ path: String, in folder: String?, _ job: ImportedJob) -> String {
+        guard let folder, !path.hasPrefix("${env.HOME}"), !job.filled(path).hasPrefix("/") else { return path }
+        return folder + (path == "./" ? "" : path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+    }
+
+    /// Puts the files that the task writes and reads into a folder.
+    mutating func move(to folder: String, _ job: ImportedJob) {
+        if let to = text("to"), to != "-" { set("to", .text(Self.path(to, in: folder, job))) }
+        for key in ["body", "forEach"] {
+            guard let index = fields.firstIndex(where: { $0.key == key }) else { continue }
+            fields[index] = YAMLField(key, Self.moved(fields[index].value, key, folder, job))
+        }
+        session = session.map { YAMLField($0.key, Self.moved($0.value, $0.key, folder, job)) }
+    }
+
+    private static let pathKeys: Set<String> = ["file", "lines", "ca", "certificate", "key", "unixSocket"]
+
+    private static func moved(_ node: YAMLNode, _ key: String, _ folder: String, _ job: ImportedJob) -> YAMLNode {
+        switch node {
+        case .text(let text): pathKeys.contains(key) ? .text(path(text, in: folder, job)) : node
+        case .plain: node
+        case .list(let nodes): .list(nodes.map { moved($0, key, folder, job) })
+        case .map(let fields): .map(fields.map { YAMLField($0.key, moved($0.value, $0.key, folder, job)) })
+        }
     }
 
     /// Files that the request reads.

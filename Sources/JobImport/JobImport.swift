@@ -55,7 +55,9 @@ package enum ImportFormat: String, CaseIterable, Sendable {
 
     /// Whether a line runs curl or wget.
     private static func isCommand(_ line: String) -> Bool {
-        let words = line.split { $0 == " " || $0 == "\t" || $0 == "|" || $0 == ";" || $0 == "&" || $0 == "(" }
+        let words = line.split {
+            $0 == " " || $0 == "\t" || $0 == "|" || $0 == ";" || $0 == "&" || $0 == "(" || $0 == "`"
+        }
         return words.contains { word in
             ["curl", "wget"].contains { word == $0 || word.hasSuffix("/\($0)") && !word.contains(":") }
         } && !line.contains("\t")

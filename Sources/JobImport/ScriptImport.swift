@@ -1,19 +1,33 @@
 /// Translates the curl and wget commands of a shell script; what else the script does is told, not run.
 struct ScriptImport {
     private let file: String
-    private let firstLine: Int
-    private var depth = 0
-    private var afterPipe: ShellCommand?
+    /// The loops, conditions and groups that are open.
+    private var blocks: [Block] = []
+    /// The folder that `cd` of a subshell went to; `nil` for the one that the script began in.
+    private var folder: String?
+    /// Whether the next group is the body of a function.
+    private var isFunction = false
+
+    /// A compound command that has begun.
+    private struct Block {
+        let word: String
+        /// Whether its commands are left out.
+        let isLeftOut: Bool
+        /// The folder outside of it.
+        let folder: String?
+    }
 
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text)
-        var reader = ScriptImport(file: file, firstLine: 1)
+        var reader = ScriptImport(file: file)
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
         for variable in script.variables { job.define(variable.name, variable.value) }
         var previous: ShellCommand?
-        for command in script.commands {
+        for (index, command) in script.commands.enumerated() {
+            reader.tellOfHidden(command, &job)
+            if reader.blocks.last?.word == "case", Self.isPattern(index, script.commands) { continue }
             reader.add(command, after: previous, to: &job)
             previous = command
         }
@@ -24,45 +38,111 @@ struct ScriptImport {
         }
     }
 
-    private init(file: String, firstLine: Int) {
-        self.file = file
-        self.firstLine = firstLine
-    }
+    private init(file: String) { self.file = file }
 
-    private static let loops: Set<String> = ["for", "while", "until", "if", "case", "select", "function", "{", "("]
-    private static let ends: Set<String> = ["done", "fi", "esac", "}", ")"]
+    private static let openers: Set<String> = ["for", "while", "until", "if", "case", "select"]
+    private static let ends: [String: Set<String>] = [
+        "done": ["for", "while", "until", "select"], "fi": ["if"], "esac": ["case"], "}": ["{"], ")": ["("],
+    ]
     private static let steps: Set<String> = ["do", "then", "else", "elif", "in"]
     /// Commands whose absence changes nothing of the transfers.
     private static let harmless: Set<String> = [
         "set", "echo", "printf", ":", "true", "exit", "mkdir", "sleep", "wait", "shopt", "umask", "trap", "date",
     ]
 
+    /// Whether a command is one of the patterns before a `)` of `case`.
+    private static func isPattern(_ index: Int, _ commands: [ShellCommand]) -> Bool {
+        var index = index
+        while index < commands.count, commands[index].end == "|" { index += 1 }
+        return index + 1 < commands.count && commands[index + 1].words.first?.text == ")"
+            && commands[index].words.count == 1
+    }
+
+    /// Names the transfers of command substitutions.
+    private func tellOfHidden(_ command: ShellCommand, _ job: inout ImportedJob) {
+        for hidden in command.hidden {
+            let place = ImportPlace(file: file, line: hidden.line)
+            let hint =
+                hidden.variable.map { ": `capture` of a task takes a value out of an answer, here `\($0.prefix(40))`" }
+            job.lose(place, "the \(hidden.program) in a command substitution was left out\(hint ?? "")")
+        }
+    }
+
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
         var words = command.words[...]
-        while let first = words.first?.text, Self.steps.contains(first) { words.removeFirst() }
-        guard let first = words.first else { return }
-        if Self.loops.contains(first.text) || first.text.hasSuffix("()") || words.dropFirst().first?.text == "(" {
-            depth += 1
-            job.lose(place, "`\(first.text)` is not translated: the commands in it are left out")
-            return
-        }
-        if Self.ends.contains(first.text) {
-            depth = max(0, depth - 1)
-            return
-        }
-        guard let (program, arguments) = strip(words, place, &job) else { return }
-        guard depth == 0 else {
-            if program == "curl" || program == "wget" {
-                job.lose(place, "this \(program) is in a loop or a condition: it was left out")
+        while let first = words.first, !first.isQuoted {
+            if Self.steps.contains(first.text) {
+                words.removeFirst()
+            } else if Self.openers.contains(first.text) {
+                begin(first.text, isLeftOut: true, place, &job)
+                guard ["if", "while", "until"].contains(first.text) else { return }
+                words.removeFirst()
+            } else if first.text == "function" || first.text.hasSuffix("()") {
+                let name = first.text == "function" ? words.dropFirst().first?.text ?? "" : first.text
+                isFunction = true
+                job.lose(place, "`\(name.prefix(40))` is not translated: the commands in it are left out")
+                words = words.dropFirst(first.text == "function" ? 2 : 1)
+            } else if first.text == "{" || first.text == "(" {
+                begin(first.text, isLeftOut: previous?.end == "||" || previous?.end == "|", place, &job)
+                words.removeFirst()
+            } else if Self.ends[first.text] != nil {
+                return end(first.text, command, place, &job)
+            } else {
+                break
             }
-            return
         }
-        guard program == "curl" || program == "wget" else {
-            if !Self.harmless.contains(program) || program == "cd" { tellOf(program, previous, place, &job) }
-            return
+        guard !words.isEmpty, let (program, arguments) = strip(words, place, &job) else { return }
+        if blocks.contains(where: \.isLeftOut) {
+            if let transfer = command.transfer {
+                let through = program == transfer ? "" : " of `\(program.prefix(40))`"
+                job.lose(place, "this \(transfer)\(through) is in a loop or a condition: it was left out")
+            }
+        } else if program == "curl" || program == "wget" {
+            transfer(program, arguments, command, previous, place, &job)
+        } else if program == "cd", blocks.contains(where: { $0.word == "(" }) {
+            changeFolder(arguments, place, &job)
+        } else if let transfer = command.transfer {
+            job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
+        } else if !Self.harmless.contains(program) {
+            tellOf(program, previous, place, &job)
         }
-        transfer(program, arguments, command, previous, place, &job)
+    }
+
+    // MARK: Compound commands
+
+    /// Begins a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
+    private mutating func begin(_ word: String, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob) {
+        if isLeftOut { job.lose(place, "`\(word)` is not translated: the commands in it are left out") }
+        blocks.append(Block(word: word, isLeftOut: isLeftOut || isFunction, folder: folder))
+        isFunction = false
+    }
+
+    private mutating func end(
+        _ word: String, _ command: ShellCommand, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        // A bracket inside `case` ends a pattern.
+        if word == ")", blocks.last?.word == "case" { return }
+        guard let index = blocks.lastIndex(where: { Self.ends[word]?.contains($0.word) == true }) else { return }
+        let isLeftOut = blocks.contains(where: \.isLeftOut)
+        if word == ")" { folder = blocks[index].folder }
+        blocks.removeSubrange(index...)
+        guard !isLeftOut else { return }
+        for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
+            job.lose(place, "`\(redirection.sign)` of a group is not translated")
+        }
+    }
+
+    /// Follows `cd FOLDER` in a subshell.
+    private mutating func changeFolder(
+        _ arguments: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        let words = arguments.first?.text == "--" ? arguments.dropFirst() : arguments
+        guard words.count == 1, let word = words.first, word.unknown == nil, !word.text.isEmpty,
+            !word.text.hasPrefix("-")
+        else { return tellOf("cd", nil, place, &job) }
+        let path = word.text.hasSuffix("/") ? word.text : word.text + "/"
+        folder = ImportedTask.path(path, in: folder, job)
     }
 
     private func tellOf(_ program: String, _ previous: ShellCommand?, _ place: ImportPlace, _ job: inout ImportedJob) {
@@ -83,7 +163,7 @@ struct ScriptImport {
             if let (name, _) = ShellScript.assignment(first), !first.isQuoted {
                 job.lose(place, "the variable `\(name.prefix(40))` before a command is not set here")
                 words.removeFirst()
-            } else if ["sudo", "exec", "command", "time", "nohup", "env", "!"].contains(first.text) {
+            } else if ShellCommand.prefixes.contains(first.text) {
                 if first.text == "sudo" { job.lose(place, "`sudo` is not translated: run the job as that user") }
                 words.removeFirst()
             } else {
@@ -120,6 +200,7 @@ struct ScriptImport {
         } else {
             WgetCommand.add(words, place: place, to: &job, output: output)
         }
+        if let folder { job.move(tasksFrom: before, to: folder) }
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }

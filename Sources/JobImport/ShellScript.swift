@@ -6,12 +6,23 @@ struct ShellWord: Hashable, Sendable {
     var unknown: String?
     /// Whether any part of it was quoted.
     var isQuoted = false
+    /// The transfers in its command substitutions.
+    var hidden: [HiddenTransfer] = []
 
     /// The literal text; `nil` with a reference or an unknown part.
     var literal: String? { unknown == nil ? JobText.plain(text) : nil }
 }
 
-/// A simple command of a script.
+/// A curl or wget in a command substitution, `$(…)` or backquotes.
+struct HiddenTransfer: Hashable, Sendable {
+    let line: Int
+    /// `curl` or `wget`.
+    let program: String
+    /// The variable that is set to what it prints, if one is.
+    var variable: String?
+}
+
+/// A simple command of a script. Brackets of the shell's grammar, `(`, `)` and `name()`, are commands of their own.
 struct ShellCommand: Sendable {
     /// A `>`, `<` or `<<` with its word.
     struct Redirection: Sendable {
@@ -25,6 +36,8 @@ struct ShellCommand: Sendable {
     var input: ShellWord?
     /// What ends it: `;`, `\n`, `&&`, `||`, `|` or `&`.
     var end = "\n"
+    /// The transfers in command substitutions of its words.
+    var hidden: [HiddenTransfer] = []
 }
 
 /// Splits a shell script into simple commands. It runs nothing: what depends on running is marked unknown.
@@ -40,16 +53,21 @@ struct ShellScript: Sendable {
     private var scalars: [Unicode.Scalar]
     private var index = 0
     private var line: Int
+    /// How many substitutions this text is inside of.
+    private var nesting = 0
     private var waiting: [(delimiter: String, isQuoted: Bool, stripsTabs: Bool, command: Int)] = []
 
     private static let most = 200_000
 
     /// `line` is the number of the text's first line.
-    init(_ text: String, line: Int = 1) {
+    init(_ text: String, line: Int = 1) { self.init(text, line: line, nesting: 0) }
+
+    private init(_ text: String, line: Int, nesting: Int) {
         scalars = Array(text.unicodeScalars)
         self.line = line
+        self.nesting = nesting
         while index < scalars.count, commands.count < Self.most { readCommand() }
-        commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty }
+        commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty }
     }
 
     // MARK: Commands
@@ -57,9 +75,18 @@ struct ShellScript: Sendable {
     private mutating func readCommand() {
         skipBlanks()
         var command = ShellCommand(line: line)
+        // Brackets among the words that are open, and whether `[[` is.
+        var depth = 0
+        var isTest = false
         while index < scalars.count {
+            let before = index
             skipBlanks()
             guard index < scalars.count else { break }
+            if isTest, "&|<>()".unicodeScalars.contains(scalars[index]) {
+                command.words.append(ShellWord(text: String(scalars[index])))
+                index += 1
+                continue
+            }
             if scalars[index] == "#" {
                 while index < scalars.count, scalars[index] != "\n" { index += 1 }
                 continue
@@ -68,23 +95,94 @@ struct ShellScript: Sendable {
                 command.end = end
                 break
             }
+            if scalars[index] == "<" || scalars[index] == ">", peek(1) == "(" {
+                index += 1
+                command.words.append(readNested(process: true))
+                continue
+            }
             if let sign = takeRedirection() {
                 take(sign, into: &command)
                 continue
             }
-            let before = index
-            let word = readWord()
-            if index == before {
-                // A bracket or another sign of the shell's grammar stands as a word of its own.
-                command.words.append(ShellWord(text: String(scalars[index])))
-                index += 1
-            } else {
-                command.words.append(word)
+            if command.words.count == 1, command.words[0].text == ")", !command.words[0].isQuoted {
+                command.end = ";"
+                break
             }
+            if scalars[index] == "(" || scalars[index] == ")" {
+                if takeBracket(&command, &depth, isNext: index == before) { break }
+                continue
+            }
+            let start = index
+            let word = readWord()
+            if index == start { index += 1 }
+            if !word.isQuoted, word.text == "[[" || word.text == "]]" { isTest = word.text == "[[" }
+            command.words.append(word)
         }
+        collectHidden(&command)
         assign(&command)
         commands.append(command)
         if command.end == "\n" { readDocuments() }
+    }
+
+    /// Takes a bracket. Returns whether the command ends here. `isNext`: it follows the last word without a blank.
+    private mutating func takeBracket(_ command: inout ShellCommand, _ depth: inout Int, isNext: Bool) -> Bool {
+        let isOpen = scalars[index] == "("
+        if isOpen, peek(1) == "(", let end = endOfNested(), end >= index + 4, scalars[end - 2] == ")" {
+            // `((…))` is arithmetic.
+            command.words.append(readNested())
+            return false
+        }
+        if isOpen, isNext, let last = command.words.last, last.text.hasSuffix("="), Self.assignment(last) != nil {
+            // The values of an array.
+            append(readNested(process: true), to: &command.words[command.words.count - 1])
+            return false
+        }
+        let opensGroup = command.words.allSatisfy { !$0.isQuoted && Self.beforeCommands.contains($0.text) }
+        if isOpen, opensGroup {
+            command.end = "("
+            guard command.words.isEmpty else { return true }
+            command.words = [ShellWord(text: "(")]
+            index += 1
+            return true
+        }
+        if isOpen, command.words.count == (command.words[0].text == "function" ? 2 : 1), takeEmptyBrackets() {
+            command.words[command.words.count - 1].text += "()"
+            command.end = "("
+            return true
+        }
+        if !isOpen, depth == 0 {
+            command.end = ";"
+            guard command.words.isEmpty else { return true }
+        }
+        depth = max(0, depth + (isOpen ? 1 : -1))
+        command.words.append(ShellWord(text: String(scalars[index])))
+        index += 1
+        return false
+    }
+
+    /// Words after which a command begins.
+    private static let beforeCommands: Set<String> = [
+        "if", "while", "until", "then", "do", "else", "elif", "!", "time", "{",
+    ]
+
+    /// Takes `()`, with or without blanks in it.
+    private mutating func takeEmptyBrackets() -> Bool {
+        var end = index + 1
+        while end < scalars.count, scalars[end] == " " || scalars[end] == "\t" { end += 1 }
+        guard end < scalars.count, scalars[end] == ")" else { return false }
+        index = end + 1
+        return true
+    }
+
+    /// Notes the transfers in the substitutions of a command, and which variables they set.
+    private func collectHidden(_ command: inout ShellCommand) {
+        for word in command.words {
+            let name = Self.assignment(word)?.0
+            command.hidden += word.hidden.map {
+                HiddenTransfer(line: $0.line, program: $0.program, variable: $0.variable ?? name)
+            }
+        }
+        for redirection in command.redirections { command.hidden += redirection.word.hidden }
     }
 
     private mutating func skipBlanks() {
@@ -194,6 +292,7 @@ struct ShellScript: Sendable {
     private mutating func readDocuments() {
         for document in waiting {
             var text = ""
+            let first = line
             var hasEnded = false
             while index < scalars.count, !hasEnded {
                 var end = index
@@ -205,23 +304,26 @@ struct ShellScript: Sendable {
                 if content == document.delimiter { hasEnded = true } else { text += content + "\n" }
             }
             if !hasEnded { brokenLines.append(commands[document.command].line) }
-            commands[document.command].input =
-                document.isQuoted ? ShellWord(text: JobText.literal(text), isQuoted: true) : expanded(text)
+            let input =
+                document.isQuoted ? ShellWord(text: JobText.literal(text), isQuoted: true) : expanded(text, first)
+            commands[document.command].hidden += input.hidden
+            commands[document.command].input = input
         }
         waiting.removeAll()
     }
 
     /// The text of a here-document, in which variables count as between double quotes.
-    private func expanded(_ text: String) -> ShellWord {
-        var reader = ShellScript(empty: assigned, text)
+    private func expanded(_ text: String, _ line: Int) -> ShellWord {
+        var reader = ShellScript(empty: assigned, text, line: line, nesting: nesting)
         var word = reader.readDoubleQuoted(endsAtQuote: false)
         word.isQuoted = true
         return word
     }
 
-    private init(empty assigned: [String: ShellWord], _ text: String) {
+    private init(empty assigned: [String: ShellWord], _ text: String, line: Int, nesting: Int) {
         scalars = Array(text.unicodeScalars)
-        line = 1
+        self.line = line
+        self.nesting = nesting
         self.assigned = assigned
     }
 }
@@ -263,6 +365,7 @@ extension ShellScript {
     private func append(_ part: ShellWord, to word: inout ShellWord) {
         word.text += part.text
         word.unknown = word.unknown ?? part.unknown
+        word.hidden += part.hidden
     }
 
     private mutating func readSingleQuoted(into word: inout ShellWord) {
@@ -366,7 +469,7 @@ extension ShellScript {
         index += 1
         guard let next = index < scalars.count ? scalars[index] : nil else { return ShellWord(text: "$") }
         if next == "{" { return readBraces() }
-        if next == "(" { return readNested("(", ")", "$(…)") }
+        if next == "(" { return readNested() }
         if Self.isName(String(next)) {
             var name = ""
             while index < scalars.count, Self.isName("a" + String(scalars[index])) {
@@ -400,37 +503,85 @@ extension ShellScript {
         index += 1
         if Self.isName(content) { return value(of: content) }
         guard let mark = content.firstRange(of: ":-"), Self.isName(content[..<mark.lowerBound]) else {
-            return ShellWord(unknown: "${…}")
+            return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
         }
         let name = String(content[..<mark.lowerBound])
         if assigned[name] != nil { return value(of: name) }
         let fallback = content[mark.upperBound...]
-        guard !fallback.contains(where: { "$`\"'\\{}".contains($0) }) else { return ShellWord(unknown: "${…}") }
+        guard !fallback.contains(where: { "$`\"'\\{}".contains($0) }) else {
+            return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
+        }
         return ShellWord(text: "${env.\(name):-\(fallback)}")
     }
 
     private mutating func readBackticks() -> ShellWord {
         index += 1
+        let start = line
+        var content = ""
         while index < scalars.count, scalars[index] != "`" {
             if scalars[index] == "\n" { line += 1 }
-            index += scalars[index] == "\\" ? 2 : 1
+            if scalars[index] == "\\", let next = peek(1), "`\\$".unicodeScalars.contains(next) { index += 1 }
+            content.unicodeScalars.append(scalars[index])
+            index += 1
         }
         if index >= scalars.count { brokenLines.append(line) }
         index += 1
-        return ShellWord(unknown: "`…`")
+        return ShellWord(unknown: "`…`", hidden: transfers(inScript: content, start))
     }
 
-    private mutating func readNested(_ open: Unicode.Scalar, _ close: Unicode.Scalar, _ what: String) -> ShellWord {
+    /// Reads from the bracket of `$(…)`, or of a list or `<(…)`, to the one that closes it.
+    private mutating func readNested(process: Bool = false) -> ShellWord {
+        let start = line
+        let end = endOfNested()
+        if end == nil { brokenLines.append(line) }
+        let last = end ?? scalars.count
+        let content = String(String.UnicodeScalarView(scalars[index..<last].dropFirst().dropLast(end == nil ? 0 : 1)))
+        line += content.unicodeScalars.count(where: { $0 == "\n" })
+        index = last
+        return ShellWord(unknown: process ? "(…)" : "$(…)", hidden: transfers(inScript: content, start))
+    }
+
+    /// The place after the bracket that closes the one at `index`; `nil` without one. Brackets in quotes and comments
+    /// do not count.
+    private func endOfNested() -> Int? {
+        var place = index
         var depth = 0
-        while index < scalars.count {
-            if scalars[index] == "\n" { line += 1 }
-            if scalars[index] == open { depth += 1 }
-            if scalars[index] == close { depth -= 1 }
-            index += 1
-            if depth == 0 { return ShellWord(unknown: what) }
+        while place < scalars.count {
+            switch scalars[place] {
+            case "\\": place += 1
+            case "'":
+                place += 1
+                while place < scalars.count, scalars[place] != "'" { place += 1 }
+            case "\"":
+                place += 1
+                while place < scalars.count, scalars[place] != "\"" { place += scalars[place] == "\\" ? 2 : 1 }
+            case "#" where place > 0 && " \t\n;".unicodeScalars.contains(scalars[place - 1]):
+                while place + 1 < scalars.count, scalars[place + 1] != "\n" { place += 1 }
+            case "(": depth += 1
+            case ")":
+                depth -= 1
+                if depth == 0 { return place + 1 }
+            default: break
+            }
+            place += 1
         }
-        brokenLines.append(line)
-        return ShellWord(unknown: what)
+        return nil
+    }
+
+    /// The transfers that a substitution runs, those in its own substitutions, too.
+    private func transfers(inScript text: String, _ line: Int) -> [HiddenTransfer] {
+        guard nesting < 20, text.contains("curl") || text.contains("wget") else { return [] }
+        return ShellScript(text, line: line, nesting: nesting + 1).commands.flatMap { command in
+            command.hidden.map { HiddenTransfer(line: $0.line, program: $0.program) }
+                + (command.transfer.map { [HiddenTransfer(line: command.line, program: $0)] } ?? [])
+        }
+    }
+
+    /// The transfers in the substitutions of a text.
+    private func transfers(inText text: String, _ line: Int) -> [HiddenTransfer] {
+        guard nesting < 20, text.contains("curl") || text.contains("wget") else { return [] }
+        var reader = ShellScript(empty: [:], text, line: line, nesting: nesting + 1)
+        return reader.readDoubleQuoted(endsAtQuote: false).hidden
     }
 
     /// A variable that the script sets is one of the job, another one is of the environment.
@@ -447,8 +598,46 @@ extension ShellScript {
 }
 
 extension ShellWord {
-    fileprivate init(unknown: String) {
+    fileprivate init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()
         self.unknown = unknown
+        self.hidden = hidden
+    }
+}
+
+extension ShellCommand {
+    /// Words before a command's name that change nothing of which program runs.
+    static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
+    /// Words of the shell's grammar after which a command may follow.
+    private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]
+    /// Programs that name curl or wget and do not run them.
+    private static let namers: Set<String> = [
+        "echo", "printf", "which", "type", "hash", "test", "[", "[[", "apt", "apt-get", "apk", "yum", "dnf", "brew",
+        "pacman", "zypper", "snap", "pip", "npm", "man", "grep", "-v", "export", "alias", "for", "select", "case",
+    ]
+
+    /// `curl` or `wget`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
+    var transfer: String? {
+        let words = self.words.drop { word in
+            !word.isQuoted
+                && (Self.steps.contains(word.text) || Self.prefixes.contains(word.text)
+                    || ShellScript.assignment(word) != nil)
+        }
+        guard let first = words.first else { return nil }
+        if let program = Self.transfer(first.text) { return program }
+        guard !Self.namers.contains(first.text) else { return nil }
+        for word in words.dropFirst() {
+            for part in word.text.split(whereSeparator: { " \t\n;&|()`\"'".contains($0) }) {
+                if let program = Self.transfer(String(part)) { return program }
+            }
+        }
+        return nil
+    }
+
+    /// `curl` or `wget`, where a word is it or a path of it.
+    private static func transfer(_ word: String) -> String? {
+        guard !word.contains(":") else { return nil }
+        let name = word.split(separator: "/").last.map { String($0) }
+        return name == "curl" || name == "wget" ? name : nil
     }
 }

@@ -203,7 +203,7 @@ struct WgetCommand {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
         var task = ImportedTask(
-            place: place, name: location.fileName ?? location.host ?? "transfer", url: location.text)
+            place: place, name: location.taskName(sendsData: sendsData) ?? "transfer", url: location.text)
         fill(&task, &job, location: location)
         if command.has("spider") {
             task.set("method", .text("HEAD"))
@@ -218,6 +218,8 @@ struct WgetCommand {
         if let to = task.text("to") { task.setTarget(to, &job) }
         job.add(task)
     }
+
+    private var sendsData: Bool { command.has("post-data") || command.has("body-data") }
 
     private func fill(_ task: inout ImportedTask, _ job: inout ImportedJob, location: URLText?) {
         setBody(&task)

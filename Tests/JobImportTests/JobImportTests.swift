@@ -44,12 +44,83 @@ struct JobImportTests {
         "T=hunter2\ncurl -H \"Authorization: Bearer $T\" https://a.test/", "user = \"me:hunter2\"\nurl = \"a.test\"",
         "https://a.test/x\n  http-user=me\n  http-passwd=hunter2\n  header=X-Api-Key: hunter2",
         "ftp://me:hunter2@a.test/x\thttps://b.test/x", "curl --aws-sigv4 aws:amz:eu:s3 -u key:hunter2 https://a.test/",
+        "curl -d 'user=me&password=hunter2' https://a.test/", "curl 'https://a.test/x?a=1&api_key=hunter2' -O",
+        "wget --post-data 'pw=hunter2' https://a.test/x", "curl -F client_secret=hunter2 https://a.test/",
+        "curl -G -d token=hunter2 https://a.test/", "U='https://a.test/x?access_token=hunter2'\ncurl -O \"$U\"",
     ])
     func aSecretIsNeverWritten(_ text: String) {
         let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
         #expect(!result.text.contains("hunter2") && !result.warnings.contains { $0.message.contains("hunter2") })
         #expect(result.text.contains("${secret."), "\(result.text)")
         #expect(Self.problems(result.text) == [], "\(result.text)")
+    }
+
+    private static func translated(_ text: String) -> (text: String, warnings: [String], taskCount: Int) {
+        let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
+        #expect(problems(result.text) == [], "\(result.text)")
+        return (result.text, result.warnings.map { "\($0.place): \($0.message)" }, result.taskCount)
+    }
+
+    @Test(arguments: [
+        "V=$(curl -fsSL https://a.test/latest)", "X=`curl https://a.test/x`", "echo \"$(curl https://a.test/x)\"",
+        "TOKEN=$(curl -X POST https://a.test/login | jq -r '.a)')", "source <(curl -s https://a.test/x)",
+        "for x in $(curl https://a.test/x); do echo $x; done", "A=($(wget -qO- https://a.test/x))",
+    ])
+    func commandSubstitution_withATransfer_isNamed(_ line: String) {
+        let result = Self.translated("#!/bin/sh\n\(line)\ncurl -O https://a.test/y\n")
+        let said = result.warnings.filter { $0.hasPrefix("x:2: the ") && $0.contains("in a command substitution") }
+        #expect(said.count == 1 && result.taskCount == 1, "\(result)")
+        #expect(result.text.contains("in a command substitution was left out"))
+        #expect(said.first?.contains("`capture`") == (line.firstMatch(of: /^[A-Z]+=/) != nil))
+    }
+
+    @Test func subshellOnOneLine_endsThere() {
+        let result = Self.translated("( cd dl && curl -fO https://a.test/one )\ncurl -O https://a.test/two\n")
+        #expect(result.taskCount == 2 && result.warnings.isEmpty, "\(result)")
+        #expect(result.text.contains("to: dl/one\n") && result.text.contains("to: two\n"))
+    }
+
+    @Test func transfersInLoopsAndConditions_areNamedEach() {
+        let script = """
+            f() { wget https://a.test/1; }
+            case $1 in curl|wget) curl https://a.test/2;; esac
+            if [[ $a == (b|c) ]]; then
+              eval "curl https://a.test/3"
+              ssh host curl https://a.test/4
+            fi
+            bash -c "curl https://a.test/5"
+            curl -O https://a.test/6
+            """
+        let result = Self.translated("#!/bin/bash\n" + script)
+        let lines = result.warnings.filter { $0.contains("left out") && !$0.contains("the commands in it") }
+            .map { String($0.prefix(3)) }
+        #expect(lines == ["x:2", "x:3", "x:5", "x:6", "x:8"], "\(result)")
+        #expect(result.taskCount == 1)
+    }
+
+    @Test(arguments: ["{a.txt,b.txt}", "[1-2].png"])
+    func uploadFile_withAGlob_isSeveralUploads(_ files: String) {
+        let result = Self.translated("curl -T '\(files)' https://a.test/in/\n")
+        #expect(result.taskCount == 2 && !result.text.contains(files), "\(result)")
+    }
+
+    @Test(arguments: ["-T -", "-d @-", "--data-binary @-"])
+    func standardInput_isSentOnce(_ option: String) {
+        let result = Self.translated("curl \(option) https://a.test/1\ncurl \(option) https://a.test/2\n")
+        #expect(result.text.contains("body: { stream: { command: [\"-\"] } }"), "\(result)")
+        #expect(result.taskCount == 1)
+        #expect(result.warnings.contains { $0.hasPrefix("x:2: standard input can be sent once") })
+    }
+
+    @Test func webhook_givesNoPartOfItsPathToAnId() {
+        let path = "https://hooks.test/services/T00/B00/abcdefSECRET"
+        let result = Self.translated("curl -d 'payload={}' \(path)\ncurl -O https://a.test/aB3dE5gH7jK9mN1pQ3\n")
+        #expect(result.text.contains("id: hooks.test\n") && result.text.contains("id: a.test\n"), "\(result)")
+    }
+
+    @Test func optionsThatOnlyPrint_areNotedOnce() {
+        let result = Self.translated("curl -sO https://a.test/1\ncurl -vO https://a.test/2\n")
+        #expect(result.text.split(separator: "\n").count { $0.contains("change only what curl prints") } == 1)
     }
 
     /// Every option of the tables is translated, usual, or told; none is passed over in silence.

@@ -163,7 +163,7 @@ struct FileRepair {
         }
     }
 
-    /// Whether a place is that of the lock or list, under whatever name.
+    /// Whether the file at a path is the lock or list itself.
     private func isItself(_ destination: String) -> Bool {
         guard path != "-", let own = try? FileFacts.of(path), let other = try? FileFacts.of(destination) else {
             return false

@@ -127,12 +127,12 @@ struct RunningJob {
         guard var job = together else { return nil }
         do throws(TaskSelection.Problem) {
             let selection = TaskSelection(only: options.only, except: options.except)
-            let withoutList = selection.templatesWithoutList(in: job)
+            let withoutList = try selection.templatesWithoutList(in: job)
             job = try selection.apply(to: job)
             if !withoutList.isEmpty {
                 console.errors(
                     "warning: \(HeldRun.names(withoutList)) \(withoutList.count == 1 ? "is" : "are") left out too: "
-                        + "the task with the list is\n")
+                        + "`--except` leaves out the task with the list\n")
             }
         } catch {
             throw UsageError("no task matches `\(error.pattern)`")

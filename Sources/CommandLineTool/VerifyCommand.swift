@@ -156,7 +156,7 @@ struct Verification {
 
     /// Returns the files that a task left on this machine's disk: one of each page for a task with `next`.
     private static func files(of task: ReportedTask, in folder: String) -> [ExpectedFile] {
-        // The file of the task is that of its last page. A page that went to the place of an earlier one counts.
+        // The task's own file is that of its last page. Where two pages have the same path, the later one replaced the other.
         var files: [ReportedTask.File] = []
         var places: [ExactText: Int] = [:]
         for file in task.pageFiles + (task.file.map { [$0] } ?? []) {

@@ -119,7 +119,7 @@ struct Repetition {
 
     init(isAllowed: Bool) { self.isAllowed = isAllowed }
 
-    /// Whether nobody can tell if a server acted on the request.
+    /// Whether a server may have acted on the request, and no response says so.
     var isUnknownFate: Bool { isUnanswered || !lostRequests.isEmpty }
 
     mutating func requestSent(overHTTP2: Bool) {

@@ -78,7 +78,7 @@ struct ImportedJob: Sendable {
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
-    /// Whether a task sends standard input, of which there is one.
+    /// Whether a task sends standard input already: it can be read only once.
     var sendsStandardInput = false
 
     mutating func add(_ task: ImportedTask) {

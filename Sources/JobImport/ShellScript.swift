@@ -606,7 +606,7 @@ extension ShellWord {
 }
 
 extension ShellCommand {
-    /// Words before a command's name that change nothing of which program runs.
+    /// Words before a command's name that run the same command, such as `time`.
     static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
     /// Words of the shell's grammar after which a command may follow.
     private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]

@@ -24,30 +24,30 @@ package struct TaskSelection: Hashable, Sendable {
     /// Returns the job with the selected tasks only. Throws if a pattern matches no task.
     package func apply(to job: Job) throws(Problem) -> Job {
         guard !only.isEmpty || !except.isEmpty else { return job }
+        var isChosen = try chosen(in: job)
+        for index in withoutList(isChosen, job) { isChosen[index] = false }
+        return job.keeping(isChosen)
+    }
+
+    /// Returns the ids of templates that are left out because the task that captures or brings their list is: they cannot
+    /// become tasks without it.
+    package func templatesWithoutList(in job: Job) throws(Problem) -> [String] {
+        guard !except.isEmpty, job.tasks.contains(where: \.isTemplate) else { return [] }
+        return withoutList(try chosen(in: job), job).map { job.tasks[$0].id }
+    }
+
+    /// What the patterns choose, by task.
+    private func chosen(in job: Job) throws(Problem) -> [Bool] {
         var isChosen = [Bool](repeating: only.isEmpty, count: job.tasks.count)
         let places = places(in: job)
         for pattern in only { try choose(pattern, job, places, &isChosen, true, flag: "--only") }
         isChosen = Self.withNeeds(isChosen, of: job)
         for pattern in except { try choose(pattern, job, places, &isChosen, false, flag: "--except") }
-        for index in templatesWithoutList(job, isChosen) { isChosen[index] = false }
-        return job.keeping(isChosen)
+        return isChosen
     }
 
-    /// Returns the ids of templates that are left out because the task that captures or brings their list is: without it
-    /// they cannot become tasks, and an empty list would be a lie.
-    package func templatesWithoutList(in job: Job) -> [String] {
-        guard !except.isEmpty, job.tasks.contains(where: \.isTemplate), let kept = try? apply(to: job) else {
-            return []
-        }
-        let ids = Set(kept.tasks.map(\.id))
-        let excepted = except.map { TaskPattern($0) }
-        return job.tasks.lazy.filter { task in
-            task.isTemplate && !ids.contains(task.id) && !excepted.contains { $0.matches(task.id) }
-                && (only.isEmpty || task.options.values.template?.sourceTasks.allSatisfy { ids.contains($0) } == false)
-        }.map(\.id)
-    }
-
-    private func templatesWithoutList(_ job: Job, _ isChosen: [Bool]) -> [Int] {
+    /// Returns the chosen templates whose list's task is not chosen.
+    private func withoutList(_ isChosen: [Bool], _ job: Job) -> [Int] {
         guard !except.isEmpty, job.tasks.contains(where: \.isTemplate) else { return [] }
         let left = Set(job.tasks.indices.lazy.filter { !isChosen[$0] }.map { job.tasks[$0].id })
         return job.tasks.indices.filter { index in

@@ -76,7 +76,8 @@ struct RunTally {
         }
     }
 
-    /// `cancel` removes what came so far, unless it is told to keep it; that it was is not known here.
+    /// Whether `cancel` ended the task. It removes the partial file unless `--resumable` was given, which the record does
+    /// not say.
     private func isCancelledByCommand(_ record: TaskRecord) -> Bool {
         record.error?.saysTheSame(as: .cancelledByCommand) == true
     }

@@ -47,6 +47,15 @@ import TransferModel
         #expect(text.contains(#"name="re\u{1}le\u{ffff}ase""#), "\(text)")
     }
 
+    /// Many a message begins with the request.
+    @Test func theRequestIsNamedOnce() throws {
+        let request = "GET https://mirror.example.org/slow: "
+        let report = try Recorded.text().replacingFirst("it was cancelled", with: request + "it was cancelled")
+        let tree = try TemporaryTree()
+        let text = try written(.junit, ExportSurroundings(), tree.write("report.json", report))
+        #expect(text.contains(">\(request)it was cancelled</error>"), "\(text)")
+    }
+
     // MARK: Prometheus
 
     /// The report's run failed: the time of the last one that did not stands in the file that is replaced.

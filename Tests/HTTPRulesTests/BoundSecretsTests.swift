@@ -46,6 +46,25 @@ import TransferModel
         #expect(bound.binding(captures, but: [secret]) == captures, "what the job binds itself it may free itself")
     }
 
+    /// Of a list only the texts with the secret are bound.
+    @Test func aListIsBoundTextByText() throws {
+        let home = try #require(HostPattern("h.example"))
+        let bound = BoundSecrets([Self.secret("s3cret+/x", "h.example")])
+        let rows: [PlainValue] = [
+            .map([
+                .init(key: "url", value: .string("/f?k=s3cret%2B%2Fx")), .init(key: "name", value: .string("first")),
+            ]),
+            .string("second"),
+        ]
+        let list = try #require(
+            bound.binding([CapturedValue(name: "rows", text: "", value: .list(rows))], but: []).first)
+        #expect(list.isSecret && list.hosts == [home] && list.secretTexts == ["/f?k=s3cret%2B%2Fx"])
+        #expect(list.isSecret("/f?k=s3cret%2B%2Fx") && !list.isSecret("first") && !list.isSecret("second"))
+        // What the job itself calls secret stays so as a whole.
+        let own = CapturedValue(name: "rows", text: "", value: .list(rows), isSecret: true)
+        #expect(bound.binding([own], but: []).first?.isSecret("second") == true)
+    }
+
     @Test func whatIsShortOrBoundToNobodyBarsNothing() throws {
         let url = try ResourceURL.parse("https://elsewhere.org/short/unbound-value")
         var bound = BoundSecrets([Self.secret("short", "example.org"), Self.secret("unbound-value", nil)])

@@ -88,6 +88,19 @@ import TransferModel
         return HeldAnswers(kind, file: "job.lock", ["a": answer], redactor: .none)
     }
 
+    /// A task that comes later is held to the lock of its day, the others to theirs.
+    @Test func answersOfALaterFile_areForTheTasksThatTheFirstHasNot() throws {
+        var other = HeldAnswer(url: "https://cdn.example.org/b")
+        other.size = 7
+        let later = HeldAnswers(.plan, file: "later.plan", ["a": other, "b": other, "c": other], redactor: .none)
+        let both = held(.lock).followed(by: later.only(for: ["a", "b"]))
+        #expect(both["a"]?.size == 5 && both["b"]?.size == 7 && both["c"] == nil)
+        #expect(both.objection(to: response(size: 6), of: "a")?.name == .lockMismatch)
+        let moved = both.objection(to: response("https://cdn.example.org/b", size: 6), of: "b")
+        #expect(moved?.name == .movedSincePlan && moved?.message.contains("later.plan") == true)
+        #expect(both.objection(to: response(size: 6), of: "c") == nil)
+    }
+
     private func response(
         _ url: String = "https://cdn.example.org/a?sig=new", size: Int64? = 5, etag: String? = "\"v1\""
     ) -> HeldAnswers.Response {

@@ -21,6 +21,21 @@ import TransferModel
         }
     }
 
+    @Test func capturesComeBack() throws {
+        let host = try #require(HostPattern("h.example"))
+        let list = PlainValue.list([.string("open"), .string("hidden")])
+        let captures = [
+            CapturedValue(name: "plain", text: "a", value: .number("1")),
+            CapturedValue(name: "secret", text: "b", isSecret: true, hosts: [host]),
+            CapturedValue(name: "rows", text: "", value: list, isSecret: true, hosts: [host], secretParts: ["hidden"]),
+        ]
+        var writer = RecordWriter()
+        writer.put(captures)
+        var reader = RecordReader(writer.bytes)
+        #expect(try reader.captures() == captures)
+        try reader.finish()
+    }
+
     @Test func smallNumbersAreShort() {
         for (number, count) in [(0, 1), (-1, 1), (63, 1), (-64, 1), (64, 2), (8191, 2), (8192, 3)] as [(Int, Int)] {
             var writer = RecordWriter()

@@ -122,6 +122,12 @@ import TransferModel
         #expect(!text.contains("is kept"))
     }
 
+    /// Its partial file is removed, unless it was told otherwise: nothing is promised.
+    @Test func cancelByCommand_doesNotSayThatAnythingIsKept() throws {
+        let records = (0..<2).map { _ in record(.cancelled, .cancelledByCommand, source: nil) }
+        #expect(!(try printed(records, answered: true) { _ in }).contains("kept"))
+    }
+
     /// What a stop leaves is said once, and not of what nothing keeps.
     @Test(arguments: [true, false]) func stop_saysWhatIsKept(_ isGrouped: Bool) throws {
         let records = (0..<4).map { _ in record(.cancelled, .stoppedBySignal, source: nil) }

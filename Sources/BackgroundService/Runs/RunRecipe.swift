@@ -84,8 +84,8 @@ package struct RunRecipe: Sendable {
         return file.held(file: held.name, redactor: Redactor(job.secrets))
     }
 
-    /// Loads the job again with the tasks that its templates become; their number is `count`, or that of the last
-    /// template's.
+    /// Loads the job again with the tasks that its templates become, and holds the new ones to the lock. The new ones are
+    /// the last `count` tasks; without `count`, those of the last template.
     func expand(_ values: TemplateValues, count: Int? = nil) -> Result<ExpandedJob, TransferError> {
         inputs.expand(values).flatMap { read in
             var read = read

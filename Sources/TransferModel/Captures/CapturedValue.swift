@@ -10,7 +10,7 @@ package struct CapturedValue: Hashable, Sendable {
     package let isSecret: Bool
     /// The only hosts that it may be sent to; `nil` for any.
     package let hosts: [HostPattern]?
-    /// Of a secret list of which only some texts are secret: those.
+    /// The secret texts of a list in which not all are secret; `nil` where the whole value is secret, or nothing of it.
     package let secretParts: Set<String>?
 
     package init(

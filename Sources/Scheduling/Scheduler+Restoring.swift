@@ -199,6 +199,8 @@ extension Scheduler {
         case .blocked: block(task)
         case .lost(let skip):
             block(task, isTold: false)
+            // One need more: an end that the events do not tell may meet the last of the others before it is skipped.
+            needs.addNeed(to: task)
             needs.skip(skip)
         }
     }

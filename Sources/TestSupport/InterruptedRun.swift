@@ -55,7 +55,7 @@ package struct InterruptedRun {
             let told = isLast ? Int.max : random.below(8 * world.setting.plan.tasks.count + 8)
             // The journal may lag behind what has happened.
             let lag = random.oneIn(2) ? 0 : random.below(20)
-            var result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600)) { [reel] in
+            var result = run.run(mostTurns: RandomRun.mostTurns, mostTime: RandomRun.mostTime) { [reel] in
                 !isLast && reel.events.count >= told + lag
             }
             let makesWay = result.ending == .interrupted && random.oneIn(3)
@@ -93,8 +93,8 @@ package struct InterruptedRun {
     private mutating func makeWay(_ run: inout SimulatedRun<WorldAudit>) -> SimulationResult {
         let awaited = world.setting.plan.tasks.indices.filter { _ in random.oneIn(3) }
         return run.makeWay(
-            awaiting: Set(awaited.map { TaskIndex(raw: UInt32($0)) }), mostTurns: 200_000,
-            mostTime: .seconds(3 * 3_600))
+            awaiting: Set(awaited.map { TaskIndex(raw: UInt32($0)) }), mostTurns: RandomRun.mostTurns,
+            mostTime: RandomRun.mostTime)
     }
 
     /// Returns the events that the next process finds.

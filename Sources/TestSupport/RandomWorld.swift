@@ -1,6 +1,6 @@
 internal import Scheduling
 package import Simulation
-internal import TransferModel
+package import TransferModel
 
 /// A job that uses everything a plan can express, and a network in which everything goes wrong, both from one seed.
 package struct RandomWorld: Sendable {
@@ -304,6 +304,12 @@ package struct RandomWorld: Sendable {
 
 /// Runs one random job in one random world and checks it against every rule.
 package enum RandomRun {
+    /// A run that takes as many turns does not end; the longest of 300,000 took 80,000.
+    package static let mostTurns = 400_000
+    /// Nor one that lasts as long: the longest of them lasted three hours, for a host that hung up on nearly everyone and
+    /// a window that was mostly closed.
+    package static let mostTime = TimeSpan.seconds(7 * 86_400)
+
     /// Returns what was wrong, if anything, and the result of the run. With `rules`, the events are checked too.
     package static func check(seed: UInt64, rules: Bool) -> (problems: [String], result: SimulationResult) {
         let world = RandomWorld(seed: seed)
@@ -311,7 +317,7 @@ package enum RandomRun {
         var run = SimulatedRun(
             world.setting, in: world.model, observer: WorldAudit(world.setting, world.model),
             tape: rules ? EventTape(consumer) : nil)
-        let result = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600))
+        let result = run.run(mostTurns: mostTurns, mostTime: mostTime)
         run.observer.close(result)
         var problems = run.observer.violations
         if rules, result.ending == .finished { problems += consumer.finish().map { "\($0)" } }

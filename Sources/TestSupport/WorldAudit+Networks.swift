@@ -205,7 +205,9 @@ extension WorldAudit {
         // The window may have opened again after it ended a task that had not come to its end.
         case .window: return !isOpen(facts(task).session, now) || pages[Int(task.raw)].isCancelled
         case .earliestBegin: return moment(policy(task).earliestBegin).map { $0 > now.wall } ?? false
-        default: return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled
+        // Its last request may have gone to another host than its first.
+        default:
+            return isBarred(task) || changes > 1 || pages[Int(task.raw)].isCancelled || mayBeInterrupted(task)
         }
     }
 

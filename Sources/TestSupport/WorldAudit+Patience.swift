@@ -61,7 +61,11 @@ extension WorldAudit {
     private func earliestEnd(_ index: Int, _ now: Now) -> Instant? {
         guard var patience = plan.policies[plan.tasks[index].policy].retry.patience else { return nil }
         let places = pages[index].mirrors?.origins ?? [pages[index].origin ?? plan.tasks[index].origin]
-        let isUnanswered = places.contains { $0.map { !origins[Int($0.raw)].hasAnswered } ?? false }
+        // The task may have been given up before the host answered in the same moment.
+        let isUnanswered = places.contains { origin in
+            guard let origin else { return false }
+            return origins[Int(origin.raw)].firstAnsweredAt.map { $0 >= now.instant } ?? true
+        }
         if isUnanswered { patience = min(patience, .seconds(60)) }
         let since =
             [pages[index].failingSince, pages[index].chargedSince, pages[index].mayFailSince].compactMap { $0 }.min()

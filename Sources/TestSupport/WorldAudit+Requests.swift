@@ -276,7 +276,7 @@ extension WorldAudit {
         if origins[origin].heardAt != now.instant { origins[origin].unheardBefore = origins[origin].unheard }
         origins[origin].heardAt = now.instant
         origins[origin].unheard = 0
-        origins[origin].hasAnswered = true
+        if origins[origin].firstAnsweredAt == nil { origins[origin].firstAnsweredAt = now.instant }
         origins[origin].mayGiveOwnTries = false
         // The failures of others no longer count for tasks that were not tried since.
         for other in pages.indices where pages[other].attempts == 0 && pages[other].mirrors == nil {

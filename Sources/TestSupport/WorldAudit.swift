@@ -101,7 +101,8 @@ package struct WorldAudit: SimulationObserver {
         /// The value of `unheard` before the last answer; `heardAt` is the time of that answer.
         var unheardBefore = 0
         var heardAt: Instant?
-        var hasAnswered = false
+        var firstAnsweredAt: Instant?
+        var hasAnswered: Bool { firstAnsweredAt != nil }
         /// Whether every waiting task may try the origin once, because it does not answer.
         var mayGiveOwnTries = false
         /// Whether that was so at any time of the run.

@@ -29,7 +29,7 @@ struct RunNarrator: SimulationObserver {
         }
         var run = SimulatedRun(
             world.setting, in: world.model, observer: RunNarrator(start: world.setting.start.instant))
-        print("\(run.run(mostTurns: 5_000, mostTime: .seconds(3 * 3_600)))")
+        print("\(run.run(mostTurns: RandomRun.mostTurns, mostTime: RandomRun.mostTime))")
     }
 
     private static func text(_ span: TimeSpan?) -> String { span.map { "\($0.seconds) s" } ?? "none" }

@@ -75,6 +75,19 @@ import TransferModel
         #expect(stage.ends[2]?.duration == .seconds(11), "since the run's beginning, in whatever process")
     }
 
+    /// The process ended after the second task's attempt, and before its end was told.
+    @Test func anUnmetNeedSkipsWhateverTheOtherNeedsStillOwe() {
+        var teller = Teller(tasks: 3)
+        for task in 0...1 { teller.start(task) }
+        teller.end(0, TransferError(.badURL, "x"), lasted: .seconds(1))
+        teller.finish(0, .failed, TransferError(.badURL, "x"))
+        teller.end(1, lasted: .seconds(1))
+        let plan = plan(3) { $0.tasks[2].needs = needs(0, 1) }
+        let stage = Stage(plan, goingOn: teller.history, at: teller.reboot(after: .seconds(10)))
+        #expect(stage.ends[1]?.outcome == .succeeded)
+        #expect(stage.running.isEmpty && stage.ends[2]?.outcome == .skipped)
+    }
+
     @Test func aWaitThatSomebodyEndedIsWhatItWas() {
         var teller = Teller(tasks: 2)
         teller.start(0)

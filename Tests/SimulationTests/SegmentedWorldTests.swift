@@ -66,7 +66,7 @@ import TransferModel
         for seed in 0..<300 as Range<UInt64> {
             let world = RandomWorld(seed: seed)
             var run = SimulatedRun(world.setting, in: world.model, observer: Counter())
-            _ = run.run(mostTurns: 200_000, mostTime: .seconds(3 * 3_600))
+            _ = run.run(mostTurns: RandomRun.mostTurns, mostTime: RandomRun.mostTime)
             lent += run.observer.lent
             recalled += run.observer.recalled
         }

@@ -13,7 +13,7 @@ struct RetryLines {
     mutating func words(_ record: AttemptRecord, at time: WallTime) -> String? {
         guard let error = record.error, let pause = record.backoff else { return nil }
         let place = record.url.split(separator: "/", maxSplits: 2).prefix(2).joined(separator: "//")
-        let key = "\(place) \(error.message)"
+        let key = "\(place) \(TransferError.commonWords(error.message, of: error.name))"
         if let last = told[key], time >= last, time - last < Self.interval { return nil }
         told[key] = time
         let bound = record.retriesUntil.map { ", until \(Self.clock($0)) UTC at most" } ?? ""

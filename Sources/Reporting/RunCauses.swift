@@ -47,7 +47,7 @@ struct RunCauses {
     private var followers: [(task: TaskIndex, kind: Following)] = []
     private var followerPlaces: [TaskIndex: Int] = [:]
 
-    /// What tasks must have in common to have one cause: the error without the URL in it.
+    /// What tasks must have in common to have one cause.
     private struct Key: Hashable {
         let outcome: TaskOutcome
         let name: ErrorName?
@@ -89,7 +89,8 @@ struct RunCauses {
         }
         let key = Key(
             outcome: record.outcome, name: record.error?.name,
-            text: Self.withoutURLs(record.error?.message ?? record.explanation ?? ""))
+            text: TransferError.commonWords(
+                record.error?.message ?? record.explanation ?? "", of: record.error?.name))
         if let place = places[key] {
             causes[place].tasks.append(task)
             causes[place].shownAt = lines
@@ -172,13 +173,4 @@ struct RunCauses {
     }
 
     private static func group(_ number: Int) -> GroupIndex { GroupIndex(raw: UInt16(number)) }
-
-    /// Two tasks that met the same thing at two URLs met the same thing.
-    static func withoutURLs(_ message: String) -> String {
-        guard message.contains("://") else { return message }
-        return message.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            guard word.contains("://") else { return String(word) }
-            return word.hasSuffix(":") ? "…:" : "…"
-        }.joined(separator: " ")
-    }
 }

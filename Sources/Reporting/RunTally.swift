@@ -164,13 +164,14 @@ struct RunTally {
     private func told(_ cause: RunCauses.Cause, isSeen: Bool) -> [String] {
         let record = cause.record
         let ids = cause.tasks.sorted().map { id($0) }
+        let isAlone = ids.count == 1
         var lines: [String] = []
         let reason = PeopleText.message(
-            record.error?.message ?? Explanation.withoutOutcome(record.explanation ?? "no reason is known"))
+            record.error.map { isAlone ? $0.message : TransferError.sharedMessage($0.message, of: $0.name) }
+                ?? Explanation.withoutOutcome(record.explanation ?? "no reason is known"))
         let name = record.error.map { error in
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
-        let isAlone = ids.count == 1
         let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone ? "" : ": \(reason)"

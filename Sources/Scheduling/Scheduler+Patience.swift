@@ -58,8 +58,6 @@ extension Scheduler {
             let patience = plan.policies[policyNumber(of: task)].retry.patience,
             patience > RetryPolicy.unansweredPatience
         else { return error }
-        var error = error
-        error.message += "; its host never answered in this run, so it was given up after a minute"
-        return error
+        return error.ofSilentHost
     }
 }

@@ -30,8 +30,7 @@ extension Scheduler {
             }
         }
         var spared = lost.count { hasOwnTry($0, at: origin, after: error) }
-        var told = error
-        told.message += " (found by another task: the host fails again and again)"
+        let told = error.foundByAnotherTask
         for task in lost where !hasOwnTry(task, at: origin, after: error) {
             let error = givenUp(task, told, at: [origin], retryDeadline(of: task, at: [origin]))
             end(task, .finish(.failed, error, nil))

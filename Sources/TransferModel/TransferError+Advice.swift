@@ -21,10 +21,10 @@ extension TransferError {
             "This port may speak plain HTTP: try `http://`, or check the port."
         case .cannotConnectToHost where message.hasPrefix(Self.socketWords):
             "Check that the service is running, and that you may write to its socket."
-        case .cannotConnectToHost where message.hasSuffix(Self.refusalWords):
+        case .cannotConnectToHost where finding.hasSuffix(Self.refusalWords):
             "Check that the server is running and that the port is right."
-        case .cannotConnectToHost where message.hasSuffix(Self.familyWords),
-            .cannotFindHost where message.hasSuffix(Self.familyWords):
+        case .cannotConnectToHost where finding.hasSuffix(Self.familyWords),
+            .cannotFindHost where finding.hasSuffix(Self.familyWords):
             "Leave `addressFamily` out, or name a host that has such an address."
         case .cannotCreateFile where isForbidden,
             .cannotMoveFile where isForbidden && !message.contains("is not followed"):

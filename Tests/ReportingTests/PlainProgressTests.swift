@@ -181,6 +181,39 @@ import TransferModel
         #expect(text.contains("  t7 failed (timedOut -1001): late\n"))
     }
 
+    /// One found it out for the others, and one was given up after a minute: the host is down for all of them.
+    @Test func aHostThatRefuses_isOneCause() throws {
+        let own = TransferError(
+            .cannotConnectToHost, "GET http://a.test:9/0: a.test port 9\(TransferError.refusalWords)")
+        let errors = [own, own.foundByAnotherTask, own.foundByAnotherTask.ofSilentHost, own.ofSilentHost]
+        for first in errors.indices {
+            let text = try printed(
+                (errors[first...] + errors[..<first]).map { record(.failed, $0) }, .init(amount: .quiet))
+            #expect(
+                text.contains("  4 tasks failed (cannotConnectToHost -1004): a.test port 9 refused the connection\n"))
+            #expect(text.contains("    Check that the server is running and that the port is right.\n"))
+        }
+    }
+
+    @Test func aHostThatRefuses_isToldOnceWhileItIsTried() throws {
+        let sink = MemorySink()
+        let progress = PlainProgress(job: try job(3), sink: sink, style: .init(heartbeat: .seconds(30)))
+        let time = WallTime(nanoseconds: 0)
+        for index in 0..<3 {
+            let url = "http://a.test:9/\(index)"
+            let error = TransferError(.cannotConnectToHost, "GET \(url): a.test port 9 refused the connection")
+            let attempt = AttemptRecord(
+                number: 1, url: url, outcome: .failed, resumedFrom: 0, startedAt: time, duration: .zero, error: error,
+                backoff: .seconds(1), transactions: [])
+            progress.consume([
+                Event(
+                    time: time, sequence: UInt64(index), session: nil, task: TaskIndex(raw: UInt32(index)),
+                    kind: .attemptFinished(attempt))
+            ])
+        }
+        #expect(sink.text.ranges(of: "refused the connection; tried again in 1.00s").count == 1)
+    }
+
     @Test func lines_areNoWiderThanTheTerminal_andWordsStayWhole() throws {
         let long = TransferError(
             .unexpectedResponse,

@@ -3,7 +3,7 @@ package import TransferModel
 /// Groups the tasks of a report that did not succeed by cause: each cause once, with its tasks and the number of others
 /// that followed from it.
 ///
-/// Tasks share a cause if outcome, error and message are the same but for URLs. A task that was skipped, or cancelled
+/// Tasks share a cause if outcome, error and message are the same, but for URLs and who found it. A task that was skipped, or cancelled
 /// with its group or by `failFast`, follows from another task's end.
 package struct FailureCauses {
     /// One cause, the tasks that met it, and counts of the tasks that followed from them.
@@ -70,7 +70,9 @@ package struct FailureCauses {
 
     private mutating func add(_ task: ReportedTask, _ number: Int, count: Int) {
         let message = task.error?.message ?? task.explanation ?? ""
-        let key = Key(outcome: task.outcome, error: task.error?.name, message: Self.withoutURLs(message))
+        let name = task.error.flatMap { ErrorName(rawValue: $0.name) }
+        let key = Key(
+            outcome: task.outcome, error: task.error?.name, message: TransferError.commonWords(message, of: name))
         let place = places[key] ?? causes.count
         if place == causes.count {
             places[key] = place
@@ -131,14 +133,5 @@ package struct FailureCauses {
         var rest = explanation[found.upperBound...]
         while let first = rest.first, first == "." || first == " " { rest.removeFirst() }
         return String(rest)
-    }
-
-    /// Returns the message with `…` in place of URLs, so that tasks that differ in their URL alone share a cause.
-    static func withoutURLs(_ message: String) -> String {
-        guard message.contains("://") else { return message }
-        return message.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            guard word.contains("://") else { return String(word) }
-            return word.hasSuffix(":") ? "…:" : "…"
-        }.joined(separator: " ")
     }
 }

@@ -1,0 +1,54 @@
+// Errors of several tasks that have one cause: what one of them found out of a host, and what they have in common.
+
+extension TransferError {
+    /// The error of a task that waited for the host at which another task met this one: without that task's request.
+    package var foundByAnotherTask: TransferError {
+        var error = self
+        error.message = Self.withoutRequest(message) + Self.foundWords
+        return error
+    }
+
+    /// The error of a task that is given up because its host never answered in this run.
+    package var ofSilentHost: TransferError {
+        var error = self
+        error.message += Self.silenceWords
+        return error
+    }
+
+    /// What may be said of all tasks that failed by one cause: neither who found it nor how long it was tried.
+    package static func sharedMessage(_ message: String, of name: ErrorName?) -> String {
+        let text = withoutNotes(message)
+        // A host that does not answer does so whatever it is asked.
+        return name?.saysNobodyAnswered == true ? withoutRequest(text) : text
+    }
+
+    /// What the messages of tasks that failed by one cause have in common. `name` is the error's name.
+    package static func commonWords(_ message: String, of name: ErrorName?) -> String {
+        let text = sharedMessage(message, of: name)
+        guard text.contains("://") else { return text }
+        return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard word.contains("://") else { return String(word) }
+            return word.hasSuffix(":") ? "…:" : "…"
+        }.joined(separator: " ")
+    }
+
+    /// The message of the attempt that met the error.
+    var finding: String { Self.withoutNotes(message) }
+
+    private static let foundWords = " (found by another task: the host fails again and again)"
+    private static let silenceWords = "; its host never answered in this run, so it was given up after a minute"
+
+    private static func withoutNotes(_ message: String) -> String {
+        var text = message
+        for note in [silenceWords, foundWords] where text.hasSuffix(note) { text.removeLast(note.count) }
+        return text
+    }
+
+    /// `a.test port 9 refused the connection` of `GET http://a.test:9/f: a.test port 9 refused the connection`.
+    private static func withoutRequest(_ message: String) -> String {
+        guard let colon = message.firstRange(of: ": ") else { return message }
+        let request = message[..<colon.lowerBound].split(separator: " ")
+        guard request.count <= 2, request.last?.contains("://") == true else { return message }
+        return String(message[colon.upperBound...])
+    }
+}

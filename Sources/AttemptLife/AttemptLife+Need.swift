@@ -46,19 +46,33 @@ extension AttemptLife {
 
     func judgeNeed(_ question: UploadQuestion, _ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch question {
-        case .isAnythingThere: isAnythingThere(status)
+        case .isAnythingThere: isAnythingThere(status, headers)
         case .isStillStored(let sent): isStillStored(sent, status, headers)
         }
     }
 
     /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails
-    /// the task.
-    private func isAnythingThere(_ status: Int) -> ResponseMeaning {
+    /// the task, and so does a web page that the question was led to: whoever is not logged in gets one for anything.
+    private func isAnythingThere(_ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch status {
         case 404, 405, 410, 501: .uploadIsNeeded
+        case 200..<300 where builder.hops > 0 && isForeignPage(headers): pageRefusal()
         case 200..<300: .uploadIsThere
         default: refusal(status)
         }
+    }
+
+    private func isForeignPage(_ headers: HeaderBlock) -> Bool {
+        guard let type = headers.first("content-type").flatMap({ MediaType($0) }), WebPage.isType(type.type) else {
+            return false
+        }
+        let name = builder.begin.path.lowercased()
+        return !name.hasSuffix(".html") && !name.hasSuffix(".htm") && !name.hasSuffix(".xhtml")
+    }
+
+    private func pageRefusal() -> ResponseMeaning {
+        let what = "\(request.method) \(builder.begin.text): it was led to a web page, \(request.url.text)"
+        return .failure(TransferError(.unexpectedHTML, "\(what), which does not say whether the file is there"), nil)
     }
 
     /// Fails only where the server asks for quiet. After any other response but a proof the upload is sent, and its own

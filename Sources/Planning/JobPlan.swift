@@ -154,7 +154,7 @@ package struct JobPlan: Sendable {
     private static func notes(_ job: Job, _ outlooks: [TaskOutlook]) -> [String] {
         var notes: [String] = []
         let late = job.tasks.indices.filter { index in
-            if case .awaitingCapture = job.tasks[index].location { true } else { false }
+            if case .awaitingCapture = job.tasks[index].location { outlooks[index].action != .expand } else { false }
         }
         if !late.isEmpty {
             notes.append("\(Words.count(late.count, "URL")) that other tasks capture: known in the run")
@@ -162,7 +162,8 @@ package struct JobPlan: Sendable {
         let templates = outlooks.count { $0.action == .expand }
         if templates > 0 {
             notes.append(
-                "how many tasks \(Words.count(templates, "`forEach`")) of captured lists become: known in the run")
+                "how many tasks \(Words.count(templates, "`forEach`")) \(templates == 1 ? "becomes" : "become"), and what "
+                    + "they move: known in the run")
         }
         return notes
     }

@@ -129,10 +129,11 @@ extension JobPlan {
 
     private var unknownRows: [String] {
         var rows = notes
-        if totals.unknownSizes > 0 {
+        let unknown = totals.unknownSizes - (totals.count[.expand] ?? 0)
+        if unknown > 0 {
             let hint = words.isEmpty ? " (`--online` asks the servers)" : ""
             rows.insert(
-                "how much \(Words.count(totals.unknownSizes, "task")) \(totals.unknownSizes == 1 ? "moves" : "move")\(hint)",
+                "how much \(Words.count(unknown, "task")) \(unknown == 1 ? "moves" : "move")\(hint)",
                 at: 0)
         }
         let asked = outlooks.count { $0.action == .revalidate || $0.action == .validateCache }

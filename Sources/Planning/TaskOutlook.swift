@@ -63,8 +63,8 @@ package struct TaskOutlook: Hashable, Sendable {
     /// Bytes that the run would move if nothing changed at the servers; `nil` if that is unknown.
     package var bytesToMove: Int64? {
         switch action {
-        case .revalidate, .keep, .cache, .validateCache, .copy, .refuse, .expand: 0
-        case .local, .verify, .sendIfMissing: action == .local ? 0 : nil
+        case .revalidate, .keep, .cache, .validateCache, .copy, .local, .refuse: 0
+        case .verify, .sendIfMissing, .expand: nil
         case .fetch, .send: size
         case .resume, .resumeUpload: size.map { max(0, $0 - (bytesKept ?? 0)) }
         }

@@ -50,7 +50,7 @@ package final class GitHubSummary: EventConsumer {
     private func add(_ task: TaskIndex, _ record: TaskRecord) {
         guard Int(task.raw) < job.tasks.count else { return }
         count += 1
-        if OutcomeWord(record).isTrouble { return causes.add(task, record, shownAt: 0) }
+        if OutcomeWord(record).isTrouble { return causes.add(task, record, saying: record.error?.message, shownAt: 0) }
         let row = row(id(task), record, why: record.outcome == .succeeded ? "" : Self.why(record))
         guard length + row.utf8.count <= room else { return }
         length += row.utf8.count

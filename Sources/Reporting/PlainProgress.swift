@@ -223,7 +223,7 @@ package final class PlainProgress: EventConsumer {
             HumanText.append(duration: record.duration, to: &lines)
             addAttempts(course)
             // The annotation below it is shown in the log, too.
-            if let error = record.error, !isAnnotated { column(PeopleText.message(error.message)) }
+            if let error = record.error, !isAnnotated { column(PeopleText.message(course.message(of: error))) }
             if record.isPassedOver, let why = record.explanation {
                 column(PeopleText.message(Explanation.withoutOutcome(why)))
             }

@@ -9,6 +9,8 @@ struct RunCauses {
         var tasks: [TaskIndex]
         /// Record of the first of these tasks.
         let record: TaskRecord
+        /// That task's error, as its line says it.
+        let message: String?
         /// Number of lines printed when the last of these tasks was.
         var shownAt: Int
         /// What ended the whole run, where that is the cause.
@@ -62,8 +64,11 @@ struct RunCauses {
     var troubledTasks: [TaskIndex] { (causeOfTask.keys + followers.map(\.task)).sorted() }
     var followerCount: Int { followers.count }
 
-    /// Whether the task needs no line of its own: it follows another task's end, or that of the whole run.
-    static func isFolded(_ record: TaskRecord) -> Bool { follows(record) || RunStop(record) != nil }
+    /// Whether the task needs no line of its own: it follows another task's end or that of the whole run, or another
+    /// found out for it that its host is down.
+    static func isFolded(_ record: TaskRecord) -> Bool {
+        follows(record) || RunStop(record) != nil || record.error?.wasFoundByAnotherTask == true
+    }
 
     /// Whether the task only follows another task's end.
     static func follows(_ record: TaskRecord) -> Bool {
@@ -78,7 +83,7 @@ struct RunCauses {
         record.error?.saysTheSame(as: .cancelledByFailFast) == true
     }
 
-    mutating func add(_ task: TaskIndex, _ record: TaskRecord, shownAt lines: Int) {
+    mutating func add(_ task: TaskIndex, _ record: TaskRecord, saying message: String?, shownAt lines: Int) {
         if Self.follows(record) {
             followerPlaces[task] = followers.count
             let group = record.error?.name == .runCancelled ? job.tasks[Int(task.raw)].group : nil
@@ -98,7 +103,7 @@ struct RunCauses {
         } else {
             places[key] = causes.count
             causeOfTask[task] = causes.count
-            causes.append(Cause(tasks: [task], record: record, shownAt: lines, stop: RunStop(record)))
+            causes.append(Cause(tasks: [task], record: record, message: message, shownAt: lines, stop: RunStop(record)))
         }
     }
 

@@ -67,7 +67,7 @@ struct RunTally {
         let word = OutcomeWord(record)
         counts[word.place] += 1
         guard word.isTrouble else { return }
-        causes.add(task, record, shownAt: lines)
+        causes.add(task, record, saying: record.error.map { course.message(of: $0) }, shownAt: lines)
         guard record.outcome != .failed, course.isResumable, isKept(task) else { return }
         if course.isVerified, job.tasks[Int(task.raw)].group != nil {
             keptMembers += 1
@@ -167,14 +167,14 @@ struct RunTally {
         let isAlone = ids.count == 1
         var lines: [String] = []
         let reason = PeopleText.message(
-            record.error.map { isAlone ? $0.message : TransferError.sharedMessage($0.message, of: $0.name) }
+            cause.message.map { isAlone ? $0 : TransferError.sharedMessage($0, of: record.error?.name) }
                 ?? Explanation.withoutOutcome(record.explanation ?? "no reason is known"))
         let name = record.error.map { error in
             " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
         }
         let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
-        let what = isSeen && isAlone ? "" : ": \(reason)"
+        let what = isSeen && isAlone && !RunCauses.isFolded(record) ? "" : ": \(reason)"
         lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""

@@ -28,6 +28,8 @@ final class TaskCourse {
     /// URL of the first attempt, which tells the first of the task's `urls`.
     private(set) var firstURL: String?
     private(set) var firstFailure: TransferError?
+    /// How the last attempt failed, and the URL that it asked last.
+    private var lastFailure: (name: ErrorName, url: String)?
 
     /// Bytes moved up to now, the running attempt included.
     var movedSoFar: Int64 { moved + max(0, progress - offset) }
@@ -64,7 +66,16 @@ final class TaskCourse {
         resumedFrom = record.resumedFrom
         kept = isUpload ? 0 : record.resumedFrom + wire.received
         if firstFailure == nil { firstFailure = record.error }
+        lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
         (progress, offset) = (0, 0)
+    }
+
+    /// The message of the error with which the task ended. Where a server is the cause and the message names no URL, it
+    /// begins with the one that was asked.
+    func message(of error: TransferError) -> String {
+        guard let lastFailure, lastFailure.name == error.name, error.name.isOfServer, !error.message.contains("://")
+        else { return error.message }
+        return "\(lastFailure.url): \(error.message)"
     }
 
     /// Bytes per second while body bytes moved. An attempt's own time excludes its wait for `bandwidth`; where several

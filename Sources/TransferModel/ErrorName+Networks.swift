@@ -13,6 +13,20 @@ extension ErrorName {
     /// cause.
     package var saysHungUp: Bool { self == .networkConnectionLost }
 
+    /// Whether the error is one of the connection to a server or of what the server sent, so that its URL belongs to it.
+    package var isOfServer: Bool {
+        switch self {
+        case .httpTooManyRedirects, .redirectRefused, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
+            .cannotDecodeContentData, .dataLengthExceedsMaximum, .secureConnectionFailed, .serverCertificateHasBadDate,
+            .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid,
+            .serverCertificateWrongHost, .serverKeyNotPinned, .clientCertificateRejected, .clientCertificateRequired,
+            .unexpectedResponse, .unexpectedHTML, .magicMismatch, .lengthUnproven, .captureNotFound, .captureUnusable,
+            .nextPageUnusable, .uploadNotResumed, .userAuthenticationRequired:
+            true
+        default: saysNobodyAnswered
+        }
+    }
+
     /// Whether the error may be this machine's network's fault, and not the host's.
     package var mayBeTheNetworks: Bool { saysNobodyAnswered || self == .notConnectedToInternet }
 }

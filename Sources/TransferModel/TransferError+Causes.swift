@@ -8,6 +8,8 @@ extension TransferError {
         return error
     }
 
+    package var wasFoundByAnotherTask: Bool { message.contains(Self.foundWords) }
+
     /// The error of a task that is given up because its host never answered in this run.
     package var ofSilentHost: TransferError {
         var error = self

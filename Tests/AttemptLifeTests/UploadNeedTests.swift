@@ -57,6 +57,30 @@ struct UploadNeedTests {
         #expect(error.name == .unexpectedResponse && error.message.hasPrefix("HEAD https://a.test/x: \(status)"))
     }
 
+    /// Whoever is not logged in is led to a page that is always there.
+    @Test(
+        arguments: [
+            ("x", "text/html; charset=utf-8", false), ("x", "application/octet-stream", true), ("x", nil, true),
+            ("x.html", "text/html", true),
+        ] as [(String, String?, Bool)])
+    func aRedirect_isTakenForThereUnlessItLeadsToAPage(_ name: String, _ type: String?, _ isThere: Bool) throws {
+        let life = AttemptLife(
+            try ResourceURL.parse("https://a.test/\(name)"), AttemptRules(type: .upload, method: "PUT", hasBody: true))
+        life.askWhetherNeeded()
+        guard case .send(_, _?) = end(life, 302, HeaderBlock(raw: Array("Location: /login\r\n".utf8))) else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        let header = type.map { "Content-Type: \($0)\r\n" } ?? ""
+        switch end(life, 200, HeaderBlock(raw: Array(header.utf8))) {
+        case .isThere: #expect(isThere)
+        case .fail(let error, _):
+            #expect(!isThere && error.name == .unexpectedHTML)
+            #expect(error.message.contains("led to a web page, https://a.test/login"))
+        default: Issue.record("neither there nor a failure")
+        }
+    }
+
     // MARK: Whether the server still has what was sent
 
     private static let own = "https://a.test/x"

@@ -185,6 +185,10 @@ import TextFormats
         #expect(try Self.value(plan, "$.tasks[1].needs[*]") == ["index"])
         let text = try binary.run("plan", "job.yaml").outputText
         #expect(text.contains("become more tasks") && text.contains("after `index`"), "\(text)")
+        #expect(try Self.value(plan, "$.totals['bytesToMove','unknownSizes']") == ["0", "2"])
+        #expect(text.contains("  how much 1 task moves (`--online` asks the servers)\n"))
+        #expect(text.contains("  how many tasks 1 `forEach` becomes, and what they move: known in the run\n"))
+        #expect(!text.contains("that other tasks capture"))
         #expect(server.requests().isEmpty)
     }
 

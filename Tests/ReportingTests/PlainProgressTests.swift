@@ -195,6 +195,36 @@ import TransferModel
         }
     }
 
+    /// An id is no URL, and libcurl's words have none.
+    @Test(arguments: [
+        (TransferError(.networkConnectionLost, "Empty reply from server"), "https://b.test/f: Empty reply from server"),
+        (TransferError(.unexpectedResponse, "GET https://a.test/f: 404"), "GET https://a.test/f: 404"),
+        (TransferError(.cannotWriteToFile, "no space is left"), "no space is left"),
+    ])
+    func whatTheServerDid_isToldWithItsURL(_ error: TransferError, _ words: String) throws {
+        for amount in [PlainProgress.Amount.normal, .quiet] {
+            let sink = MemorySink()
+            let progress = PlainProgress(job: try job(1), sink: sink, style: .init(amount: amount))
+            let time = WallTime(nanoseconds: 0)
+            let attempt = AttemptRecord(
+                number: 1, url: "https://a.test/f", outcome: .failed, resumedFrom: 0, startedAt: time, duration: .zero,
+                error: error, backoff: nil,
+                transactions: [TransactionMetrics(method: "GET", url: "https://b.test/f", fetchStart: time)])
+            let end = RunRecord(outcome: .failed, exitStatus: 1, duration: .seconds(75))
+            let kinds: [Event.Kind] = [
+                .attemptFinished(attempt), .taskFinished(record(.failed, error)), .runFinished(end),
+            ]
+            progress.consume(
+                kinds.enumerated().map { place, kind in
+                    Event(
+                        time: time, sequence: UInt64(place), session: nil,
+                        task: place < 2 ? TaskIndex(raw: 0) : nil, kind: kind)
+                }[...])
+            let line = sink.text.split(separator: "\n").first { $0.contains(error.message) } ?? ""
+            #expect(line.hasSuffix((amount == .quiet ? ": " : "  ") + words))
+        }
+    }
+
     @Test func aHostThatRefuses_isToldOnceWhileItIsTried() throws {
         let sink = MemorySink()
         let progress = PlainProgress(job: try job(3), sink: sink, style: .init(heartbeat: .seconds(30)))

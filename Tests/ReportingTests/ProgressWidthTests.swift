@@ -44,7 +44,7 @@ import TransferModel
             _ task: UInt32, _ number: Int, from offset: Int64 = 0, bytes: Int64, seconds: Int64,
             _ error: TransferError? = nil
         ) {
-            var transaction = TransactionMetrics(method: "GET", url: "u", fetchStart: start)
+            var transaction = TransactionMetrics(method: "GET", url: "https://mirror.example.org/f", fetchStart: start)
             (transaction.status, transaction.responseBodyBytesReceived) = (offset > 0 ? 206 : 200, bytes)
             add(
                 .attemptStarted(AttemptStart(number: number, url: "\(ProgressWidthTests.origin)/\(task)")), task,
@@ -52,7 +52,7 @@ import TransferModel
             add(
                 .attemptFinished(
                     AttemptRecord(
-                        number: number, url: "u", outcome: error == nil ? .succeeded : .failed, resumedFrom: offset,
+                        number: number, url: "https://mirror.example.org/f", outcome: error == nil ? .succeeded : .failed, resumedFrom: offset,
                         startedAt: start, duration: .seconds(seconds), error: error, backoff: nil,
                         transactions: [transaction])), task, after: seconds)
         }

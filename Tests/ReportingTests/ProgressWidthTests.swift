@@ -52,7 +52,8 @@ import TransferModel
             add(
                 .attemptFinished(
                     AttemptRecord(
-                        number: number, url: "https://mirror.example.org/f", outcome: error == nil ? .succeeded : .failed, resumedFrom: offset,
+                        number: number, url: "https://mirror.example.org/f",
+                        outcome: error == nil ? .succeeded : .failed, resumedFrom: offset,
                         startedAt: start, duration: .seconds(seconds), error: error, backoff: nil,
                         transactions: [transaction])), task, after: seconds)
         }

@@ -17,7 +17,7 @@ extension JobRun {
             if past != nil { endEarlierAttempt(task, outcome, error, now) }
             return nil
         }
-        let waited = held + staged + result.flushWait + result.bandwidthWait + result.credentialWait
+        let waited = result.waits.reduce(held + staged) { $0 + $1.duration }
         let duration = now.instant - result.startedAt.instant - waited
         // An attempt without an error succeeded, whatever happened to its group.
         let outcome = result.error == nil ? .succeeded : outcome
@@ -30,8 +30,7 @@ extension JobRun {
                     error: result.error.map { error ?? $0 }, backoff: backoff,
                     transactions: result.transactions, retriesUntil: until.map { now.wall + ($0 - now.instant) })),
             task: task, session: session(task))
-        if result.bandwidthWait > .zero { bandwidthWaits[task, default: .zero] += result.bandwidthWait }
-        if result.credentialWait > .zero { credentialWaits[task, default: .zero] += result.credentialWait }
+        for wait in result.waits { Self.add(wait.reason, wait.duration, to: &waitsInAttempts[task, default: []]) }
         return result
     }
 
@@ -54,15 +53,7 @@ extension JobRun {
         if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
         let rows = result?.rows ?? (conclusion.outcome == .succeeded ? engine.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
-        if let bandwidth = bandwidthWaits.removeValue(forKey: task) {
-            Self.add(.bandwidth, bandwidth, to: &waits)
-        }
-        if let credential = credentialWaits.removeValue(forKey: task) {
-            Self.add(.credential, credential, to: &waits)
-        }
-        if let flush = result?.flushWait, flush > .zero {
-            Self.add(.flush, flush, to: &waits)
-        }
+        for wait in waitsInAttempts.removeValue(forKey: task) ?? [] { Self.add(wait.reason, wait.duration, to: &waits) }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
             changed: specification.type == .download

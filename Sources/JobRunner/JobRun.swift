@@ -87,9 +87,8 @@ package final class JobRun {
     var facts = ExitFacts()
     var tasksLeft: [Int]
     var groupRecords: [RunRecord.Group]
-    /// Time in which a task's attempts were paused for lack of bandwidth.
-    var bandwidthWaits: [TaskIndex: TimeSpan] = [:]
-    var credentialWaits: [TaskIndex: TimeSpan] = [:]
+    /// Waits within a task's attempts, as the engine measured them.
+    var waitsInAttempts: [TaskIndex: [TaskRecord.Wait]] = [:]
     /// Requests that took effect and were not replied to yet, with the ids of the tasks that changed.
     var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0

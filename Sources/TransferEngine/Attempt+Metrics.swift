@@ -4,6 +4,16 @@ import CurlCore
 import TransferModel
 
 extension Attempt {
+    /// The time until `now` in which nothing of its own was done, by reason.
+    func waits(at now: Instant) -> [TaskRecord.Wait] {
+        let flush = download.flushStartedAt.map { now - $0 } ?? .zero
+        let all: [(WaitReason, TimeSpan)] = [
+            (.bandwidth, bandwidth.pause.elapsed(at: now)), (.credential, credentialWait.elapsed(at: now)),
+            (.dependency, download.equalFileWait.elapsed(at: now)), (.flush, flush),
+        ]
+        return all.compactMap { $1 > .zero ? TaskRecord.Wait(reason: $0, duration: $1) : nil }
+    }
+
     func note(_ metrics: CurlMetrics, _ networks: NetworkState) {
         note(
             metrics, networks, start: exchange.startedAt, head: exchange.head, arrived: exchange.arrived,

@@ -22,6 +22,8 @@ struct DownloadTarget {
     var keepsExisting = false
     /// What the file has in common with those of other tasks; `nil` where nothing was looked for.
     var equalKey: EqualFiles.Key?
+    /// The time in which another task fetched the same file.
+    var equalFileWait = WaitClock()
     /// The file of another task about which the server is asked.
     var offered: EqualFiles.Source?
     /// The file of another task that is, or was, copied instead of being fetched.

@@ -47,8 +47,8 @@ extension Engine {
             .attemptStarted(AttemptStart(number: number, url: url)), task: task, session: specification.session)
         unfilled[task] = AttemptResult(
             number: number, url: url, startedAt: now, endedAt: now.instant, transactions: [], body: nil, file: nil,
-            source: .network, lengthUnverified: false, error: error, flushWait: .zero, bandwidthWait: .zero,
-            credentialWait: .zero, resumedFrom: 0, startedOver: nil, cache: nil, captures: [], parts: [])
+            source: .network, lengthUnverified: false, error: error, waits: [],
+            resumedFrom: 0, startedOver: nil, cache: nil, captures: [], parts: [])
     }
 
     /// Where the scheduler gave a slot with the start. It could not where the URL was not known yet: then what holds the

@@ -17,7 +17,7 @@ extension Engine {
         attempt.download.equalKey = key
         switch askForEqual(key, attempt) {
         case .fetch: return .done
-        case .wait: attempt.phase = .awaitingEqualFile
+        case .wait: beginWait(attempt)
         case .copy(let source): copy(source, attempt)
         }
         giveBackUnusedSlot(attempt)
@@ -32,7 +32,7 @@ extension Engine {
         switch askForEqual(key, attempt) {
         case .fetch: return .done
         case .wait:
-            attempt.phase = .awaitingEqualFile
+            beginWait(attempt)
             giveBackUnusedSlot(attempt)
             return .pending
         case .copy(let source):
@@ -41,6 +41,11 @@ extension Engine {
             attempt.life.ask(under: condition)
             return .done
         }
+    }
+
+    private func beginWait(_ attempt: Attempt) {
+        attempt.phase = .awaitingEqualFile
+        attempt.download.equalFileWait.start(at: now.instant)
     }
 
     private func askForEqual(_ key: EqualFiles.Key, _ attempt: Attempt) -> EqualFiles.Answer {
@@ -187,6 +192,7 @@ extension Engine {
 
     private func askAgain(_ task: TaskIndex) {
         guard let attempt = attempt(of: task), case .awaitingEqualFile = attempt.phase else { return }
+        attempt.download.equalFileWait.stop(at: now.instant)
         prepare(attempt)
     }
 }

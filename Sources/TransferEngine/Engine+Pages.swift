@@ -98,7 +98,6 @@ extension Engine {
         AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: [], body: nil, file: nil, source: .network, lengthUnverified: false,
-            error: nil, flushWait: .zero, bandwidthWait: .zero, credentialWait: .zero, resumedFrom: 0,
-            startedOver: nil, cache: nil, captures: [], parts: [])
+            error: nil, waits: [], resumedFrom: 0, startedOver: nil, cache: nil, captures: [], parts: [])
     }
 }

@@ -40,12 +40,9 @@ package struct AttemptResult: Sendable {
     package var lengthUnverified: Bool
     /// Why it failed or was cancelled; `nil` on success.
     package var error: TransferError?
-    /// Time at its end in which it waited for the batch flush only.
-    package var flushWait: TimeSpan
-    /// Time in which it was paused for lack of bandwidth.
-    package var bandwidthWait: TimeSpan
-    /// Time in which it waited for a credential to be looked up.
-    package var credentialWait: TimeSpan
+    /// Time within it in which nothing of its own was done: for bandwidth, for a credential to be looked up, for another
+    /// task that fetched the same file, at its end for the batch flush.
+    package var waits: [TaskRecord.Wait]
     /// Offset in bytes at which its body began; 0 where nothing was resumed.
     package var resumedFrom: Int64
     /// Why an earlier partial file was not resumed; `nil` where that did not happen.
@@ -671,14 +668,12 @@ package final class Engine {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }
         attempt.bandwidth.stopPause(at: now.instant)
-        attempt.credentialWait.stop(at: now.instant)
         attempt.sending.takeUntouchedStream()?.leave()
         attempt.session.giveBack(attempt.transport.ownPool)
         attempt.transport.ownPool = nil
         if let rejected = attempt.life.refusals {
             carryovers[attempt.task, default: Carryover()].rejectedCredentials = rejected
         }
-        let flushWait = attempt.download.flushStartedAt.map { now.instant - $0 } ?? .zero
         let (body, parts) = (toldBody(attempt, verdict, source), toldParts(attempt))
         keepCaptures(attempt, verdict)
         let rows = keepRows(attempt, verdict)
@@ -687,8 +682,7 @@ package final class Engine {
             endedAt: now.instant, transactions: attempt.transactions,
             body: body, file: attempt.download.file, changedPage: attempt.pages.hasChangedFile, source: source,
             lengthUnverified: attempt.download.lengthUnverified,
-            error: verdict.error, flushWait: flushWait, bandwidthWait: attempt.bandwidth.pause.total,
-            credentialWait: attempt.credentialWait.total,
+            error: verdict.error, waits: attempt.waits(at: now.instant),
             resumedFrom: max(attempt.life.offset, attempt.life.uploadResumedFrom),
             startedOver: attempt.life.startedOver.map { told($0) }, cache: attempt.caching.note,
             captures: captures(attempt), rows: rows, parts: parts)

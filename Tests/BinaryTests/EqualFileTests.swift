@@ -49,6 +49,8 @@ import TransferModel
         try expectWhole(stage)
         let sources = try run.values("$.tasks[*].source").compactMap(\.self)
         #expect(sources.sorted() == ["local", "local", "network"])
+        let waits = try run.values("$.tasks[?@.source=='local'].waits[*].reason")
+        #expect(waits.count { $0 == "dependency" } == 2, "the time in which another fetched is a wait: \(waits)")
         let first = try run.values("$.tasks[?@.source=='network'].id")[0] ?? ""
         #expect(try run.values("$.tasks[*].file.copiedFrom") == [first, first])
         #expect(try run.values("$.tasks[*].changed") == ["true", "true", "true"])

@@ -52,7 +52,7 @@ extension AttemptLife {
     }
 
     /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails
-    /// the task, and so does a web page that the question was led to: whoever is not logged in gets one for anything.
+    /// the task. So does a redirect to a web page: it may be a login, which answers 200 whatever is asked.
     private func isAnythingThere(_ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch status {
         case 404, 405, 410, 501: .uploadIsNeeded
@@ -62,6 +62,7 @@ extension AttemptLife {
         }
     }
 
+    /// Whether a web page was answered for a file that is none by its name.
     private func isForeignPage(_ headers: HeaderBlock) -> Bool {
         guard let type = headers.first("content-type").flatMap({ MediaType($0) }), WebPage.isType(type.type) else {
             return false

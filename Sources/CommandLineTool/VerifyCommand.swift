@@ -156,7 +156,7 @@ struct Verification {
 
     /// Returns the files that a task left on this machine's disk: one of each page for a task with `next`.
     private static func files(of task: ReportedTask, in folder: String) -> [ExpectedFile] {
-        // The task's own file is that of its last page. Where two pages have the same path, the later one replaced the other.
+        // A task with `next` names its last page's file as its own. Of two pages at one path, only the later file is left.
         var files: [ReportedTask.File] = []
         var places: [ExactText: Int] = [:]
         for file in task.pageFiles + (task.file.map { [$0] } ?? []) {

@@ -64,8 +64,8 @@ struct RunCauses {
     var troubledTasks: [TaskIndex] { (causeOfTask.keys + followers.map(\.task)).sorted() }
     var followerCount: Int { followers.count }
 
-    /// Whether the task needs no line of its own: it follows another task's end or that of the whole run, or another
-    /// found out for it that its host is down.
+    /// Whether the task needs no line of its own: it ended because another task or the whole run did, or because another
+    /// task found its host down.
     static func isFolded(_ record: TaskRecord) -> Bool {
         follows(record) || RunStop(record) != nil || record.error?.wasFoundByAnotherTask == true
     }

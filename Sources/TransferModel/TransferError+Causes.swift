@@ -8,6 +8,7 @@ extension TransferError {
         return error
     }
 
+    /// Whether another task met the error while this one waited for the host.
     package var wasFoundByAnotherTask: Bool { message.contains(Self.foundWords) }
 
     /// The error of a task that is given up because its host never answered in this run.

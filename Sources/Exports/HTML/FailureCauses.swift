@@ -3,8 +3,8 @@ package import TransferModel
 /// Groups the tasks of a report that did not succeed by cause: each cause once, with its tasks and the number of others
 /// that followed from it.
 ///
-/// Tasks share a cause if outcome, error and message are the same, but for URLs and who found it. A task that was skipped, or cancelled
-/// with its group or by `failFast`, follows from another task's end.
+/// Tasks share a cause if outcome, error and message are the same, but for URLs and who found it. A task that was
+/// skipped, or cancelled with its group or by `failFast`, follows from another task's end.
 package struct FailureCauses {
     /// One cause, the tasks that met it, and counts of the tasks that followed from them.
     package struct Cause {

@@ -176,7 +176,7 @@ struct SecretTests {
 
     /// A variable that is nowhere in the job is a slip of the pen.
     @Test(arguments: [
-        ("relase", "did you mean `release`?"), ("nothing", "it has `inner`, `lone`, `message`, `release`, `row`"),
+        ("relase", "did you mean `release`?"), ("nothing", "it has `inner`, `lone`, `message`, `release`"),
     ])
     func whatIsSetMustBeThere(_ name: String, _ hint: String) {
         let text = """
@@ -192,5 +192,36 @@ struct SecretTests {
         let result = load(text, options: LoadOptions(set: known + [(name, "x"), ("escaped", "x")]))
         #expect(result.summary == ["unknown-name", "unknown-name"])
         #expect(result.messages.contains("--set: the job has no variable `\(name)` (\(hint))"), "\(result.messages)")
+    }
+
+    /// A name of `forEach` has the values of its list; setting it would change nothing.
+    @Test func aNameOfForEachIsNotSet() {
+        let text = """
+            tasks:
+              - { id: "a-${row}", forEach: { row: [1, 2] }, url: "https://example.org/${row}/${row.index}" }
+            """
+        let result = load(text, options: LoadOptions(set: [("row", "5")]))
+        #expect(result.summary == ["unknown-name"])
+        #expect(
+            result.messages == """
+                --set: `row` is no variable but a name of `forEach`, whose values are its list's (`--only ID` runs some \
+                of its tasks; or write a variable into the list, such as `forEach: { row: ["${first}"] }`, and set that)
+                """)
+        #expect(
+            load(text.replacing("[1, 2]", with: #"["${first}"]"#), options: LoadOptions(set: [("first", "5")])).job?
+                .tasks.map(\.id) == ["a-5"])
+    }
+
+    /// The same name is a variable where no `forEach` binds it: in another task, in the list itself, or for a task that
+    /// takes the default's `forEach` away.
+    @Test(arguments: [
+        (#"{ id: "a-${n}", forEach: { n: [1] }, url: "https://e.org/" }, { id: b, url: "https://e.org/${n}" }"#, ""),
+        (#"{ id: "a-${n.index}", forEach: { n: ["${n}"] }, url: "https://e.org/${n}" }"#, ""),
+        (#"{ id: "a-${n.index}", url: "https://e.org/" }, { id: b, forEach: null }"#, "url: \"https://e.org/${n}\", "),
+    ])
+    func aNameOfForEachIsAVariableElsewhere(_ tasks: String, _ defaults: String) {
+        let head = defaults.isEmpty ? "" : "defaults: { \(defaults)forEach: { n: [1] } }\n"
+        let result = load("\(head)tasks: [\(tasks)]", options: LoadOptions(set: [("n", "5")]))
+        #expect(result.summary.isEmpty, "\(result.messages)")
     }
 }

@@ -364,10 +364,55 @@ extension Reader {
         return found
     }
 
-    /// Returns every local name that the file uses in a `${…}`.
-    func localNames() -> Set<String> {
-        let names = tree.root.map { references(below: $0) } ?? []
-        return Set(names.compactMap { if case .local(let name, _) = $0 { name } else { nil } })
+    /// Returns the names that a variable of the file could give a value to, and those of `forEach`, which get theirs
+    /// from a list. A name of `forEach` is a variable, too, where a task without it uses it.
+    func usedNames() -> (variables: Set<String>, forEach: Set<String>) {
+        guard let root = tree.root, tree.kind(root) == .mapping else { return ([], []) }
+        let parts = tree.entries(root)
+        let defaults = parts.filter { tree.text($0.key, is: "defaults") }.map(\.value)
+        let lists = parts.filter { tree.text($0.key, is: "tasks") && tree.kind($0.value) == .sequence }
+        let tasks = lists.flatMap { tree.children($0.value) }.filter { tree.kind($0) == .mapping }
+        var variables: Set<String> = []
+        var (forEach, bound): (Set<String>, Set<String>?) = ([], nil)
+        for task in tasks {
+            let names = (defaults + [task]).reduce(into: Set()) { forEachNames(in: $1, over: &$0) }
+            forEach.formUnion(names)
+            bound = bound?.intersection(names) ?? names
+            variables.formUnion(variableNames(in: task, without: names))
+        }
+        for part in defaults { variables.formUnion(variableNames(in: part, without: bound ?? [])) }
+        for (key, value) in parts where !tree.text(key, is: "defaults") && !tree.text(key, is: "tasks") {
+            variables.formUnion(plainNames(below: value))
+        }
+        return (variables, forEach)
+    }
+
+    /// Adds the names of a task's `forEach` to `names`, and takes away those that it makes `null`.
+    private func forEachNames(in task: NodeID, over names: inout Set<String>) {
+        guard tree.kind(task) == .mapping else { return }
+        for (key, value) in tree.entries(task) where tree.text(key, is: "forEach") {
+            if isNull(value) { names = [] }
+            guard tree.kind(value) == .mapping else { continue }
+            for (name, list) in tree.entries(value) where tree.kind(name) == .scalar {
+                if isNull(list) { names.remove(tree.text(name)) } else { names.insert(tree.text(name)) }
+            }
+        }
+    }
+
+    /// Returns the names that a task, or `defaults`, takes from variables. Lists of `forEach` cannot use its own names.
+    private func variableNames(in task: NodeID, without bound: Set<String>) -> Set<String> {
+        guard tree.kind(task) == .mapping else { return [] }
+        var names: Set<String> = []
+        for (key, value) in tree.entries(task) {
+            let used = plainNames(below: value)
+            names.formUnion(tree.text(key, is: "forEach") ? used : used.subtracting(bound))
+        }
+        return names
+    }
+
+    /// Returns every `NAME` of a `${NAME}` below the node: with a field it is no variable.
+    private func plainNames(below node: NodeID) -> Set<String> {
+        Set(references(below: node).compactMap { if case .local(let name, nil) = $0 { name } else { nil } })
     }
 
     /// Returns the tasks whose captured values are used below the node, and the text of a `needs` that is a scalar.

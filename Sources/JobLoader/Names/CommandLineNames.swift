@@ -12,17 +12,17 @@ struct CommandLineNames {
     /// Defines the variables of `--set`. A value has the type that it looks like if the job's own value has that type,
     /// else it is text.
     func define(_ pairs: [(name: String, value: String)]) {
-        var used: Set<String>?
+        var used: (variables: Set<String>, forEach: Set<String>)?
         for (name, text) in pairs {
             guard Names.isWellFormed(name) else {
                 problem("invalid-name", "--set: `\(Reader.short(name))` is no name for a variable")
                 continue
             }
             if !reader.names.variableNames.contains(name) {
-                let names = used ?? reader.localNames()
+                let names = used ?? reader.usedNames()
                 used = names
-                guard names.contains(name) else {
-                    refuse(name, names)
+                guard names.variables.contains(name) else {
+                    if names.forEach.contains(name) { refuseForEach(name) } else { refuse(name, names.variables) }
                     continue
                 }
             }
@@ -38,6 +38,15 @@ struct CommandLineNames {
         reader.problems.error(
             "unknown-name", "--set: the job has no variable `\(Reader.short(name))`",
             hint: close ?? (known.isEmpty ? "it has no variables" : "it has \(listed)"), at: nil, in: nil)
+    }
+
+    /// Reports a name that only `forEach` gives values to: they come from its list alone.
+    private func refuseForEach(_ name: String) {
+        reader.problems.error(
+            "unknown-name", "--set: `\(name)` is no variable but a name of `forEach`, whose values are its list's",
+            hint: "`--only ID` runs some of its tasks; or write a variable into the list, such as "
+                + "`forEach: { \(name): [\"${first}\"] }`, and set that",
+            at: nil, in: nil)
     }
 
     private func typed(_ text: String, like known: Value?) -> Value {

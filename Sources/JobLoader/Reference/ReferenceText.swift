@@ -70,8 +70,9 @@ enum ReferenceText {
         A scalar that is only `${name}` keeps the value's type. In a URL a value at the start is taken as the prefix it is;
         one placed later is percent-encoded for the part it stands in (in a path `/` stays), and cannot stand in the host
         unless it needs no encoding. CR, LF and NUL are errors in a header or URL. In a path, a value placed after its start
-        cannot add a `..` segment. Variables may be made of other variables, in any order. Secrets cannot stand where
-        their text would be shown or decide what the job is: in an `id`, a `to`, a number.
+        cannot add a `..` segment. Variables may be made of other variables, in any order. `--set` gives a variable its value,
+        also one that the job only uses; a name of `forEach` has the values of its list and cannot be set. Secrets cannot stand
+        where their text would be shown or decide what the job is: in an `id`, a `to`, a number.
 
         ## Merging
 

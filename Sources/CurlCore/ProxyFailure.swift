@@ -1,5 +1,7 @@
 internal import CLibSSL
 internal import CLibcurl
+internal import Glibc
+internal import SystemIO
 package import TransferModel
 
 /// Why a transfer through a proxy failed, where libcurl does not say it: mostly because of the proxy, not of the server
@@ -119,6 +121,24 @@ extension CurlCompletion {
             && TLSFailure(in: message)?.isNoTLS == true
     }
 
+    /// Whether the server ended the connection in the handshake, without a word.
+    package var wasHungUpOn: Bool {
+        proxyFailure == nil && certificateAlert == nil
+            && code.errorName(verifyResult: verifyResult) == .secureConnectionFailed && TLSFailure.isHangUp(message)
+    }
+
+    /// Says why a file of CA certificates cannot be used; `nil` for another failure.
+    private var authoritiesProblem: String? {
+        let prefix = "error setting certificate file: "
+        guard code == CurlCode(CURLE_SSL_CACERT_BADFILE), message.hasPrefix(prefix) else { return nil }
+        let path = String(message.dropFirst(prefix.count))
+        guard unsafe access(path, R_OK) == 0 else {
+            let reason = SystemError(call: "access", errno: errno).reason
+            return "\(TransferError.authoritiesWords)\(path) cannot be read: \(reason)"
+        }
+        return "\(TransferError.authoritiesWords)\(path) holds no certificate in PEM form"
+    }
+
     /// The transfer's error in the catalogue's terms; `nil` when libcurl reports success.
     package var error: TransferError? {
         guard code != .ok else { return nil }
@@ -132,6 +152,10 @@ extension CurlCompletion {
             words = TLSSettings.notPinned
         } else if speaksNoTLS {
             words = "the server speaks no TLS on this port"
+        } else if wasHungUpOn {
+            words = "the server \(TransferError.brokenHandshakeWords)"
+        } else if let authoritiesProblem {
+            words = authoritiesProblem
         } else if let misshapen = code.misshapenAnswer(message) {
             (name, words) = (.cannotParseResponse, misshapen)
         } else if code.findsWrongLength(message) {

@@ -21,4 +21,12 @@ package struct TLSFailure {
         let reasons = [SSL_R_WRONG_VERSION_NUMBER, SSL_R_PACKET_LENGTH_TOO_LONG, SSL_R_HTTP_REQUEST]
         return ERR_GET_LIB(code) == ERR_LIB_SSL && reasons.contains(ERR_GET_REASON(code))
     }
+
+    /// Whether the message says that the server ended the connection before the handshake was over. OpenSSL has no error
+    /// number for a connection that is closed before the first record.
+    package static func isHangUp(_ message: String) -> Bool {
+        if message.contains("SSL_ERROR_SYSCALL") || message.contains("SSL_ERROR_ZERO_RETURN") { return true }
+        guard let failure = TLSFailure(in: message), ERR_GET_LIB(failure.code) == ERR_LIB_SSL else { return false }
+        return ERR_GET_REASON(failure.code) == SSL_R_UNEXPECTED_EOF_WHILE_READING
+    }
 }

@@ -17,7 +17,7 @@ package enum ServerWords {
         if type.type.hasSuffix("/json") || type.type.hasSuffix("+json") {
             words = (try? JSONParser.parse(bytes)).map { self.words($0, depth: 0) } ?? text(bytes, type)
         } else if WebPage.isType(type.type) {
-            words = text(bytes, type).flatMap { title($0) }
+            words = text(bytes, type).flatMap { plainHTTPReason($0) ?? title($0) }
         } else if type.type.hasPrefix("text/") || type.type.hasSuffix("/xml") || type.type.hasSuffix("+xml") {
             words = text(bytes, type)
         } else {
@@ -43,6 +43,11 @@ package enum ServerWords {
             return nil
         default: return nil
         }
+    }
+
+    /// Returns what Apache says to plain HTTP on a port for HTTPS, below a title that tells nothing.
+    private static func plainHTTPReason(_ page: String) -> String? {
+        page.firstRange(of: "You're speaking plain HTTP to an SSL-enabled server port").map { String(page[$0]) }
     }
 
     private static func title(_ page: String) -> String? {

@@ -14,11 +14,18 @@ extension TransferError {
             "If the publisher has a new key that you trust, write that key in `signature.key`."
         case .signatureMismatch where message.contains(Self.noSignatureWords):
             "Look at what the URL gives, and name the signature's own in `signature.url`."
+        case .unexpectedResponse where answeredStatus == 400 && isOfTLSPort: "This port speaks TLS: try `https://`."
         case .unexpectedResponse: statusAdvice(tasks) ?? sizeAdvice ?? name.whatHelps
         case .checksumMismatch where type == .upload:
             "Look at what the server stored: the upload was changed on its way there."
         case .secureConnectionFailed where message.contains("speaks no TLS on this port"):
             "This port may speak plain HTTP: try `http://`, or check the port."
+        case .secureConnectionFailed where message.contains(Self.brokenHandshakeWords):
+            "This port may speak no TLS: try `http://`, or check the port and the versions that `tls` allows."
+        case .serverCertificateUntrusted where message.hasPrefix(Self.authoritiesWords):
+            "Correct `tls.trust.ca`; where the job has none, install the system's `ca-certificates`."
+        case .nextPageUnusable where message.contains("`next.maximum`"):
+            "Raise `next.maximum`, or write `stop: true` beside it to end there without a failure."
         case .cannotConnectToHost where message.hasPrefix(Self.socketWords):
             "Check that the service is running, and that you may write to its socket."
         case .cannotConnectToHost where finding.hasSuffix(Self.refusalWords):
@@ -31,6 +38,8 @@ extension TransferError {
             "Make that folder writable for the user who runs the job, or choose another `to`."
         case .cannotCreateFile where errno == Self.readOnly, .cannotMoveFile where errno == Self.readOnly:
             "Choose a `to` on a file system that can be written."
+        case .cannotCreateFile where errno == Self.noFolder:
+            "A file stands where `to` needs a folder: move it away, or choose another `to`."
         case .cannotMoveFile where message.hasSuffix(" is a folder"),
             .cannotMoveFile where message.hasSuffix(" leads to a folder"):
             "End `to` in `/` to put the file into that folder."
@@ -55,6 +64,10 @@ extension TransferError {
         }
     }
 
+    /// Part of the message about a connection that the server ended before TLS was agreed on.
+    package static let brokenHandshakeWords = "ended the connection in the TLS handshake"
+    /// Beginning of the message about a file of CA certificates that cannot be used.
+    package static let authoritiesWords = "the file of CA certificates "
     /// Beginning of the message about a Unix socket that nothing answers at.
     package static let socketWords = "cannot connect to the Unix socket "
     /// Part of the message about a signature that was made with another key than the job's.
@@ -69,6 +82,15 @@ extension TransferError {
     /// Whether the system did not let this user do it: EACCES, EPERM. The numbers are those of Linux.
     private var isForbidden: Bool { errno == 13 || errno == 1 }
     private static let readOnly: Int32 = 30
+    private static let noFolder: Int32 = 20
+
+    /// Whether the answer is what nginx, Apache, Go or Tomcat say to plain HTTP on a port for HTTPS.
+    private var isOfTLSPort: Bool {
+        [
+            "plain HTTP request was sent to HTTPS port", "speaking plain HTTP to an SSL-enabled server port",
+            "sent an HTTP request to an HTTPS server", "combination of host and port requires TLS",
+        ].contains { message.contains($0) }
+    }
 
     /// The status in the message of an answer that was not as expected.
     private var answeredStatus: Int? {

@@ -47,10 +47,27 @@ import Testing
         #expect(run.errorText.contains("This port may speak plain HTTP: try `http://`, or check the port."))
     }
 
+    @Test func httpsToAPortThatHangsUp_saysSo() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.onAccept { _ in Script([.close]) }
+        let url = "https" + server.url("/f").dropFirst(4)
+        let run = try Stage().run("tasks: [{ id: t, url: \"\(url)\", retry: { attempts: 1 } }]")
+        #expect(try run.task("t", "error.name") == "secureConnectionFailed")
+        #expect(
+            try run.task("t", "error.message") == "GET \(url): the server ended the connection in the TLS handshake")
+        #expect(run.errorText.contains("This port may speak no TLS: try `http://`"))
+    }
+
     @Test(arguments: [
         ("text/plain", "no such release", ": \"no such release\""),
         ("text/html", "<html><head><title>Not\n here</title></head><body>lots</body></html>", ": \"Not here\""),
         ("text/html", "<p>no title", ""),
+        (
+            "text/html",
+            "<title>400 Bad Request</title> Reason: You're speaking plain HTTP to an SSL-enabled server port.<br />",
+            ": \"You're speaking plain HTTP to an SSL-enabled server port\""
+        ),
         ("application/problem+json", #"{"title": "Gone", "detail": "it left"}"#, ": \"it left\""),
         ("application/json", #"{"errors": [{"message": "first"}, {"message": "second"}]}"#, ": \"first\""),
         ("application/json", "{ broken", ": \"{ broken\""),

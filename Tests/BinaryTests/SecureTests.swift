@@ -33,6 +33,17 @@ import TransferModel
         #expect(try stage.text("a") == "hello")
     }
 
+    @Test(arguments: [("none.pem", "cannot be read: No such file or directory"), ("job.yaml", "holds no certificate")])
+    func anAuthorityThatCannotBeReadIsTold(_ file: String, _ words: String) throws {
+        let (stage, run) = try run(
+            TLSOptions(), tls: { _ in "trust: { ca: \(file) }" }, .respond(200, body: "hello"))
+        #expect(try run.task("a", "error.name") == "serverCertificateUntrusted")
+        let path = stage.folder.path(file)
+        #expect(
+            try run.task("a", "error.message")?.hasPrefix("the file of CA certificates \(path) \(words)") == true)
+        #expect(run.errorText.contains("Correct `tls.trust.ca`"))
+    }
+
     @Test func anUnknownAuthorityIsNot() throws {
         let (stage, run) = try run(TLSOptions(), tls: { _ in "minimum: \"1.2\"" }, .respond(200, body: "hello"))
         #expect(run.status == 1)

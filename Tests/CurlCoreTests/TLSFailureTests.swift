@@ -22,6 +22,15 @@ import Testing
         #expect(try !#require(TLSFailure(in: message)).isNoTLS)
     }
 
+    @Test(arguments: [
+        ("OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to 127.0.0.1:8802 ", true),
+        ("OpenSSL/3.0.19: error:0A000126:SSL routines::unexpected eof while reading", true),
+        ("OpenSSL/3.0.19: error:0A00010B:SSL routines::wrong version number", false), ("", false),
+    ])
+    func aServerThatHangsUp_isKnown(_ message: String, _ isHangUp: Bool) {
+        #expect(TLSFailure.isHangUp(message) == isHangUp)
+    }
+
     @Test(arguments: ["", "wrong version number", "error:", "error:0A0001:SSL routines", "error:0A00010BFF:x"])
     func aMessageWithoutANumber_tellsNothing(_ message: String) { #expect(TLSFailure(in: message) == nil) }
 }

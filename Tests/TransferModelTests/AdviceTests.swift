@@ -56,11 +56,37 @@ import TransferModel
         (.cannotMoveFile, 13, "naming /a failed: Permission denied", "Make that folder writable"),
         (.cannotCreateFile, 13, "cannot create a file in /a: Permission denied", "Make that folder writable"),
         (.cannotCreateFile, 30, "cannot create a file in /a: Read-only file system", "that can be written"),
+        (.cannotCreateFile, 20, "cannot create a file in /a/b: Not a directory", "A file stands where"),
         (.cannotCreateFile, 24, "cannot create a file in /a: Too many open files", "Check that the folder"),
     ])
     func aFileThatCannotBeMadeHasItsAdvice(_ name: ErrorName, _ errno: Int32, _ message: String, _ words: String) {
         let advice = TransferError(name, message, errno: errno).whatHelps(.download)
         #expect(advice.contains(words) && !advice.contains("free space"))
+    }
+
+    @Test(arguments: [
+        (
+            ErrorName.unexpectedResponse,
+            "GET http://a.test:443/f: 400 Bad Request: \"400 The plain HTTP request was sent to HTTPS port\"",
+            "This port speaks TLS: try `https://`."
+        ),
+        (
+            .unexpectedResponse,
+            "GET http://a.test:443/f: 400 Bad Request: \"Client sent an HTTP request to an HTTPS server.\"",
+            "This port speaks TLS: try `https://`."
+        ),
+        (
+            .secureConnectionFailed, "GET https://a.test/: the server ended the connection in the TLS handshake",
+            "try `http://`"
+        ),
+        (
+            .serverCertificateUntrusted, "the file of CA certificates /a cannot be read: No such file or directory",
+            "Correct `tls.trust.ca`"
+        ),
+        (.nextPageUnusable, "there are more than 3 pages, and `next.maximum` allows no more", "Raise `next.maximum`"),
+    ])
+    func aMistakeOfTheJobHasItsAdvice(_ name: ErrorName, _ message: String, _ words: String) {
+        #expect(TransferError(name, message).whatHelps(.data).contains(words))
     }
 
     @Test func allOthersHaveOneAdvice() {

@@ -78,7 +78,7 @@ extension Engine {
     private func connectionWords(_ attempt: Attempt, _ completion: CurlCompletion) -> String? {
         let url = attempt.life.request.url
         guard url.isHTTP, completion.proxyFailure == nil else { return nil }
-        if completion.speaksNoTLS { return completion.error?.message }
+        if completion.speaksNoTLS || completion.wasHungUpOn { return completion.error?.message }
         let (host, port) = attempt.session.pools.routing.target(of: url) ?? (url.host, url.port)
         if completion.foundNoAddress { return "no address was found for the host \(host)" }
         if completion.error?.name == .timedOut, !completion.metrics.isProxied {

@@ -33,6 +33,8 @@ extension CommandLineTool {
                     let conflict = OutputPlaces.conflict(of: job) ?? LinkedPlaces.sharedFile(job)
                 {
                     diagnostics.append(Self.diagnostic(conflict, job, loaded.text))
+                } else if !diagnostics.hasErrors, let job = loaded.result.job {
+                    for warning in UnfitPlaces.warnings(job, loaded.text) { diagnostics.append(warning) }
                 }
                 found += diagnostics.sorted()
                 if !diagnostics.hasErrors, let access = loaded.result.access {

@@ -1,4 +1,5 @@
 import Digests
+import Glibc
 import HTTPRules
 import Planning
 import RunControl
@@ -92,11 +93,14 @@ struct DiskLook {
         }
         var path = destination
         if destination.utf8.last == UInt8(ascii: "/") {
-            guard let name = facts.kept?.name else { return }
+            guard let name = facts.kept?.name else {
+                if Self.isBelowFile(destination) { facts.standing = .belowFile }
+                return
+            }
             path += name
         }
         guard let found = try? FileFacts.identified(path) else {
-            facts.standing = .nothing
+            facts.standing = Self.isBelowFile(path) ? .belowFile : .nothing
             return
         }
         guard found.facts.isRegular else {
@@ -109,6 +113,16 @@ struct DiskLook {
                 identity: found.identity))
         if case .literal(let checksum)? = values.checksum, values.existing == .revalidate {
             facts.proof = proof(path, found.facts.size, checksum)
+        }
+    }
+
+    /// Whether a file stands where the path has a folder.
+    private static func isBelowFile(_ path: String) -> Bool {
+        do throws(SystemError) {
+            _ = try FileFacts.ofName(path)
+            return false
+        } catch {
+            return error.errno == ENOTDIR
         }
     }
 

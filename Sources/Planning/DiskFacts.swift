@@ -9,6 +9,8 @@ package struct DiskFacts: Sendable {
         case file(FileStamp)
         /// A folder, device, pipe or socket.
         case noFile
+        /// A file stands where the destination has a folder.
+        case belowFile
         /// The destination is not known before the run, or was not looked at.
         case unknown
     }

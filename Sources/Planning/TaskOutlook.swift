@@ -129,6 +129,8 @@ extension TaskOutlook {
             return whole
         case .noFile:
             return TaskOutlook(.refuse, why: "what stands at its destination is no file")
+        case .belowFile:
+            return TaskOutlook(.refuse, why: "a file stands where its destination needs a folder")
         case .file(let stamp): return standing(stamp, whole, facts, values, now)
         }
     }

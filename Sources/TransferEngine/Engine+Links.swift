@@ -8,13 +8,37 @@ import TransferModel
 
 /// Follows the paths of files that a job writes itself.
 enum WrittenPath {
-    /// The file that the symlink `path` leads to; `nil` where it is none, or names a folder.
+    /// The file that the symlink `path` leads to; `nil` where it is none, or names a folder in which the file gets a name.
+    /// Throws where no file can have that path.
     static func linkEnd(of path: String) throws(TransferError) -> String? {
-        guard path.utf8.last != UInt8(ascii: "/") else { return nil }
+        guard let facts = try facts(of: path), !facts.isRegular, !facts.isFolder else { return nil }
         do throws(DestinationLink.Problem) {
             return try DestinationLink.end(of: path)
         } catch {
             throw explain(error, path)
+        }
+    }
+
+    /// Refuses a path whose file could not be made, whatever the server sends: a folder has the name, or a file stands where
+    /// one of its folders should be.
+    static func check(_ path: String) throws(TransferError) { _ = try facts(of: path) }
+
+    /// The facts of what has the path's name; `nil` where nothing has it. Of a path that ends in `/` they are those of the
+    /// folder, through a link too.
+    private static func facts(of path: String) throws(TransferError) -> FileFacts? {
+        do throws(SystemError) {
+            let facts = try FileFacts.ofName(path)
+            guard facts.isFolder, path.utf8.last != UInt8(ascii: "/") else { return facts }
+            throw SystemError(call: "stat", errno: EISDIR)
+        } catch {
+            switch error.errno {
+            case EISDIR: throw TransferError(.cannotMoveFile, "\(path) is a folder", errno: error.errno)
+            case ENOTDIR:
+                throw TransferError(
+                    .cannotCreateFile, "cannot create a file in \(Folders.split(path).folder): \(error.reason)",
+                    errno: error.errno)
+            default: return nil
+            }
         }
     }
 
@@ -59,6 +83,19 @@ extension Engine {
             job.tasks[index].destination = end
             // What was known of another file says nothing of this one.
             _ = foresight.take(task)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Returns why a path with captured values in it can be no file.
+    func refuseFilled(_ task: TaskIndex, _ filled: TaskSpecification) -> TransferError? {
+        guard job.tasks[Int(task.raw)].destination == nil, filled.type == .download, filled.group == nil,
+            let path = filled.destination
+        else { return nil }
+        do throws(TransferError) {
+            try WrittenPath.check(path)
             return nil
         } catch {
             return error

@@ -298,7 +298,7 @@ package final class Engine {
                 held, id: specification.id, url: url, isOneOfSeveral: places.count > 1, redactor: secrets.ofTheLog())
         }
         let closed = job.tasks[Int(task.raw)].toStandardOutput ? output?.problem : nil
-        let problem = unfit ?? closed ?? planBody(attempt)
+        let problem = unfit ?? refuseFilled(task, specification) ?? closed ?? planBody(attempt)
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }

@@ -74,6 +74,46 @@ import TransferModel
         #expect(server.requests().count == 4)
     }
 
+    /// Whatever the server would send: nothing is asked for where no file can be made, and `check` and `plan` say so.
+    @Test func aPlaceThatCanBeNoFileIsRefusedBeforeItsRequest() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let stage = try Stage()
+        for folder in ["folder", "skipped", "named", "kept"] { try stage.folder.makeFolder(folder) }
+        try stage.folder.write("file", "x")
+        let job = """
+            tasks:
+              - { id: folder, url: "\(server.url("/a"))", to: folder }
+              - { id: skipped, url: "\(server.url("/b"))", to: skipped, existing: skip }
+              - { id: below, url: "\(server.url("/c"))", to: file/x }
+              - { id: deep, url: "\(server.url("/d"))", to: file/z/y/ }
+              - { id: name, url: "data:,named", capture: { it: { regex: "(.*)" } } }
+              - { id: captured, url: "\(server.url("/e"))", to: "./${tasks.name.it}" }
+              - { id: into, url: "\(server.url("/into"))", to: kept/ }
+            """
+        let run = try stage.run(job)
+        #expect(server.requests().map(\.target) == ["/into"])
+        for task in ["folder", "skipped", "captured"] {
+            #expect(try run.task(task, "error.name") == "cannotMoveFile")
+            #expect(try run.task(task, "error.message")?.hasSuffix(" is a folder") == true)
+        }
+        for task in ["below", "deep"] {
+            #expect(try run.task(task, "error.name") == "cannotCreateFile")
+            #expect(try run.task(task, "error.message")?.hasSuffix(": Not a directory") == true)
+        }
+        #expect(run.errorText.contains("A file stands where `to` needs a folder"))
+        #expect(try stage.text("kept/into") == "x" && stage.text("file") == "x")
+        let check = try stage.binary.run("check", "job.yaml")
+        #expect(check.exitStatus == 0)
+        #expect(check.errorText.contains("job.yaml:2:\(job.split(separator: "\n")[1].utf8.count - 7): warning: "))
+        #expect(check.errorText.ranges(of: "[place-taken]").count == 4, "\(check.errorText)")
+        #expect(check.errorText.contains("/folder is a folder: the task would fail [place-taken]"))
+        #expect(check.errorText.contains("a file stands where \(stage.folder.path("file/x")) needs a folder"))
+        let plan = try stage.binary.run("plan", "job.yaml").outputText
+        #expect(plan.ranges(of: "a file stands where its destination needs a folder").count == 2, "\(plan)")
+        #expect(plan.ranges(of: "what stands at its destination is no file").count == 2)
+    }
+
     /// Not when all of it has come: this server never sends it.
     @Test func aLongBodyIsNotFetchedForAFoldersName() throws {
         let server = try ScriptedServer { _ in

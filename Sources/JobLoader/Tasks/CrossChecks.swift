@@ -123,6 +123,31 @@ struct TaskChecker {
                 "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
                 hint: "give each a `to` of its own", at: place(of: "to", this))
         }
+        checkFolders()
+    }
+
+    /// Checks that no task writes a file where another one needs a folder.
+    private mutating func checkFolders() {
+        var last = ""
+        for number in tasks.indices {
+            guard let destination = tasks[number].destination else { continue }
+            var folder = Paths.folder(of: Paths.resolvingDots(destination))
+            // Most tasks write into the folder of the one before.
+            if folder.isExactly(last) { continue }
+            last = folder
+            while !folder.isEmpty, folder != "/" {
+                if folder.utf8.last == UInt8(ascii: "/") { folder.removeLast() }
+                if let owner = destinations.owner(of: folder) {
+                    let (other, this) = (tasks[Int(owner)], tasks[number])
+                    reader.error(
+                        "duplicate-destination",
+                        "the task `\(this.id)` writes into `\(Reader.short(shown(folder)))`, which is the file of `\(other.id)`",
+                        hint: "give one of them another `to`", at: place(of: "to", this))
+                    break
+                }
+                folder = Paths.folder(of: folder)
+            }
+        }
     }
 
     /// Checks that members of a group write below its folder and that no other task does: the folder is exchanged as a

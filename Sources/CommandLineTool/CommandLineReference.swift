@@ -29,11 +29,15 @@ package enum CommandLineReference {
         `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
         the task begins in the job file.
 
+        \(inputFiles)
+
         ## What `check` tells
 
         `check` reads a job and sends nothing, writes nothing and runs nothing. It ends with 2 where a run would refuse the
         job. A secret or a variable of the environment without a value is a warning (`missing-value`): an editor, a hook before
-        a commit and the build of a fork need not have it. A run needs it, and refuses the job (2).
+        a commit and the build of a fork need not have it. A run needs it, and refuses the job (2). So is a `to` that can be no
+        file as the disk is now (`place-taken`): a folder has its name, or a file stands where it needs a folder. In a run that
+        task fails before its request.
 
         A job file is a program: run only what you trust. After the diagnostics `check` says what the job may do:
         which commands it runs, which files outside its folder it reads and writes, in which folders it removes files, which variables
@@ -125,4 +129,26 @@ package enum CommandLineReference {
     private static func rows(_ rows: [[String]]) -> String {
         rows.map { "| \($0.joined(separator: " | ")) |" }.joined(separator: "\n")
     }
+
+    /// The chapter about the files that hold secrets and variables.
+    private static let inputFiles = """
+        ## Secrets and variables in files
+
+        `--secrets-file` reads lines of `NAME=value` in UTF-8:
+
+        | line | read as |
+        | --- | --- |
+        | `NAME=value` | all after the first `=`, as it is written: `$`, `\\`, `"` and `#` stand for themselves |
+        | `NAME=` | an empty secret, with a warning where it is used |
+        | `export NAME=value` | the same as without `export` |
+        | `NAME='value'`, `NAME="value"` | what stands between the quotes, as it is; `$VARIABLE` and `\\n` mean nothing |
+        | `# text`, an empty line | left out |
+
+        Programs that read such files differ in some lines, and nobody sees a wrong secret. These lines are errors: blanks before or
+        after the value, a blank with `#` after it in a value without quotes, a quote that begins the value and does not end it, in
+        double quotes a `\\`, `$`, `"` or backtick, in single quotes another, and a name that stands twice. Messages name
+        the line and quote none of it. A secret of several lines comes from a `file` under `secrets`.
+
+        `--variables-file` reads a YAML map of names and texts, numbers or booleans.
+        """
 }

@@ -141,6 +141,29 @@ struct SecretTests {
         #expect(job.secrets.map { $0.hosts?.count } == [1, nil, nil])
     }
 
+    /// `export` and quotes around a value are no part of it; what programs read differently is an error.
+    @Test(arguments: [
+        ("K=a=b", "a=b"), ("export K=a", "a"), ("  K=a", "a"), ("K='a $b \\n # \"c\"'", "a $b \\n # \"c\""),
+        ("K=\"a # b\"", "a # b"), ("K=a\"b'c", "a\"b'c"), ("K=a#b $c \\", "a#b $c \\"), ("K=''", ""), ("K=", ""),
+        ("# K=b\n\n  # c\nK=a\r\n", "a"), ("K=' a '", " a "), ("K=a b", "a b"),
+        ("K=a # b", nil), ("K= a", nil), ("K=a ", nil), ("K=\"a", nil), ("K='a' # b", nil), ("K=\"a\\nb\"", nil),
+        ("K=\"$a\"", nil), ("K=\"", nil), ("K='a'b'", nil), ("set K=a", nil), ("export K", nil), ("K", nil),
+    ])
+    func aLineOfTheSecretsFile(_ line: String, _ value: String?) {
+        let result = load(
+            dataTask("body: { data: \"<${secret.K}>\" }"), files: ["/here/s": line],
+            options: LoadOptions(secretsFile: "s"))
+        if let value {
+            guard case .data(let text)? = result.job?.tasks[0].options.values.body else {
+                Issue.record("\(result.messages)")
+                return
+            }
+            #expect(text.revealed == "<\(value)>")
+        } else {
+            #expect(result.summary.contains { $0.hasSuffix("bad-file") }, "\(result.messages)")
+        }
+    }
+
     @Test func stayMarked() throws {
         let text = """
             secrets: { K: { hosts: ["*.example.org"] } }

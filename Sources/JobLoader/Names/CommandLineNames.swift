@@ -89,7 +89,7 @@ struct CommandLineNames {
         }
     }
 
-    /// Reads `NAME=value` lines; empty lines and those that begin with `#` are skipped.
+    /// Reads `NAME=value` lines, as `SecretLine` describes them.
     func readSecrets(_ path: String) {
         guard let bytes = read(path, "unreadable-secret") else { return }
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
@@ -98,27 +98,22 @@ struct CommandLineNames {
         var lines: [String: Int] = [:]
         for (index, line) in body.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let bare = line.last == 0x0D ? line.dropLast() : line
-            if bare.isEmpty || bare.first == UInt8(ascii: "#") { continue }
             let span = SourceSpan(line: index + 1, column: 1)
-            guard String(validating: bare, as: UTF8.self) != nil else {
+            guard let text = String(validating: bare, as: UTF8.self) else {
                 reader.problems.error("bad-file", "not UTF-8 text", at: span, in: source)
                 continue
             }
-            guard let equals = bare.firstIndex(of: UInt8(ascii: "=")),
-                let name = String(validating: bare[..<equals], as: UTF8.self)?.trimmingBlanks(),
-                Names.isWellFormed(name),
-                let value = String(validating: bare[(equals + 1)...], as: UTF8.self)
-            else {
-                reader.problems.error(
-                    "bad-file", "a secrets file has lines of `NAME=value`", at: span, in: source)
-                continue
+            do throws(SecretLine.Problem) {
+                guard let secret = try SecretLine(text) else { continue }
+                if let first = lines.updateValue(index + 1, forKey: secret.name) {
+                    reader.problems.error(
+                        "duplicate-key", "the secret `\(secret.name)` stands here again, after line \(first)",
+                        hint: "keep one of them", at: span, in: source)
+                }
+                reader.names.secrets.fromFile[secret.name] = secret.value
+            } catch {
+                reader.problems.error("bad-file", error.message, hint: error.hint, at: span, in: source)
             }
-            if let first = lines.updateValue(index + 1, forKey: name) {
-                reader.problems.error(
-                    "duplicate-key", "the secret `\(name)` stands here again, after line \(first)",
-                    hint: "keep one of them", at: span, in: source)
-            }
-            reader.names.secrets.fromFile[name] = value
         }
     }
 

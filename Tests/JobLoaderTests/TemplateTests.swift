@@ -37,6 +37,23 @@ struct TemplateTests {
 
         """
 
+    /// Of several values the tasks would have one id, and of one the template's own.
+    @Test(arguments: [("fix", true), ("${x}", true), ("a-${n}", false), ("a-${m}", false), ("a-${n.index}", false)])
+    func anIDThatIsTheSameForAllTasksIsRefused(_ id: String, _ isRefused: Bool) {
+        let text =
+            "variables: { x: y }\n" + Self.list
+                + """
+                  - id: "\(id)"
+                    forEach: { n: { captured: tasks.list.names }, m: [1] }
+                    url: https://a.test/
+                """
+        let read = load(text)
+        #expect(read.summary == (isRefused ? ["4:9 warning duplicate-id"] : []), "\(read.messages)")
+        #expect(read.messages.contains("put `${n.index}` and `${m.index}` into the id") == isRefused)
+        let made = expand(text, book(.string("one")))
+        #expect(made.diagnostics.hasErrors == isRefused, "\(made.messages)")
+    }
+
     @Test func aTemplateIsOneTaskThatNeedsItsSource() throws {
         let job = try #require(load(Self.list + get).job, "\(load(Self.list + get).messages)")
         #expect(job.tasks.map(\.id) == ["list", "get-${n.index}"])

@@ -34,6 +34,7 @@ extension TaskLoader {
         else {
             return reportBudget(node)
         }
+        if isExpanding, total == 1 { checkNaming(lists, isError: true) }
         var counters = [Int](repeating: 0, count: lists.count)
         reader.bindings = lists.map { Binding(name: $0.name, value: $0.items[0], index: $0.items.isDeferred ? 0 : 1) }
         for _ in 0..<total {

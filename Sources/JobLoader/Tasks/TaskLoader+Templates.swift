@@ -27,6 +27,7 @@ extension TaskLoader {
                 hint: "standard output is written in the order of the job, and these tasks are made in mid-run",
                 at: reader.beginning(node))
         }
+        if reader.templateValues == nil, !tasks[place].id.isEmpty { checkNaming(lists, isError: false) }
         let number = checks.templates.count
         tasks[place].id = written.has(table.id) ? reader.tree.text(written.value(table.id)) : ""
         tasks[place].destination = nil
@@ -41,6 +42,23 @@ extension TaskLoader {
             CrossChecks.Template(
                 task: UInt32(place), node: node, pattern: pattern, lists: named,
                 isExpanded: reader.templateValues?.order.contains(number) == true))
+    }
+
+    /// Reports an id that is the same for all tasks of the template: of two values it could not be, and of one it is the
+    /// template's own. Before the values are known, that is a warning.
+    func checkNaming(_ lists: [ForEachList], isError: Bool) {
+        guard written.has(table.id) else { return }
+        let node = written.value(table.id)
+        let names = Set(lists.map(\.name))
+        let tellsThemApart = reader.references(below: node).contains {
+            if case .local(let name, _) = $0 { names.contains(name) } else { false }
+        }
+        if tellsThemApart { return }
+        let message =
+            "`forEach` makes a task of each value, and all would have the id `\(Reader.short(reader.tree.text(node)))`"
+        let hint = "put \(lists.map { "`${\($0.name).index}`" }.joined(separator: " and ")) into the id"
+        if isError { return reader.error("duplicate-id", message, hint: hint, node) }
+        reader.warning("duplicate-id", message + ": the run would fail", hint: hint, at: reader.tree.span(node))
     }
 
     /// Adds the templates' tasks, in the order of expansion, after all written ones. Returns the indices of the last

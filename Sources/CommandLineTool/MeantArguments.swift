@@ -77,11 +77,9 @@ package struct MeantArguments: Sendable {
         guard let text = value(name) else { return nil }
         guard let rate = ValueText.rate(text), rate > 0 else {
             let long = FlagTable[name].long
-            let hint =
-                ValueText.size(text) == nil
-                ? ValueText.unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
             throw UsageError(
-                "`\(long)` must be a rate such as `10MiB/s`, not `\(text)`\(origin(of: name))", hint: hint)
+                "`\(long)` must be a rate such as `10MiB/s`, not `\(text)`\(origin(of: name))",
+                hint: ValueText.rateHint(text))
         }
         return rate
     }

@@ -135,7 +135,7 @@ struct RunningJob {
                         + "`--except` leaves out the task with the list\n")
             }
         } catch {
-            throw UsageError("no task matches `\(error.pattern)`")
+            throw UsageError("no task matches `\(error.pattern)`", hint: error.hint)
         }
         if !options.replaced.isEmpty { job.replaceFiles(of: options.replaced) }
         try LinkedPlaces.check(job)

@@ -1,3 +1,4 @@
+import Diagnostics
 package import TransferModel
 
 /// The tasks of a job that a run is limited to with `--only` and `--except`.
@@ -19,6 +20,8 @@ package struct TaskSelection: Hashable, Sendable {
     package struct Problem: Error, Hashable, Sendable {
         /// The pattern with its flag in front, such as `--only a*`.
         package let pattern: String
+        /// What would match; `nil` if nothing is near.
+        package let hint: String?
     }
 
     /// Returns the job with the selected tasks only. Throws if a pattern matches no task.
@@ -75,7 +78,31 @@ package struct TaskSelection: Hashable, Sendable {
             isChosen[index] = value
             found = true
         }
-        if !found { throw Problem(pattern: "\(flag) \(wanted)") }
+        if !found { throw Problem(pattern: "\(flag) \(wanted)", hint: Self.hint(pattern, job, flag)) }
+    }
+
+    /// Returns what an id that no task has may stand for: a task that is made in the run, or another id.
+    private static func hint(_ text: String, _ job: Job, _ flag: String) -> String? {
+        if let template = job.tasks.first(where: { $0.isTemplate && mayMake(text, $0.id) }) {
+            return "`\(template.id)` becomes its tasks in the run: `\(flag) '\(template.id)'` means all of them"
+        }
+        let ids = job.tasks.prefix(10_000).map(\.id)
+        if let near = Spelling.closest(to: text, among: ids) { return "did you mean `\(near)`?" }
+        let shown = ids.prefix(12).map { "`\($0)`" }.joined(separator: ", ")
+        return shown.isEmpty ? nil : "there are \(shown)\(job.tasks.count > 12 ? ", …" : "")"
+    }
+
+    /// Returns whether a task that `forEach` makes of this id can have an id that the pattern matches.
+    private static func mayMake(_ wanted: String, _ id: String) -> Bool {
+        guard let template = try? TemplateParser.parse(Array(id.utf8)) else { return false }
+        var pattern: [UInt8] = []
+        for segment in template.segments {
+            switch segment {
+            case .literal(let text): pattern += text.utf8
+            case .reference: pattern.append(UInt8(ascii: "*"))
+            }
+        }
+        return Glob.matches(Array(wanted.utf8), pattern) || Glob.matches(pattern, Array(wanted.utf8))
     }
 
     /// Returns the chosen tasks and all that they need.

@@ -110,10 +110,9 @@ package enum NetworkModelReader {
     private static func rate(_ node: YAMLTree.NodeID, _ name: String, _ reader: FieldReader) -> Int64? {
         guard let text = reader.text(node, name) else { return nil }
         if let rate = ValueText.rate(text), rate > 0 { return rate }
-        let hint =
-            ValueText.size(text) == nil
-            ? ValueText.unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
-        reader.error("invalid-value", "`\(name)` must be a rate such as `10MiB/s`, not `\(text)`", hint: hint, node)
+        reader.error(
+            "invalid-value", "`\(name)` must be a rate such as `10MiB/s`, not `\(text)`",
+            hint: ValueText.rateHint(text), node)
         return nil
     }
 

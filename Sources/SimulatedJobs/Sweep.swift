@@ -127,22 +127,35 @@ package struct Sweep: Hashable, Sendable {
     }
 
     private func rate(_ text: String) throws(Problem) -> Int64 {
-        guard let rate = ValueText.rate(text), rate > 0 else { throw wrong(text, "a rate such as `10MiB/s`") }
+        guard let rate = ValueText.rate(text), rate > 0 else {
+            throw wrong(
+                text, "a rate such as `10MiB/s`", hint: ValueText.rateHint(text) ?? Self.sizeForms + " and `/s`")
+        }
         return rate
     }
 
     private func size(_ text: String) throws(Problem) -> Int64 {
-        guard let size = ValueText.size(text), size > 0 else { throw wrong(text, "a size such as `10GiB`") }
+        guard let size = ValueText.size(text), size > 0 else {
+            throw wrong(
+                text, "a size such as `10GiB`", hint: ValueText.unitHint(text, isRate: false) ?? Self.sizeForms)
+        }
         return size
     }
 
     private func duration(_ text: String) throws(Problem) -> TimeSpan {
-        guard let span = ValueText.duration(text), span > .zero else { throw wrong(text, "a duration such as `2h`") }
+        guard let span = ValueText.duration(text), span > .zero else {
+            throw wrong(
+                text, "a duration such as `2h`", hint: "units are `ms`, `s`, `m`, `h` and `d`, as in `1h30m`")
+        }
         return span
     }
 
-    private func wrong(_ text: String, _ wanted: String) -> Problem {
-        Problem(message: "`\(key)` must be \(wanted), not `\(text)`", hint: nil)
+    private static let sizeForms =
+        "a number with `KiB`, `MiB`, `GiB`, `TiB` (×1024) or `kB`, `MB`, `GB`, `TB` (×1000)"
+
+    private func wrong(_ text: String, _ wanted: String, hint: String? = nil) -> Problem {
+        let several = text.contains("-") ? "several values have commas between them: `\(key)=1,2,4`" : nil
+        return Problem(message: "`\(key)` must be \(wanted), not `\(text)`", hint: hint ?? several)
     }
 }
 

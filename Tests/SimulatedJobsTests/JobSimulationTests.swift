@@ -174,6 +174,20 @@ import TransferModel
             #expect(error.message.contains(message), "\(error.message)")
         }
     }
+
+    @Test(arguments: [
+        ("limits.bandwidth=1KB", "`1kB/s` (decimal) or `1KiB/s`"), ("limits.bandwidth=1MB", "per what: `1MB/s`"),
+        ("limits.bandwidth=fast", "`KiB`, `MiB`"), ("limits.maximumBytes=10gb", "`10GB` (decimal) or `10GiB`"),
+        ("limits.timeout=2hours", "as in `1h30m`"), ("limits.maximumConcurrentTasks=1-5", "=1,2,4`"),
+    ])
+    func aWrongValueOfASweepShowsRightOnes(_ text: String, _ hint: String) throws {
+        let net = try model("hosts: { '*': {} }")
+        let job = try job(Self.text)
+        let problem = #expect(throws: Sweep.Problem.self) {
+            try SweepTable([try Sweep(text)], job, in: net, seed: 1, failFast: false)
+        }
+        #expect(problem?.hint?.contains(hint) == true)
+    }
 }
 
 extension String {

@@ -169,12 +169,9 @@ extension Reader {
     func rate(_ node: NodeID) -> Int64? {
         guard let text = text(node, .rate) else { return nil }
         guard let rate = ValueText.rate(text) else {
-            let hint =
-                ValueText.size(text) == nil
-                ? ValueText.unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
             if text == "0" { return nothing(node) }
             if !isTooMuch(node, text, most: "8388607TiB/s", ValueText.rate) {
-                invalid(node, .rate, text, hint: hint)
+                invalid(node, .rate, text, hint: ValueText.rateHint(text))
             }
             return nil
         }

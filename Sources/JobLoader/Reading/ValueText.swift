@@ -53,6 +53,12 @@ package enum ValueText {
         return "did you mean `\(digits)\(decimal)B\(end)` (decimal) or `\(digits)\(binary)iB\(end)` (binary)?"
     }
 
+    /// Returns a hint about a rate that cannot be read: its unit, or that it is a size without a time.
+    package static func rateHint(_ text: String) -> String? {
+        if size(text) == 0 { return nil }
+        return size(text) == nil ? unitHint(text, isRate: true) : "a rate says per what: `\(text)/s`"
+    }
+
     /// Returns the text with each whole number replaced by 1: if the result can be read, the number was only too large.
     static func withOnes(_ text: String) -> String {
         var ones: [UInt8] = []

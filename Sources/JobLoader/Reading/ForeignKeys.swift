@@ -5,6 +5,7 @@ enum ForeignKeys {
     /// Returns a hint about an unknown key: a likely misspelling, another tool's name, or the place that the key
     /// belongs in; else `nil`.
     static func hint(_ name: String, known: [String]) -> String? {
+        if let advice = advice[name] ?? advice(name, known) { return advice }
         let meant = meant[name]
         if let meant, known.contains(meant) { return "did you mean `\(meant)`?" }
         if let slip = Spelling.closest(to: name, among: known, lettersOnly: true) { return "did you mean `\(slip)`?" }
@@ -48,6 +49,32 @@ enum ForeignKeys {
         "multipath": "multipath transfers are not offered",
     ]
 
+    /// Returns a hint about a name that means something else in another place.
+    private static func advice(_ name: String, _ known: [String]) -> String? {
+        switch name {
+        case "json", "file": known.contains("needs") ? "write `body: { \(name): … }`" : nil
+        case _ where name.hasPrefix("x-") && known.contains("tasks"):
+            "set the anchor (`&name`) where its value is first used; what all tasks share stands in `defaults`"
+        default: nil
+        }
+    }
+
+    /// Hints about names whose meaning is a value of another key rather than a key.
+    private static let advice: [String: String] = {
+        let trust =
+            "write `tls: { trust: { policy: insecure } }` into the session to check no certificate; "
+            + "better, `trust: { ca: FILE }` names an authority of your own"
+        let names = [
+            "insecure", "verify", "verifySSL", "verify_ssl", "verifyTLS", "sslVerify", "ssl_verify", "skipVerify",
+            "insecureSkipVerify", "rejectUnauthorized", "validateCerts", "validate_certs", "checkCertificate",
+            "check-certificate", "no-check-certificate",
+        ]
+        let bearer = "write `headers: { Authorization: \"Bearer ${secret.NAME}\" }`"
+        let bearers = ["bearer", "bearerToken", "bearer_token", "bearerAuth", "accessToken", "access_token"]
+        return Dictionary(
+            uniqueKeysWithValues: names.map { ($0, trust) } + bearers.map { ($0, bearer) })
+    }()
+
     /// This program's key for names of Apple's API, curl and others.
     static let meant = [
         "httpMaximumConnectionsPerHost": "maximumConnectionsPerHost",
@@ -81,6 +108,8 @@ enum ForeignKeys {
         "mainDocumentURL": "mainDocument",
         "dependsOn": "needs",
         "depends_on": "needs",
+        "if": "when",
+        "condition": "when",
         "output": "to",
         "destination": "to",
         "path": "to",
@@ -97,6 +126,10 @@ enum ForeignKeys {
         "md5": "checksum",
         "auth": "credentials",
         "authentication": "credentials",
+        "basicAuth": "credentials",
+        "basic_auth": "credentials",
+        "basic": "credentials",
+        "login": "credentials",
         "userAgent": "headers",
         "user_agent": "headers",
         "insecure": "tls",

@@ -53,6 +53,7 @@ extension Reader {
             error("invalid-value", "`to` names a folder: end it in `/`", hint: "write `\(Self.short(text))/`", node)
             return nil
         }
+        warnOfShellPath(node)
         return text
     }
 
@@ -128,6 +129,7 @@ extension Reader {
 
     func allowFailure(_ node: NodeID, into allow: inout AllowFailure) {
         guard tree.kind(node) == .mapping else {
+            if tree.kind(node) == .sequence { return wrongType(node, .either([.boolean, .object("allowFailure")])) }
             guard let value = boolean(node) else { return }
             return allow = value ? .any : .no
         }
@@ -250,7 +252,9 @@ extension Reader {
     private func literalChecksum(_ text: String, _ node: NodeID) -> Checksum? {
         let known = DigestAlgorithm.allCases.map(\.rawValue)
         guard let colon = text.firstIndex(of: ":") else {
-            let hint = "it begins with \(Shape.oneOf(known.map { "\($0):" }))"
+            let hint =
+                "it begins with \(Shape.oneOf(known.map { "\($0):" })); a file of checksums is named by "
+                + "`checksum: { from: … }`"
             invalid(node, Sections.checksumShape, text, hint: Self.hint(ofDigits: text) ?? hint)
             return nil
         }

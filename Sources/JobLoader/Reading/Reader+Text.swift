@@ -82,14 +82,28 @@ extension Reader {
         guard let text = text(node, .path, place: .path), checked(SecretText(text), node, .path),
             let path = absolutePath(text, node)
         else { return nil }
+        warnOfShellPath(node)
         noteFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
         return path
     }
 
     func pathText(_ node: NodeID) -> SecretText? {
         guard let text = secretText(node, .path, place: .path), let path = absolute(text, node) else { return nil }
+        warnOfShellPath(node)
         noteFile(key.description == "to" ? .write : .read, path.redacted, node)
         return path
+    }
+
+    /// Warns of a path that only a shell would take for one below the home folder or a variable's.
+    func warnOfShellPath(_ node: NodeID) {
+        let first = tree.withUTF8(node) { $0.first }
+        guard first == UInt8(ascii: "~") || first == UInt8(ascii: "$") else { return }
+        let word = tree.text(node).prefix { $0 != "/" }
+        let name = word == "~" ? "HOME" : String(word.dropFirst())
+        guard word == "~" || word.hasPrefix("$") && Names.isWellFormed(name) else { return }
+        warning(
+            "no-shell", "no shell reads `\(key)`: `\(word)` is the name of a folder here",
+            hint: "write `${env.\(name)}`; for a folder of that name write `./\(word)`", at: tree.span(node))
     }
 
     private func absolute(_ text: SecretText, _ node: NodeID) -> SecretText? {

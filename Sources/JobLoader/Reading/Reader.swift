@@ -102,8 +102,27 @@ final class Reader {
 
     func wrongType(_ node: NodeID, _ shape: Shape, hint: String? = nil) {
         error(
-            "wrong-type", "`\(key)` must be \(shape.words), not \(describe(node))", hint: hint ?? typeHint(node, shape),
-            at: beginning(node))
+            "wrong-type", "`\(key)` must be \(shape.words), not \(describe(node))",
+            hint: hint ?? typeHint(node, shape) ?? example(node, shape, of: "\(key)"), at: beginning(node))
+    }
+
+    /// Returns one correct line for the key, if its value is a map or a list.
+    private func example(_ node: NodeID, _ shape: Shape, of key: String) -> String? {
+        guard shape.holdsSeveral else { return nil }
+        if case .list(let element) = shape, !element.holdsSeveral, tree.kind(node) == .scalar,
+            case .string = tree.resolve(node), isWord(tree.text(node))
+        {
+            return "write `\(key): [\(tree.text(node))]`"
+        }
+        return KeyExamples.lines[key].map { "such as `\($0)`" }
+    }
+
+    /// Returns whether a text can stand in a list as it is, and is one value rather than several.
+    private func isWord(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || "._-/".utf8.contains($0)
+            }
     }
 
     func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) {
@@ -185,7 +204,9 @@ final class Reader {
     /// Returns whether the node is a map, and reports it if not.
     func expectMap(_ node: NodeID, _ what: String) -> Bool {
         if tree.kind(node) == .mapping { return true }
-        error("wrong-type", "\(what) must be a map, not \(describe(node))", at: beginning(node))
+        let name = what == "a capture" ? "capture" : what.hasPrefix("`") ? String(what.dropFirst().dropLast()) : nil
+        let example = name.flatMap { self.example(node, .map(.json), of: $0) }
+        error("wrong-type", "\(what) must be a map, not \(describe(node))", hint: example, at: beginning(node))
         return false
     }
 

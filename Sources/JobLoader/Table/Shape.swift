@@ -69,6 +69,15 @@ indirect enum Shape: Sendable {
         }
     }
 
+    /// Whether a value may be a map or a list.
+    var holdsSeveral: Bool {
+        switch self {
+        case .list, .map, .object: true
+        case .either(let shapes): shapes.contains(where: \.holdsSeveral)
+        default: false
+        }
+    }
+
     private var plural: String {
         switch self {
         case .text: "texts"

@@ -25,10 +25,27 @@ struct UnitWriting {
         installs = meant.isSet(.install)
         self.environment = environment
         self.console = console
-        guard let calendar, calendar.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-            return
+        guard let calendar else { return }
+        if calendar.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+            throw UsageError("`--calendar` is one line, such as `--calendar '*-*-* 02:00'`")
         }
-        throw UsageError("`--calendar` is one line, such as `--calendar '*-*-* 02:00'`")
+        guard Self.isCalendar(calendar) else {
+            let right = "write `daily`, `Mon..Fri 22:30` or `*-*-* 03:00`; `man systemd.time` tells the rest"
+            throw UsageError(
+                "`--calendar` cannot be `\(SafeText.line(calendar))`: that is no calendar expression of systemd",
+                hint: CalendarText.isCron(calendar) ? "cron's five fields are not taken: \(right)" : right)
+        }
+    }
+
+    /// Whether a timer takes the text: systemd says so where it is there, else the form does.
+    private static func isCalendar(_ text: String) -> Bool {
+        var command = Command(["systemd-analyze", "calendar", "--", text])
+        command.timeout = .seconds(5)
+        if let ending = try? command.run(limit: 64 << 10).result.ending {
+            if ending == .exited(0) { return true }
+            if ending == .exited(1) { return false }
+        }
+        return CalendarText.isPlausible(text)
     }
 
     func perform() throws(UsageError) -> Int32 {

@@ -53,4 +53,20 @@ import Testing
         #expect(refused.exitStatus == 2 && refused.errorText.contains("was not written by this command"))
         #expect(try binary.folder.text("units/transfer-run-nightly.service") == "mine")
     }
+
+    /// Without systemd on the machine, too: then nothing is in `PATH`.
+    @Test(arguments: [[:], ["PATH": "/nowhere"]])
+    func whatIsNoCalendarExpression_isRefused(_ environment: [String: String]) throws {
+        let binary = try binary()
+        for (text, hint) in [("every day", "write `daily`"), ("0 3 * * *", "cron's five fields")] {
+            let refused = try binary.run(
+                "unit", "my jobs/nightly 1%.yaml", "--calendar", text, environment: environment)
+            #expect(refused.exitStatus == 2 && refused.outputText.isEmpty)
+            #expect(refused.errorText.contains("`--calendar` cannot be `\(text)`"), "\(refused.errorText)")
+            #expect(refused.errorText.contains(hint) && refused.errorText.contains("`*-*-* 03:00`"))
+        }
+        let taken = try binary.run(
+            "unit", "my jobs/nightly 1%.yaml", "--calendar", "Mon..Fri 22:30", environment: environment)
+        #expect(taken.exitStatus == 0, "\(taken.errorText)")
+    }
 }

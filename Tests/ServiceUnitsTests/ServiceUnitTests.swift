@@ -75,4 +75,18 @@ struct ServiceUnitTests {
             #expect(own.isEmpty, "\(result.errorText)")
         }
     }
+
+    @Test(arguments: [
+        "daily", "Weekly", "Mon..Fri 22:30", "*-*-* 03:00", "Sat,Sun 20:00 Europe/Berlin", "*:0/15", "03-05",
+        "Mon *-*-1..7 02:00:00 UTC", "*-*~1", "2026-12-31 23:59:59.5", "@1700000000", "monday",
+    ])
+    func calendarExpression_isTaken(_ text: String) { #expect(CalendarText.isPlausible(text)) }
+
+    @Test(arguments: [
+        "every day", "0 3 * * *", "03:00 *-*-*", "25:00", "*-13-01", "3am", "", "daily nightly weekly", "-",
+    ])
+    func whatIsNoCalendarExpression_isNotTaken(_ text: String) {
+        #expect(!CalendarText.isPlausible(text))
+        #expect(CalendarText.isCron(text) == (text == "0 3 * * *"))
+    }
 }

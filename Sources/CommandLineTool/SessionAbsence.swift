@@ -1,6 +1,7 @@
 import BackgroundService
 import Stores
 import SystemIO
+import TextFormats
 import TransferModel
 
 /// Finds background sessions by identifier, and explains why one cannot be found.
@@ -19,16 +20,23 @@ enum SessionAbsence {
             // Then the report is missing, or does not say how the run ended.
             let isRunners = run.end?.exitStatus == Int(ExitStatus.runnerFailed.code)
             let report = run.accepted.report.flatMap { Folders.resolved($0) == nil ? nil : "its report is \($0)" }
+            let place =
+                isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report
+            let end = run.end.map { "it ended at \(moment($0.at)) with exit status \($0.exitStatus)" }
+            let hints = [end, place, "running its job again starts a new session of this name"]
             throw .wrong(
                 UsageError(
                     "the session `\(identifier)` has ended (\(outcome(run))), and its end is known",
-                    hint: isRunners
-                        ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report))
+                    hint: hints.compactMap { $0 }.joined(separator: "; ")))
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
             // The process that found the damage reported it, which may have been the background process, in its log.
             let aside = Journal.putAside(folder: folder.state).map { "a damaged journal was put aside as \($0)" }
-            let hints = [known.isEmpty ? nil : "there are " + names.joined(separator: ", "), aside].compactMap { $0 }
+            let isFile = [".yaml", ".yml"].contains { identifier.hasSuffix($0) }
+            let hints = [
+                isFile ? "a session is named by its `identifier`, and not by the job file" : nil,
+                known.isEmpty ? nil : "there are " + names.joined(separator: ", "), aside,
+            ].compactMap { $0 }
             throw .wrong(
                 UsageError(
                     "there is no background session `\(identifier)`",
@@ -41,6 +49,14 @@ enum SessionAbsence {
         UsageError(
             "the session `\(identifier)` has ended (\(outcome(run)))",
             hint: "`transfer-run attach \(identifier)` tells how")
+    }
+
+    /// A time of the clock, such as `2026-11-28 21:20:56 UTC`.
+    private static func moment(_ time: WallTime) -> String {
+        var bytes: [UInt8] = []
+        RFC3339.append(time, to: &bytes)
+        let date = String(decoding: bytes, as: UTF8.self)
+        return "\(date.prefix(10)) \(date.dropFirst(11).prefix(8)) UTC"
     }
 
     private static func outcome(_ run: JournalRun) -> String { run.end?.outcome.rawValue ?? "unknown" }

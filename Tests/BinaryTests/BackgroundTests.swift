@@ -245,6 +245,7 @@ import TransferModel
         let outcomes = try JSONPath("$.tasks[*].outcome").select(from: stage.report()).map { $0.plainText }
         #expect(outcomes == ["cancelled", "skipped"])
         #expect(stage.stage.files == ["job.report.json"])
+        try stage.waitFor("$.sessions", "[]")
         let again = try stage.run("cancel", BackgroundStage.identifier)
         #expect(again.exitStatus == 2 && again.errorText.contains("has ended (failed), and its end is known"))
     }
@@ -290,6 +291,11 @@ import TransferModel
         try stage.waitFor("$.sessions", "[]")
         let known = try stage.run("cancel", BackgroundStage.identifier)
         #expect(known.errorText.contains("its end is known"))
+        let status = try stage.run("status", BackgroundStage.identifier)
+        #expect(status.exitStatus == 2 && status.errorText == known.errorText)
+        let words =
+            /hint: it ended at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC with exit status \d+; its report is \/.*; running/
+        #expect(status.errorText.firstMatch(of: words) != nil, "\(status.errorText)")
         #expect(try stage.run("reset", "s").exitStatus == 0)
         let forgotten = try stage.run("cancel", BackgroundStage.identifier)
         #expect(forgotten.exitStatus == 2 && forgotten.errorText.contains("there is no background session"))

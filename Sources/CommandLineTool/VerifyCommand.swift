@@ -22,7 +22,12 @@ enum VerifiedInput {
     /// Tells a report by its first character, and a lock by its format, from a list of checksums.
     init(_ path: String) throws(UsageError) {
         let file: ReportFile
-        do throws(ReportProblem) { file = try ReportFile(path) } catch { throw UsageError(error.message) }
+        do throws(ReportProblem) { file = try ReportFile(path) } catch {
+            let isFolder = (try? FileFacts.of(path).isFolder) == true
+            throw UsageError(
+                error.message, hint: isFolder ? "name a report, a lock or a list of checksums, such as SHA256SUMS" : nil
+            )
+        }
         let start = file.bytes(4096, from: 0)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
         if start.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") {
@@ -44,6 +49,36 @@ enum VerifiedInput {
             throw UsageError("\(file.name)\(place): \(problem?.message ?? "this is no lock")", hint: problem?.hint)
         }
         return lock
+    }
+}
+
+/// A file that was given to `verify` and is neither a report, nor a lock, nor a list of checksums.
+private struct WrongList {
+    private let file: ReportFile
+    private let lines: [ArraySlice<UInt8>]
+
+    init(_ file: ReportFile) {
+        self.file = file
+        lines = file.bytes(1 << 20, from: 0).split(separator: 0x0A)
+    }
+
+    /// The error that says what the file is, where that shows.
+    func error(_ problem: VerificationProblem) -> UsageError {
+        if file.size == 0 { return UsageError("\(file.name) has no line of a checksum file: it is empty") }
+        let name = SafeText.line(file.name)
+        let isJob = lines.contains { $0.starts(with: "tasks:".utf8) }
+        if isJob {
+            return UsageError(
+                "\(file.name) is a job file: it does not say which files are right",
+                hint: "verify the report of its run, or the lock that `transfer-run lock \(name)` writes")
+        }
+        if lines.contains(where: { $0.firstRange(of: "urn:ietf:params:xml:ns:metalink".utf8) != nil }) {
+            return UsageError(
+                "\(file.name) is a Metalink file, which is not verified by itself",
+                hint: "make a job of it with `transfer-run import \(name)`: a run checks its checksums")
+        }
+        return UsageError(
+            problem.description, hint: "a report of transfer-run and a lock of `transfer-run lock` are verified, too")
     }
 }
 
@@ -150,7 +185,7 @@ struct Verification {
                     next: { () throws(VerificationProblem) in try list.next() }, found: note, tick: tick)
                 warn(of: list)
                 return counts
-            } catch { throw UsageError(error.description) }
+            } catch { throw WrongList(file).error(error) }
         }
     }
 

@@ -317,6 +317,21 @@ import TextFormats
         #expect(result.exitStatus == 2 && result.errorText.contains(words), "\(result.errorText)")
     }
 
+    @Test(arguments: [
+        ("tasks:\n  - { id: a, url: \"https://a.test/a\", to: a }\n", "x is a job file", "`transfer-run lock x`"),
+        ("<metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"/>\n", "x is a Metalink file", "`transfer-run import x`"),
+        ("", "it is empty", ""), ("name,sum\na,b\n", "has no line of a checksum file", "`transfer-run lock`"),
+    ])
+    func anotherFile_isSaidToBeWhatItIs(_ text: String, _ message: String, _ hint: String) throws {
+        let binary = try Binary()
+        try binary.folder.write("x", text)
+        let result = try binary.run("verify", "x")
+        #expect(result.exitStatus == 2 && result.errorText.contains(message), "\(result.errorText)")
+        #expect(hint.isEmpty || result.errorText.contains(hint), "\(result.errorText)")
+        try binary.folder.makeFolder("d")
+        #expect(try binary.run("verify", "d").errorText.contains("  hint: name a report, a lock or a list"))
+    }
+
     /// Kills a verification while it reads its last file, which is large.
     @Test func anInterruptedVerificationGoesOn() throws {
         let binary = try Binary()

@@ -50,7 +50,9 @@ struct MarkdownExport: Export {
         let hosts = (hosts?.hosts ?? []).enumerated()
             .sorted { ($1.element.requests, $0.offset) < ($0.element.requests, $1.offset) }
             .prefix(Self.mostRows).map { row($0.element) }
-        page.section("Hosts", ["Host", "Requests", "Received", "Sent", "Half within", "95 % within", "Failed"], hosts)
+        page.section(
+            "Hosts", ["Host", "Requests", "Received", "Sent", "Half within", "95 % within", "Failed"], hosts,
+            beginsWithOrigin: true)
         output.bytes += page.bytes
     }
 
@@ -108,16 +110,18 @@ private struct MarkdownPage {
 
     mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    mutating func section(_ title: String, _ columns: [String], _ rows: [[String]]) {
+    mutating func section(_ title: String, _ columns: [String], _ rows: [[String]], beginsWithOrigin: Bool = false) {
         guard !rows.isEmpty else { return }
         add("\n#### \(title)\n\n")
-        table(columns, rows)
+        table(columns, rows, beginsWithOrigin: beginsWithOrigin)
     }
 
-    mutating func table(_ columns: [String], _ rows: [[String]]) {
+    mutating func table(_ columns: [String], _ rows: [[String]], beginsWithOrigin: Bool = false) {
         add("| \(columns.joined(separator: " | ")) |\n|\(String(repeating: " --- |", count: columns.count))\n")
         for (place, row) in rows.enumerated() {
-            let line = "| \(row.map { MarkdownText.cell($0) }.joined(separator: " | ")) |\n"
+            var cells = row.map { MarkdownText.cell($0) }
+            if beginsWithOrigin { cells[0] = MarkdownText.code(origin: row[0]) }
+            let line = "| \(cells.joined(separator: " | ")) |\n"
             guard bytes.count + line.utf8.count <= room else {
                 return add("\n\(PageText.count(rows.count - place, "row")) more stand in the report only.\n")
             }

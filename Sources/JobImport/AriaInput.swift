@@ -51,7 +51,7 @@ enum AriaInput {
                 return false
             }
             guard let first = locations.first else { return }
-            let out = value("out").map { JobText.literal($0) } ?? first.fileName
+            let out = value("out").map { JobText.literal($0) } ?? first.storedName
             var task = ImportedTask(
                 place: place,
                 name: value("gid") ?? value("out").map { JobText.literal($0) } ?? first.taskName() ?? "download",

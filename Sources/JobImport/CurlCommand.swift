@@ -74,7 +74,7 @@ struct CurlCommand {
         guard location.isKnown else {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
-        var task = ImportedTask(place: place, name: "transfer", url: location.text)
+        var task = ImportedTask(place: place, name: "transfer", url: job.raw(location.text))
         let request = CurlRequest(place: place, location: location, command: command, input: input, upload: upload)
         guard request.fill(&task, &job) else { return }
         let sendsData = upload == nil && task.fields.contains { $0.key == "body" }
@@ -94,6 +94,7 @@ struct CurlCommand {
         } else if target != nil || command.has("remote-name-all") {
             let isNamed = location.fileName != nil && !command.has("remote-header-name")
             to = isNamed ? location.fileName ?? "" : folder.isEmpty ? "./" : folder
+            if let note = location.nameNote { task.comments.append(note) }
         } else {
             to = output ?? "-"
         }

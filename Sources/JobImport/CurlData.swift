@@ -6,11 +6,11 @@ struct CurlData {
     static let names: Set<String> = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"]
 
     /// Returns the data as a query; `nil` where a part is read from a file.
-    static func query(_ items: [ParsedCommand.Item]) -> String? {
+    static func query(_ items: [ParsedCommand.Item], _ job: ImportedJob) -> String? {
         var parts: [String] = []
         for item in items {
             guard let part = literal(item) else { return nil }
-            parts.append(part)
+            parts.append(item.name == "data-urlencode" ? part : job.raw(part))
         }
         return parts.joined(separator: "&")
     }
@@ -236,6 +236,7 @@ extension ImportedJob {
     /// Returns a text that shows no secret: a reference to the secret of that kind for the host. Where the text is a
     /// variable of the environment, that variable is the secret.
     mutating func hide(_ text: String, _ kind: String, _ host: String?) -> String {
+        let text = text.hasPrefix("${raw:") ? "${" + text.dropFirst(6) : text
         if text.hasPrefix("${env."), text.hasSuffix("}") {
             let name = String(text.dropFirst(6).dropLast())
             if ShellScript.isName(name) { return secret(name, for: host) }

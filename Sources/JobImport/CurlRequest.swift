@@ -41,7 +41,7 @@ struct CurlRequest {
         let forms = command.items.filter { $0.name == "form" || $0.name == "form-string" }
         let queries = command.values("url-query").map { CurlData.encoded($0) }
         if command.has("get") {
-            guard let text = CurlData.query(data) else {
+            guard let text = CurlData.query(data, job) else {
                 job.lose(place, "`--get` with data from a file has no equal: this transfer was left out")
                 return false
             }
@@ -130,10 +130,17 @@ struct CurlRequest {
             list.append(credential(user, &job))
         } else if let token = command.value("oauth2-bearer") {
             let secret = job.hide(token, "TOKEN", location.host)
-            list.append(.map([host(), YAMLField("method", .text("bearer")), YAMLField("token", .text(secret))]))
+            list.append(
+                .map([
+                    host(), YAMLField("method", .text("bearer")), YAMLField("preemptive", .plain("true")),
+                    YAMLField("token", .text(secret)),
+                ]))
         }
         if command.has("netrc") || command.has("netrc-optional") {
-            list.append(.map(["netrc": .plain("true")]))
+            // As curl does, unless another method is asked for.
+            let isAsked = ["digest", "ntlm", "negotiate", "anyauth"].contains { command.has($0) }
+            list.append(
+                .map(isAsked ? ["netrc": .plain("true")] : ["netrc": .plain("true"), "preemptive": .plain("true")]))
         }
         if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {
             job.lose(&task, "the host of the credentials is not known: `host: \"*\"` lets them go to each")

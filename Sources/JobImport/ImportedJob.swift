@@ -151,7 +151,10 @@ struct ImportedJob: Sendable {
         }
         text += taskTexts(sessions)
         // A variable of the script that holds a secret may be used elsewhere, too.
-        for name in forgotten { text = text.replacing("${\(name)}", with: "${secret.\(name)}") }
+        for name in forgotten {
+            text = text.replacing("${\(name)}", with: "${secret.\(name)}")
+            text = text.replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
+        }
         return text
     }
 
@@ -235,13 +238,23 @@ struct ImportedJob: Sendable {
         }
     }
 
-    /// Lets what reads a file that another task writes wait for that task, as a script does.
+    /// Lets what reads a file that another task writes wait for that task, as a script does. A cookie jar is such a file:
+    /// the tasks that share one are of one session, in which cookies pass from one to the next.
     mutating func connect() {
         var writers: [String: String] = [:]
+        var jars: [String: String] = [:]
         var taken = Set<String>()
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
-            let needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
+            var needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
+            if let jar = tasks[index].cookieJar {
+                if let writer = jars[jar] {
+                    if !needs.contains(writer) { needs.append(writer) }
+                    tasks[index].shareCookies(jar)
+                }
+                // The ids of `forEach` are a pattern's.
+                if tasks[index].savesCookies { jars[jar] = tasks[index].idSuffix.isEmpty ? id : id + "-*" }
+            }
             if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
             if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[plainPath(to)] = id }
         }
@@ -252,9 +265,43 @@ struct ImportedJob: Sendable {
         guard text.contains("${") else { return text }
         var text = text
         for variable in variables.reversed() {
-            if case .text(let value) = variable.value { text = text.replacing("${\(variable.key)}", with: value) }
+            guard case .text(let value) = variable.value else { continue }
+            for reference in ["${\(variable.key)}", "${raw:\(variable.key)}"] {
+                text = text.replacing(reference, with: value)
+            }
         }
         return text
+    }
+
+    /// A URL as typed in a script, in which the shell puts the values of variables as they are: a job encodes what is
+    /// not at the beginning, unless it is told not to.
+    func raw(_ url: String) -> String {
+        guard url.contains("${") else { return url }
+        var url = url
+        for variable in variables {
+            guard case .text(let value) = variable.value, !value.utf8.allSatisfy({ Self.isUnreserved($0) }) else {
+                continue
+            }
+            url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
+        }
+        // A host may come with its port.
+        for start in ["http://${env.", "https://${env.", "ftp://${env."] where url.hasPrefix(start) {
+            let name = url.dropFirst(start.count).prefix { $0 != "}" }
+            guard ShellScript.isName(name) else { continue }
+            url = start.dropLast(4) + "raw:env." + url.dropFirst(start.count)
+        }
+        return url
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+            || "-._~".utf8.contains(byte)
+    }
+
+    /// Replaces what is not at the beginning.
+    private static func replacing(_ old: String, with new: String, in text: String) -> String {
+        guard text.hasPrefix(old) else { return text.replacing(old, with: new) }
+        return old + text.dropFirst(old.count).replacing(old, with: new)
     }
 
     /// The path with the job's own variables filled in, without `.` and `..`.
@@ -307,6 +354,24 @@ extension ImportedTask {
         case .list(let nodes): .list(nodes.map { moved($0, key, folder, job) })
         case .map(let fields): .map(fields.map { YAMLField($0.key, moved($0.value, $0.key, folder, job)) })
         }
+    }
+
+    private var cookies: [YAMLField] {
+        guard case .map(let fields)? = session.first(where: { $0.key == "cookies" })?.value else { return [] }
+        return fields
+    }
+
+    /// The file of the session's cookies.
+    var cookieJar: String? {
+        if case .text(let path)? = cookies.first(where: { $0.key == "file" })?.value { path } else { nil }
+    }
+
+    /// Whether the session writes its cookies back.
+    var savesCookies: Bool { cookies.contains { $0.key == "save" } }
+
+    /// Takes cookies from a jar that a task before saves, and saves them there: the file may not be there yet.
+    mutating func shareCookies(_ jar: String) {
+        setSession("cookies", .map([YAMLField("file", .text(jar)), YAMLField("save", .plain("true"))]))
     }
 
     /// Files that the request reads.

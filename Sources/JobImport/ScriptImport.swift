@@ -13,6 +13,8 @@ struct ScriptImport {
         let word: String
         /// Whether its commands are left out.
         let isLeftOut: Bool
+        /// Whether it is the body of a function.
+        let isFunction: Bool
         /// The folder outside of it.
         let folder: String?
     }
@@ -93,10 +95,11 @@ struct ScriptImport {
             }
         }
         guard !words.isEmpty, let (program, arguments) = strip(words, place, &job) else { return }
-        if blocks.contains(where: \.isLeftOut) {
+        if let block = blocks.first(where: \.isLeftOut) {
             if let transfer = command.transfer {
                 let through = program == transfer ? "" : " of `\(program.prefix(40))`"
-                job.lose(place, "this \(transfer)\(through) is in a loop or a condition: it was left out")
+                let what = block.isFunction ? "a function" : "a loop or a condition"
+                job.lose(place, "this \(transfer)\(through) is in \(what): it was left out")
             }
         } else if program == "curl" || program == "wget" {
             transfer(program, arguments, command, previous, place, &job)
@@ -104,9 +107,14 @@ struct ScriptImport {
             changeFolder(arguments, place, &job)
         } else if let transfer = command.transfer {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
-        } else if !Self.harmless.contains(program) {
+        } else if !Self.harmless.contains(program), !isNamed(command, program) {
             tellOf(program, previous, place, &job)
         }
+    }
+
+    /// Whether a shell runs what a transfer of the command prints, as in `source <(curl …)`: that transfer was named.
+    private func isNamed(_ command: ShellCommand, _ program: String) -> Bool {
+        !command.hidden.isEmpty && ["source", ".", "eval", "sh", "bash", "zsh"].contains(program)
     }
 
     // MARK: Compound commands
@@ -114,7 +122,8 @@ struct ScriptImport {
     /// Begins a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
     private mutating func begin(_ word: String, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob) {
         if isLeftOut { job.lose(place, "`\(word)` is not translated: the commands in it are left out") }
-        blocks.append(Block(word: word, isLeftOut: isLeftOut || isFunction, folder: folder))
+        blocks.append(
+            Block(word: word, isLeftOut: isLeftOut || isFunction, isFunction: isFunction, folder: folder))
         isFunction = false
     }
 

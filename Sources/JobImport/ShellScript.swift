@@ -313,9 +313,11 @@ struct ShellScript: Sendable {
     }
 
     /// The text of a here-document, in which variables count as between double quotes.
-    private func expanded(_ text: String, _ line: Int) -> ShellWord {
+    private mutating func expanded(_ text: String, _ line: Int) -> ShellWord {
         var reader = ShellScript(empty: assigned, text, line: line, nesting: nesting)
+        reader.variables = variables
         var word = reader.readDoubleQuoted(endsAtQuote: false)
+        variables = reader.variables
         word.isQuoted = true
         return word
     }

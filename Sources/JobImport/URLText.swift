@@ -18,19 +18,38 @@ struct URLText: Sendable {
             return
         }
         self.init("")
-        (scheme, user, text, authority) = (whole.scheme, nil, typed, whole.authority)
-        path = String(typed.drop { $0 != "/" }.prefix { $0 != "?" && $0 != "#" })
+        // The scheme that a host without one is given.
+        let added = whole.text.hasSuffix(filled) ? String(whole.text.dropLast(filled.count)) : ""
+        (scheme, user, text, authority) = (whole.scheme, nil, added + typed, whole.authority)
+        let own = Self.path(after: typed)
+        path = own.isEmpty ? whole.path : own
+    }
+
+    /// The path that follows a variable at the beginning of a URL; empty where the variable holds it.
+    private static func path(after typed: String) -> String {
+        var depth = 0
+        let end = typed.firstIndex { character in
+            if character == "{" { depth += 1 }
+            if character == "}" { depth -= 1 }
+            return character == "}" && depth == 0
+        }
+        let rest = end.map { typed[typed.index(after: $0)...] } ?? ""
+        return String(rest.drop { $0 != "/" }.prefix { $0 != "?" && $0 != "#" })
     }
 
     /// Takes a URL as people type it: without a scheme it is one of http, as for curl and wget.
     init(_ typed: String) {
         let typed = Self.withScheme(typed)
-        scheme = String(typed.prefix { $0 != ":" }).lowercased()
-        guard let mark = typed.firstRange(of: "://") else {
+        let mark = typed.firstRange(of: "://")
+        // The text of `${NAME:-https://…}` is only what the variable may be.
+        let isHeld = typed.hasPrefix("${") && mark.map { !typed[..<$0.lowerBound].contains("}") } != false
+        guard let mark, !isHeld else {
+            scheme = String(typed.prefix { $0 != ":" }).lowercased()
             (user, text, authority) = (nil, typed, "")
-            path = typed.hasPrefix("${") ? String(typed.drop { $0 != "/" }.prefix { $0 != "?" && $0 != "#" }) : ""
+            path = typed.hasPrefix("${") ? Self.path(after: typed) : ""
             return
         }
+        scheme = String(typed.prefix { $0 != ":" }).lowercased()
         let rest = typed[mark.upperBound...]
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
         let place = rest[..<end]
@@ -75,6 +94,20 @@ struct URLText: Sendable {
         guard let last = path.split(separator: "/").last, !path.hasSuffix("/") else { return nil }
         let name = Percent.decoded(String(last))
         return name == "." || name == ".." || name.contains("/") || name.contains("\0") ? nil : name
+    }
+
+    /// The name that wget and aria2 give to the file: `index.html` where the URL is one of a folder.
+    var storedName: String? {
+        let isFolder = !authority.isEmpty && (path.isEmpty || path.hasSuffix("/"))
+        return fileName ?? (isFolder ? "index.html" : nil)
+    }
+
+    /// What to know of a file that the URL names in a run only; `nil` where the URL is known.
+    var nameNote: String? {
+        guard text.hasPrefix("${"), authority.isEmpty, fileName == nil else { return nil }
+        return
+            "the variable must hold a whole URL, with `https://`: its last part, or the name that the server suggests, "
+            + "names the file"
     }
 
     /// The text with a further query.

@@ -203,17 +203,18 @@ struct WgetCommand {
             return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
         }
         var task = ImportedTask(
-            place: place, name: location.taskName(sendsData: sendsData) ?? "transfer", url: location.text)
+            place: place, name: location.taskName(sendsData: sendsData) ?? "transfer", url: job.raw(location.text))
         fill(&task, &job, location: location)
         if command.has("spider") {
             task.set("method", .text("HEAD"))
         } else if let file = command.value("output-document") {
             if count > 1, file != "-" { job.lose(&task, "several URLs in one file have no equal: each has its own") }
             if file != "/dev/null" { task.set("to", .text(file == "-" ? output ?? "-" : file)) }
-        } else if command.has("content-disposition") || location.fileName == nil {
-            task.set("to", .text(folder))
+        } else if let name = location.storedName, !command.has("content-disposition") {
+            task.set("to", .text((folder == "./" ? "" : folder) + name))
         } else {
-            task.set("to", .text((folder == "./" ? "" : folder) + (location.fileName ?? "")))
+            task.set("to", .text(folder))
+            if let note = location.nameNote { task.comments.append(note) }
         }
         if let to = task.text("to") { task.setTarget(to, &job) }
         job.add(task)

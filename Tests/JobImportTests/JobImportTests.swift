@@ -98,6 +98,70 @@ struct JobImportTests {
         #expect(result.taskCount == 1)
     }
 
+    @Test func transferInAFunction_isSaidToBeInOne() {
+        let script = "get() {\n  curl -O \"$1\"\n}\nfor f in a b; do curl -O https://a.test/$f; done\nget x\n"
+        let result = Self.translated("#!/bin/bash\n" + script + "curl -O https://a.test/y\n")
+        #expect(result.warnings.contains("x:3: this curl is in a function: it was left out"), "\(result)")
+        #expect(result.warnings.contains("x:5: this curl is in a loop or a condition: it was left out"))
+    }
+
+    @Test(arguments: ["source <(curl -s https://a.test/x)", "bash -c \"$(wget -qO- https://a.test/x)\""])
+    func transferThatAShellRuns_isWarnedOfOnce(_ line: String) {
+        let result = Self.translated("#!/bin/sh\n\(line)\ncurl -O https://a.test/y\n")
+        #expect(result.warnings.count == 1, "\(result)")
+    }
+
+    @Test(arguments: [
+        ("curl -O \"$U\"", "./"), ("wget \"$U\"", "./"), ("wget -P d ${U:-https://a.test/x.iso}", "d/"),
+        ("U=https://a.test/x.iso\ncurl -O $U", "x.iso"), ("U=https://a.test/x.iso\nwget -P d $U", "d/x.iso"),
+        ("U=https://a.test\ncurl -O $U/y/$V.iso", "${env.V}.iso"), ("wget https://a.test", "index.html"),
+        ("wget -P d https://a.test/b/?x=1", "d/index.html"),
+    ])
+    func fileIsNamed_asTheProgramDoes_whereTheURLIsKnown(_ script: String, _ to: String) {
+        let result = Self.translated("#!/bin/sh\n\(script)\n")
+        let quoted = to.allSatisfy { $0.isLetter || "/.".contains($0) } && to.first != "." ? to : "\"\(to)\""
+        #expect(result.text.contains("    to: \(quoted)\n"), "\(result.text)")
+        #expect(result.text.contains("the variable must hold a whole URL") == to.hasSuffix("/"))
+    }
+
+    @Test func hostInAVariable_isGivenItsScheme() {
+        let result = Self.translated("#!/bin/sh\nH=a.test:80\ncurl -O $H/x\n")
+        #expect(result.text.contains("url: \"http://${raw:H}/x\"\n"), "\(result.text)")
+    }
+
+    /// The shell puts a variable into a URL as it is.
+    @Test func variableInAURL_isNotEncoded_whereItsValueWouldChange() {
+        let result = Self.translated(
+            "#!/bin/sh\nH=a.test:80\nB=http://$H\nQ='a=1&b=2'\nV=1.2\ncurl -O \"http://$H/v$V?$Q\"\ncurl -O $B/y\n"
+                + "curl -G --data-urlencode \"q=$Q\" -o z http://$H/z\n wget http://$E/w\n")
+        #expect(result.text.contains("url: \"http://${raw:H}/v${V}?${raw:Q}\"\n"), "\(result.text)")
+        #expect(result.text.contains("url: \"${B}/y\"\n") && result.text.contains("url: \"http://${raw:env.E}/w\"\n"))
+        #expect(result.text.contains("url: \"http://${raw:H}/z?q=${Q}\"\n"))
+    }
+
+    @Test func variableOfAHereDocument_isOneOfTheJob() {
+        let result = Self.translated("#!/bin/sh\nNAME=x\ncurl -d @- https://a.test/ <<EOF\nto $NAME\nEOF\n")
+        #expect(result.text.contains("variables:\n  NAME: x\n"), "\(result.text)")
+    }
+
+    /// What one command saves, the next one has: in one session, one after the other.
+    @Test(arguments: [
+        "curl -c jar -d a=1 https://a.test/in\ncurl -b jar -o p https://a.test/p\ncurl -b jar -o q https://a.test/q\n",
+        "wget --save-cookies jar -O- https://a.test/in\nwget --load-cookies jar -O p https://a.test/p\n",
+    ])
+    func cookieJar_isSharedInOrder(_ script: String) {
+        let result = Self.translated("#!/bin/sh\n" + script)
+        #expect(result.text.contains("  default:\n    cookies: { file: jar, save: true }\ntasks:"), "\(result.text)")
+        let needs = result.text.split(separator: "\n").filter { $0.contains("needs:") }
+        #expect(needs.count == result.taskCount - 1)
+    }
+
+    @Test(arguments: ["--oauth2-bearer $T", "-n"])
+    func credential_isSentUnasked_asCurlDoes(_ option: String) {
+        let result = Self.translated("curl \(option) -o x https://a.test/x\n")
+        #expect(result.text.contains("preemptive: true"), "\(result.text)")
+    }
+
     @Test(arguments: ["{a.txt,b.txt}", "[1-2].png"])
     func uploadFile_withAGlob_isSeveralUploads(_ files: String) {
         let result = Self.translated("curl -T '\(files)' https://a.test/in/\n")

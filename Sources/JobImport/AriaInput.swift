@@ -33,17 +33,26 @@ enum AriaInput {
         return String(text)
     }
 
-    private struct Entry {
+    /// The places of one file, and its options.
+    struct Entry {
         let place: ImportPlace
         let urls: [String]
+        /// Whether the texts may have references to variables in them, as those of a command line.
+        var hasReferences = false
         var options: [(place: ImportPlace, name: String, value: String)] = []
 
-        func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
+        private func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
+        private func text(_ typed: String) -> String { hasReferences ? typed : JobText.literal(typed) }
+        private func location(_ url: String, _ job: ImportedJob) -> URLText {
+            hasReferences ? URLText(url, filled: job.filled(url)) : URLText(text(url))
+        }
 
-        func add(to job: inout ImportedJob) {
-            let locations = urls.map { URLText(JobText.literal($0)) }.filter { location in
+        /// Adds the task; `session` has keys of its session.
+        func add(to job: inout ImportedJob, session: [YAMLField] = []) {
+            let known = job
+            let locations = urls.map { location($0, known) }.filter { location in
                 if location.isKnown, location.isWellFormed, !location.text.hasPrefix("http://magnet:"),
-                    !location.authority.isEmpty
+                    !location.authority.isEmpty || hasReferences && location.text.hasPrefix("${")
                 {
                     return true
                 }
@@ -51,13 +60,15 @@ enum AriaInput {
                 return false
             }
             guard let first = locations.first else { return }
-            let out = value("out").map { JobText.literal($0) } ?? first.storedName
+            let out = value("out").map { text($0) } ?? first.storedName
             var task = ImportedTask(
                 place: place,
-                name: value("gid") ?? value("out").map { JobText.literal($0) } ?? first.taskName() ?? "download",
-                url: first.text)
-            task.mirrors = locations.dropFirst().map(\.text)
+                name: value("gid") ?? value("out").map { text($0) } ?? first.taskName() ?? "download",
+                url: hasReferences ? job.raw(first.text) : first.text)
+            task.mirrors = locations.dropFirst().map { hasReferences ? known.raw($0.text) : $0.text }
+            for field in session { task.setSession(field.key, field.value) }
             setPlace(&task, out)
+            if out == nil, let note = first.nameNote { task.comments.append(note) }
             if let user = first.user, value("http-user") == nil {
                 let halves = CurlRequest.halves(Percent.decoded(user))
                 setUser(&task, &job, first, halves.0, halves.1)
@@ -67,7 +78,7 @@ enum AriaInput {
         }
 
         private func setPlace(_ task: inout ImportedTask, _ out: String?) {
-            let folder = value("dir").map { JobText.literal($0.hasSuffix("/") ? $0 : $0 + "/") } ?? ""
+            let folder = value("dir").map { text($0.hasSuffix("/") ? $0 : $0 + "/") } ?? ""
             task.set("to", .text(out.map { folder + $0 } ?? (folder.isEmpty ? "./" : folder)))
         }
 
@@ -75,12 +86,12 @@ enum AriaInput {
             _ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText, _ user: String,
             _ password: String?
         ) {
-            let secret = job.hide(JobText.literal(password ?? ""), "PASSWORD", location.host)
+            let secret = job.hide(text(password ?? ""), "PASSWORD", location.host)
             task.set(
                 "credentials",
                 .list([
                     .map([
-                        "host": .text(location.host ?? "*"), "user": .text(JobText.literal(user)),
+                        "host": .text(location.host ?? "*"), "user": .text(text(user)),
                         "password": .text(secret),
                     ])
                 ]))
@@ -89,7 +100,7 @@ enum AriaInput {
         private func setOptions(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText) {
             var headers: [YAMLField] = []
             for option in options {
-                let value = JobText.literal(option.value)
+                let value = text(option.value)
                 switch option.name {
                 case "out", "dir", "gid", "http-passwd", "ftp-passwd": break
                 case "header": ImportedHeader(value, host: location.host).add(to: &headers, &task, &job)
@@ -99,7 +110,7 @@ enum AriaInput {
                     let password = self.value(option.name == "http-user" ? "http-passwd" : "ftp-passwd")
                     setUser(&task, &job, location, option.value, password)
                 default:
-                    if !AriaOptions.set(option.name, option.value, &task) {
+                    if JobText.hasReference(value) || !AriaOptions.set(option.name, option.value, &task) {
                         AriaOptions.lose(option.name, option.place, &task, &job)
                     }
                 }

@@ -75,6 +75,8 @@ struct ImportedJob: Sendable {
     var hiddenTexts: [String: String] = [:]
     /// Names of variables that hold a secret.
     private var forgotten: Set<String> = []
+    /// Names of variables that hold options.
+    private var spreadNames: Set<String> = []
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
@@ -132,6 +134,19 @@ struct ImportedJob: Sendable {
         forgotten.insert(name)
     }
 
+    /// Notes a variable whose text was put in the place of its name: unless it is used elsewhere, it is no variable of the
+    /// job.
+    mutating func spread(_ name: some StringProtocol) { spreadNames.insert(String(name)) }
+
+    /// The variables that the tasks and other variables use.
+    private func usedVariables(in tasks: String) -> [YAMLField] {
+        variables.filter { variable in
+            guard spreadNames.contains(variable.key) else { return true }
+            let text = tasks + variables.map { if case .text(let value) = $0.value { value } else { "" } }.joined()
+            return text.contains("${\(variable.key)}") || text.contains("${raw:\(variable.key)}")
+        }
+    }
+
     // MARK: The file
 
     /// Returns the job file. `origin` is what it was made of.
@@ -140,16 +155,18 @@ struct ImportedJob: Sendable {
         for note in notes { text += YAMLText.comment(note) }
         if !secrets.isEmpty { text += secretNote() }
         text += "version: 1\n"
+        let sessions = sessions()
+        let taskTexts = taskTexts(sessions)
+        let variables = usedVariables(in: taskTexts)
         if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
         if !secrets.isEmpty { text += "secrets:\n" + YAMLText.block(secretFields(), indent: "  ") }
         if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
         if failFast { text += "failFast: true\n" }
-        let sessions = sessions()
         if !sessions.isEmpty {
             text += "sessions:\n"
             for (name, fields) in sessions { text += session(name, fields) }
         }
-        text += taskTexts(sessions)
+        text += taskTexts
         // A variable of the script that holds a secret may be used elsewhere, too.
         for name in forgotten {
             text = text.replacing("${\(name)}", with: "${secret.\(name)}")

@@ -53,15 +53,15 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         return String(line)
     }
 
-    /// Whether a line runs curl or wget.
+    /// Whether a line runs curl, wget or aria2c, or begins with rclone, which is named and left out.
     private static func isCommand(_ line: String) -> Bool {
         let words = line.split {
             $0 == " " || $0 == "\t" || $0 == "|" || $0 == ";" || $0 == "&" || $0 == "(" || $0 == "`"
         }
         return words.contains { word in
-            ["curl", "wget"].contains { word == $0 || word.hasSuffix("/\($0)") && !word.contains(":") }
+            ["curl", "wget", "aria2c"].contains { word == $0 || word.hasSuffix("/\($0)") && !word.contains(":") }
         } && !line.contains("\t")
-            || words.first.map { $0 == "curl" || $0 == "wget" } == true
+            || words.first.map { ["curl", "wget", "aria2c", "rclone"].contains($0) } == true
     }
 
     private static func isPlace(_ line: String) -> Bool {
@@ -136,6 +136,7 @@ package enum JobImport {
         switch program {
         case "curl": CurlCommand.add(arguments, place: place, to: &job)
         case "wget": WgetCommand.add(arguments, place: place, to: &job)
+        case "aria2c": AriaCommand.add(arguments, place: place, to: &job)
         default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl` and `wget` are")
         }
         return finish(&job, origin: "a \(program.isEmpty ? "command" : program) command line")

@@ -1,4 +1,4 @@
-/// Translates the curl and wget commands of a shell script; what else the script does is told, not run.
+/// Translates the curl, wget and aria2c commands of a shell script; what else the script does is told, not run.
 struct ScriptImport {
     private let file: String
     /// The loops, conditions and groups that are open.
@@ -101,7 +101,7 @@ struct ScriptImport {
                 let what = block.isFunction ? "a function" : "a loop or a condition"
                 job.lose(place, "this \(transfer)\(through) is in \(what): it was left out")
             }
-        } else if program == "curl" || program == "wget" {
+        } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
         } else if program == "cd", blocks.contains(where: { $0.word == "(" }) {
             changeFolder(arguments, place, &job)
@@ -201,11 +201,13 @@ struct ScriptImport {
         var output: String?
         for redirection in command.redirections { take(redirection, &output, place, &job) }
         if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
-        let words = arguments.map(\.text)
+        let words = self.words(arguments, program, place, &job)
         let before = job.tasks.count
         if program == "curl" {
             let input = command.input?.unknown == nil ? command.input?.text : nil
             CurlCommand.add(words, place: place, to: &job, input: input, output: output)
+        } else if program == "aria2c" {
+            AriaCommand.add(words, place: place, to: &job)
         } else {
             WgetCommand.add(words, place: place, to: &job, output: output)
         }
@@ -213,6 +215,41 @@ struct ScriptImport {
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
+    }
+
+    /// The words of a command, with the options that a variable holds: the shell splits what is not quoted.
+    private func words(
+        _ arguments: ArraySlice<ShellWord>, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
+    ) -> [String] {
+        var words: [String] = []
+        for word in arguments {
+            guard !word.isQuoted, let name = word.reference else {
+                words.append(word.text)
+                continue
+            }
+            let value = job.filled(word.text)
+            if value != word.text, value.hasPrefix("-") || value.contains(" ") {
+                let parts = value.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { String($0) }
+                // Quotes in a value are no quotes for the shell, which is hardly what the script means.
+                if value.contains("\"") || value.contains("'") {
+                    job.lose(place, "the quotes in `$\(name)` are not read as quotes, as in a shell")
+                }
+                job.spread(name)
+                words += parts
+            } else if value == word.text, name.hasPrefix("env."), Self.namesOptions(String(name)) {
+                job.lose(
+                    place,
+                    "`$\(name.dropFirst(4))` is known to the shell alone: what it adds to this \(program) was left out")
+            } else {
+                words.append(word.text)
+            }
+        }
+        return words
+    }
+
+    /// Whether a variable is named as those that hold options, such as `CURL_OPTS`.
+    private static func namesOptions(_ name: String) -> Bool {
+        ["opt", "arg", "flag", "param"].contains { name.lowercased().contains($0) }
     }
 
     private func take(

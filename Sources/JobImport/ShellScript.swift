@@ -9,14 +9,23 @@ struct ShellWord: Hashable, Sendable {
     /// The transfers in its command substitutions.
     var hidden: [HiddenTransfer] = []
 
+    /// The name in a word that is one reference, `${name}`, and nothing else.
+    var reference: Substring? {
+        guard text.hasPrefix("${"), let end = text.firstIndex(of: "}"), text.index(after: end) == text.endIndex else {
+            return nil
+        }
+        let name = text[..<end].dropFirst(2)
+        return name.contains(":") ? nil : name
+    }
+
     /// The literal text; `nil` with a reference or an unknown part.
     var literal: String? { unknown == nil ? JobText.plain(text) : nil }
 }
 
-/// A curl or wget in a command substitution, `$(…)` or backquotes.
+/// A curl, wget or aria2c in a command substitution, `$(…)` or backquotes.
 struct HiddenTransfer: Hashable, Sendable {
     let line: Int
-    /// `curl` or `wget`.
+    /// `curl`, `wget` or `aria2c`.
     let program: String
     /// The variable that is set to what it prints, if one is.
     var variable: String?
@@ -572,7 +581,7 @@ extension ShellScript {
 
     /// The transfers that a substitution runs, those in its own substitutions, too.
     private func transfers(inScript text: String, _ line: Int) -> [HiddenTransfer] {
-        guard nesting < 20, text.contains("curl") || text.contains("wget") else { return [] }
+        guard nesting < 20, ["curl", "wget", "aria2c"].contains(where: { text.contains($0) }) else { return [] }
         return ShellScript(text, line: line, nesting: nesting + 1).commands.flatMap { command in
             command.hidden.map { HiddenTransfer(line: $0.line, program: $0.program) }
                 + (command.transfer.map { [HiddenTransfer(line: command.line, program: $0)] } ?? [])
@@ -581,7 +590,7 @@ extension ShellScript {
 
     /// The transfers in the substitutions of a text.
     private func transfers(inText text: String, _ line: Int) -> [HiddenTransfer] {
-        guard nesting < 20, text.contains("curl") || text.contains("wget") else { return [] }
+        guard nesting < 20, ["curl", "wget", "aria2c"].contains(where: { text.contains($0) }) else { return [] }
         var reader = ShellScript(empty: [:], text, line: line, nesting: nesting + 1)
         return reader.readDoubleQuoted(endsAtQuote: false).hidden
     }
@@ -612,13 +621,13 @@ extension ShellCommand {
     static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
     /// Words of the shell's grammar after which a command may follow.
     private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]
-    /// Programs that name curl or wget and do not run them.
+    /// Programs that name a transfer's and do not run them.
     private static let namers: Set<String> = [
         "echo", "printf", "which", "type", "hash", "test", "[", "[[", "apt", "apt-get", "apk", "yum", "dnf", "brew",
         "pacman", "zypper", "snap", "pip", "npm", "man", "grep", "-v", "export", "alias", "for", "select", "case",
     ]
 
-    /// `curl` or `wget`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
+    /// `curl`, `wget` or `aria2c`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
     var transfer: String? {
         let words = self.words.drop { word in
             !word.isQuoted
@@ -636,10 +645,10 @@ extension ShellCommand {
         return nil
     }
 
-    /// `curl` or `wget`, where a word is it or a path of it.
+    /// `curl`, `wget` or `aria2c`, where a word is it or a path of it.
     private static func transfer(_ word: String) -> String? {
         guard !word.contains(":") else { return nil }
         let name = word.split(separator: "/").last.map { String($0) }
-        return name == "curl" || name == "wget" ? name : nil
+        return name == "curl" || name == "wget" || name == "aria2c" ? name : nil
     }
 }

@@ -156,6 +156,37 @@ struct JobImportTests {
         #expect(needs.count == result.taskCount - 1)
     }
 
+    @Test(arguments: [
+        ("aria2c -x4 -s 8 -o a.iso -d dl https://a.test/x https://b.test/x", "segments: 4|to: dl/a.iso|urls: ["),
+        ("aria2c -Zc https://a.test/x https://a.test/z", "to: x|to: z"),
+        (
+            "aria2c -d dl -i list.txt\ncurl -O https://a.test/x",
+            "import that file, too|options for its files were left out: `--dir`"
+        ),
+        ("aria2c -j 3 --max-overall-download-limit=1M https://a.test/", "maximumConcurrentTasks: 3|to: index.html"),
+        ("aria2c --checksum=md5=00 --header 'X-A: b' $U", "no equal with this value|X-A: b|url: \"${env.U}\""),
+        ("aria2c --load-cookies=c --save-cookies c --frobnicate=1 -m 3 https://a.test/x", "save: true|frobnicate"),
+        ("aria2c -i list.txt https://a.test/x", "import that file, too|to: x"),
+    ])
+    func ariaCommand_isTranslatedOrTold(_ line: String, _ parts: String) {
+        let result = Self.translated(line + "\n")
+        for part in parts.split(separator: "|") { #expect(result.text.contains(part), "\(result.text)") }
+    }
+
+    @Test func optionsInAVariable_areThoseOfTheCommand() {
+        let result = Self.translated(
+            "#!/bin/sh\nO='-fL --retry 3 -u me:hunter2'\ncurl $O -o x https://a.test/x\ncurl $CURL_OPTS -o y https://a.test/y\n"
+        )
+        #expect(result.text.contains("retry: { attempts: 4 }") && !result.text.contains("hunter2"), "\(result.text)")
+        #expect(result.taskCount == 2 && result.warnings.count == 1)
+        #expect(result.warnings[0].contains("`$CURL_OPTS` is known to the shell alone"))
+    }
+
+    @Test func baseOfAList_isBeforeEachLine() {
+        let result = Self.translated("wget -B https://a.test/d/ -i list.txt\n")
+        #expect(result.text.contains("url: \"https://a.test/d/${raw:url}\"\n"), "\(result.text)")
+    }
+
     @Test(arguments: ["--oauth2-bearer $T", "-n"])
     func credential_isSentUnasked_asCurlDoes(_ option: String) {
         let result = Self.translated("curl \(option) -o x https://a.test/x\n")

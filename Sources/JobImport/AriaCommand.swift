@@ -1,0 +1,120 @@
+/// Translates one command line of aria2c: its options are those of an input file, and those of the whole program.
+struct AriaCommand {
+    private let place: ImportPlace
+    private var options: [(name: String, value: String)] = []
+    private var uris: [String] = []
+
+    /// Adds the task of a command to a job; `words` come after the name `aria2c`, and may have references in them.
+    static func add(_ words: [String], place: ImportPlace, to job: inout ImportedJob) {
+        var command = AriaCommand(place: place)
+        command.read(words, &job)
+        command.add(to: &job)
+    }
+
+    private init(place: ImportPlace) { self.place = place }
+
+    private static let shorts: [Character: String] = [
+        "d": "dir", "o": "out", "x": "max-connection-per-server", "s": "split", "j": "max-concurrent-downloads",
+        "i": "input-file", "c": "continue", "k": "min-split-size", "m": "max-tries", "t": "timeout", "U": "user-agent",
+        "Z": "force-sequential", "l": "log", "q": "quiet", "D": "daemon", "V": "check-integrity", "R": "remote-time",
+        "n": "no-netrc", "p": "ftp-pasv", "a": "file-allocation", "P": "parameterized-uri", "T": "torrent-file",
+        "M": "metalink-file", "u": "max-upload-limit", "S": "show-files", "v": "version", "h": "help",
+    ]
+    /// Options whose value may be left out, for `true`.
+    private static let flags: Set<String> = [
+        "continue", "force-sequential", "quiet", "daemon", "check-integrity", "remote-time", "no-netrc", "ftp-pasv",
+        "parameterized-uri", "show-files", "version", "help", "allow-overwrite", "auto-file-renaming",
+        "conditional-get", "always-resume", "http-no-cache", "check-certificate", "pause", "use-head", "dry-run",
+        "enable-http-keep-alive", "enable-http-pipelining", "http-accept-gzip", "hash-check-only",
+        "allow-piece-length-change", "realtime-chunk-checksum", "reuse-uri", "http-auth-challenge", "no-conf",
+        "enable-color", "human-readable", "show-console-readout", "truncate-console-readout", "async-dns",
+        "enable-rpc", "disable-ipv6", "stderr", "enable-mmap", "save-not-found", "follow-torrent", "follow-metalink",
+    ]
+    /// Options that change only what is printed.
+    private static let shown: Set<String> = [
+        "quiet", "log", "log-level", "console-log-level", "summary-interval", "enable-color", "human-readable",
+        "show-console-readout", "truncate-console-readout", "download-result", "stderr", "version", "help", "no-conf",
+    ]
+
+    private mutating func read(_ words: [String], _ job: inout ImportedJob) {
+        var words = words[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                uris += words
+                return
+            }
+            guard word.hasPrefix("-"), word != "-" else {
+                uris.append(word)
+                continue
+            }
+            if word.hasPrefix("--") {
+                let equals = word.firstIndex(of: "=")
+                let name = String(word[..<(equals ?? word.endIndex)].dropFirst(2))
+                take(name, equals.map { String(word[word.index(after: $0)...]) }, &words, &job)
+            } else {
+                var letters = word.dropFirst()
+                while let letter = letters.popFirst() {
+                    guard let name = Self.shorts[letter] else {
+                        job.lose(place, "`-\(letter)` is no option of aria2c that is known here")
+                        break
+                    }
+                    let takesRest = !Self.flags.contains(name) || letters.first == "="
+                    let rest =
+                        takesRest && !letters.isEmpty
+                        ? String(letters.first == "=" ? letters.dropFirst() : letters) : nil
+                    take(name, rest, &words, &job)
+                    if rest != nil { break }
+                }
+            }
+        }
+    }
+
+    private mutating func take(
+        _ name: String, _ value: String?, _ words: inout ArraySlice<String>, _ job: inout ImportedJob
+    ) {
+        guard let value = value ?? (Self.flags.contains(name) ? "true" : words.popFirst()) else {
+            return job.lose(place, "`--\(name.prefix(40))` of aria2c lacks its value")
+        }
+        options.append((name, value))
+    }
+
+    private func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
+
+    private func add(to job: inout ImportedJob) {
+        var own: [(place: ImportPlace, name: String, value: String)] = []
+        var session: [YAMLField] = []
+        var isSequential = false
+        for (name, value) in options {
+            switch name {
+            case _ where Self.shown.contains(name): break
+            case "force-sequential": isSequential = value == "true"
+            case "max-concurrent-downloads" where Int(value).map { $0 > 0 } == true:
+                job.limits = job.limits.filter { $0.key != "maximumConcurrentTasks" }
+                job.limits.append(YAMLField("maximumConcurrentTasks", .plain(value)))
+            case "max-overall-download-limit" where ForeignSize.text(value) != nil:
+                guard let rate = ForeignSize.text(value), rate != "0B" else { break }
+                job.limits = job.limits.filter { $0.key != "bandwidth" } + [YAMLField("bandwidth", .plain(rate + "/s"))]
+            case "ca-certificate": session.append(YAMLField("tls", .map(["trust": .map(["ca": .text(value)])])))
+            case "load-cookies" where self.value("save-cookies") == nil:
+                session.append(YAMLField("cookies", .map(["file": .text(value)])))
+            case "save-cookies" where [value, nil].contains(self.value("load-cookies")):
+                session.append(YAMLField("cookies", .map(["file": .text(value), "save": .plain("true")])))
+            case "load-cookies" where value == self.value("save-cookies"): break
+            case "input-file":
+                job.lose(place, "`--input-file` of aria2c has no equal: import that file, too")
+            default: own.append((place, name, value))
+            }
+        }
+        if uris.isEmpty {
+            if value("input-file") == nil { return job.lose(place, "aria2c without a URL was left out") }
+            let names = own.map { "`--\($0.name.prefix(40))`" }.joined(separator: ", ")
+            if !own.isEmpty { job.lose(place, "the options for its files were left out: \(names)") }
+            return
+        }
+        // Without `-Z` all URIs are places of one file.
+        for group in isSequential ? uris.map({ [$0] }) : [uris] {
+            let entry = AriaInput.Entry(place: place, urls: group, hasReferences: true, options: own)
+            entry.add(to: &job, session: session)
+        }
+    }
+}

@@ -93,7 +93,7 @@ struct CurlCommand {
             to = url.filled(target.value)
         } else if target != nil || command.has("remote-name-all") {
             let isNamed = location.fileName != nil && !command.has("remote-header-name")
-            to = isNamed ? location.fileName ?? "" : folder.isEmpty ? "./" : folder
+            to = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
             if let note = location.nameNote { task.comments.append(note) }
         } else {
             to = output ?? "-"

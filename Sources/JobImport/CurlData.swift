@@ -91,6 +91,17 @@ struct CurlData {
 
 /// A part of curl's `--form`.
 enum CurlForm {
+    /// Splits `name=@a,b` into a part for each file.
+    static func single(_ item: ParsedCommand.Item) -> [ParsedCommand.Item] {
+        guard item.name == "form", let mark = item.value.firstRange(of: "=@"), item.value.contains(","),
+            !item.value.contains("\"") && !item.value.contains(";")
+        else { return [item] }
+        let name = item.value[..<mark.upperBound]
+        return item.value[mark.upperBound...].split(separator: ",").map {
+            ParsedCommand.Item(name: item.name, value: "\(name)\($0)")
+        }
+    }
+
     /// Returns the part; `nil` where it has no equal.
     static func part(_ item: ParsedCommand.Item) -> YAMLNode? {
         guard let equals = item.value.firstIndex(of: "=") else { return nil }

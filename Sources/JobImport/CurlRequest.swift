@@ -80,7 +80,7 @@ struct CurlRequest {
 
     private func setForm(_ forms: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         var parts: [YAMLNode] = []
-        for form in forms {
+        for form in forms.flatMap({ CurlForm.single($0) }) {
             guard let part = CurlForm.part(form) else {
                 job.lose(
                     place,
@@ -91,6 +91,7 @@ struct CurlRequest {
             parts.append(part)
         }
         guard !parts.isEmpty else { return false }
+        if parts.count > forms.count { task.comments.append("several files of one `--form` are a part each") }
         task.set("body", .map(["multipart": .list(parts)]))
         return true
     }

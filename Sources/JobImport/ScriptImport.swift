@@ -72,6 +72,12 @@ struct ScriptImport {
 
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
+        for name in command.assigned {
+            let key =
+                name.lowercased().hasSuffix("proxy") ? "`proxy`" : name.hasSuffix("RC") ? "`credentials`" : "`tls`"
+            job.lose(
+                place, "`\(name)` is not set for the job: write \(key) in the session, or set it for `transfer-run`")
+        }
         var words = command.words[...]
         while let first = words.first, !first.isQuoted {
             if Self.steps.contains(first.text) {

@@ -47,6 +47,8 @@ struct ShellCommand: Sendable {
     var end = "\n"
     /// The transfers in command substitutions of its words.
     var hidden: [HiddenTransfer] = []
+    /// Names of the variables that it sets, where it does nothing else.
+    var assigned: [String] = []
 }
 
 /// Splits a shell script into simple commands. It runs nothing: what depends on running is marked unknown.
@@ -76,7 +78,7 @@ struct ShellScript: Sendable {
         self.line = line
         self.nesting = nesting
         while index < scalars.count, commands.count < Self.most { readCommand() }
-        commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty }
+        commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty && $0.assigned.isEmpty }
     }
 
     // MARK: Commands
@@ -275,8 +277,15 @@ struct ShellScript: Sendable {
         for word in words {
             guard let (name, value) = Self.assignment(word) else { continue }
             assigned[name] = value
+            if Self.isObeyed(name) { command.assigned.append(name) }
         }
         command.words = []
+    }
+
+    /// Whether curl, wget and aria2c do as a variable of the environment says.
+    private static func isObeyed(_ name: String) -> Bool {
+        ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"].contains(name.lowercased())
+            || ["CURL_HOME", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC", "WGETRC"].contains(name)
     }
 
     /// Returns name and value of `NAME=value`.

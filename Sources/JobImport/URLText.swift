@@ -96,6 +96,9 @@ struct URLText: Sendable {
         return name == "." || name == ".." || name.contains("/") || name.contains("\0") ? nil : name
     }
 
+    /// The name that curl gives to the file: the last component of the path as it is typed, not decoded.
+    var typedName: String? { fileName == nil ? nil : path.split(separator: "/").last.map { String($0) } }
+
     /// The name that wget and aria2 give to the file: `index.html` where the URL is one of a folder.
     var storedName: String? {
         let isFolder = !authority.isEmpty && (path.isEmpty || path.hasSuffix("/"))

@@ -182,6 +182,25 @@ struct JobImportTests {
         #expect(result.warnings[0].contains("`$CURL_OPTS` is known to the shell alone"))
     }
 
+    @Test func proxyThatTheScriptExports_isTold() {
+        let result = Self.translated("#!/bin/sh\nexport https_proxy=http://p.test:3128\ncurl -O https://a.test/x\n")
+        #expect(
+            result.warnings == [
+                "x:2: `https_proxy` is not set for the job: write `proxy` in the session, or set it for `transfer-run`"
+            ])
+    }
+
+    @Test func nameOfAFile_isDecodedByWgetAlone() {
+        let result = Self.translated("curl -O https://a.test/a%20b\nwget https://a.test/c%20d\n")
+        #expect(result.text.contains("to: a%20b\n") || result.text.contains("to: \"a%20b\"\n"), "\(result.text)")
+        #expect(result.text.contains("c d"))
+    }
+
+    @Test func severalFilesOfOneForm_areAPartEach() {
+        let result = Self.translated("curl -F 'f=@a.txt,b.txt' https://a.test/\n")
+        #expect(result.text.contains("[{ name: f, file: a.txt }, { name: f, file: b.txt }]"), "\(result.text)")
+    }
+
     @Test func baseOfAList_isBeforeEachLine() {
         let result = Self.translated("wget -B https://a.test/d/ -i list.txt\n")
         #expect(result.text.contains("url: \"https://a.test/d/${raw:url}\"\n"), "\(result.text)")

@@ -43,11 +43,35 @@ struct CurlData {
         JobText.plain(text).map { Percent.encoded($0) } ?? text
     }
 
+    /// The data as fields that a run encodes; `nil` where they are none, or would be encoded otherwise.
+    private static func form(_ items: [ParsedCommand.Item]) -> [YAMLField]? {
+        var fields: [YAMLField] = []
+        for item in items {
+            guard let equals = item.value.firstIndex(of: "="), item.name != "json" else { return nil }
+            let name = String(item.value[..<equals])
+            let content = String(item.value[item.value.index(after: equals)...])
+            let isOwn = name.utf8.allSatisfy {
+                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "_-.".utf8.contains($0)
+            }
+            // Fields of these names would be taken for paths.
+            guard isOwn, !name.isEmpty, !ImportedTask.pathKeys.contains(name),
+                !fields.contains(where: { $0.key == name })
+            else { return nil }
+            if item.name != "data-urlencode", content.contains(where: { "&+%".contains($0) }) { return nil }
+            fields.append(YAMLField(name, .text(content)))
+        }
+        return fields
+    }
+
     func fill(_ items: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         let isJSON = items.contains { $0.name == "json" }
         let type = isJSON ? "application/json" : "application/x-www-form-urlencoded"
         let parts = items.map { Self.literal($0) }
         if items.contains(where: { $0.name == "data-urlencode" && JobText.hasReference($0.value) }) {
+            if let form = Self.form(items) {
+                task.set("body", .map(["form": .map(form)]))
+                return true
+            }
             job.lose(&task, "the value of a variable in `--data-urlencode` is not encoded here")
         }
         if !parts.contains(nil) {

@@ -26,9 +26,17 @@ extension ImportedJob {
     private mutating func hidden(_ field: YAMLField, isForm: Bool, _ host: String?) -> YAMLNode {
         switch (field.key, field.value) {
         case ("data", .text(let text)): isForm ? .text(hideSecrets(in: text, for: host)) : field.value
+        case ("form", .map(let fields)): .map(fields.map { YAMLField($0.key, hidden(value: $0, host)) })
         case ("multipart", .list(let parts)): .list(parts.map { hidden(part: $0, host) })
         default: field.value
         }
+    }
+
+    private mutating func hidden(value field: YAMLField, _ host: String?) -> YAMLNode {
+        guard Self.isSecretName(field.key), case .text(let value) = field.value, !value.isEmpty else {
+            return field.value
+        }
+        return .text(hide(value, Identifier.variable(field.key.uppercased()), host))
     }
 
     private mutating func hidden(part: YAMLNode, _ host: String?) -> YAMLNode {

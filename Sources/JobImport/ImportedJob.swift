@@ -362,7 +362,7 @@ extension ImportedTask {
         session = session.map { YAMLField($0.key, Self.moved($0.value, $0.key, folder, job)) }
     }
 
-    private static let pathKeys: Set<String> = ["file", "lines", "ca", "certificate", "key", "unixSocket"]
+    static let pathKeys: Set<String> = ["file", "lines", "ca", "certificate", "key", "unixSocket"]
 
     private static func moved(_ node: YAMLNode, _ key: String, _ folder: String, _ job: ImportedJob) -> YAMLNode {
         switch node {

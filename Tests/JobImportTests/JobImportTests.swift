@@ -196,6 +196,15 @@ struct JobImportTests {
         #expect(result.text.contains("c d"))
     }
 
+    @Test func encodedVariable_isAFieldOfAForm() {
+        let result = Self.translated(
+            "curl --data-urlencode \"text=$M x\" -d id=$I -d token=hunter2 https://a.test/\n"
+                + "curl --data-urlencode \"text=$M\" -d 'a=%20' https://a.test/\n")
+        #expect(result.text.contains("body: { form: { text: \"${env.M} x\", id: \"${env.I}\", token: \"${secret."))
+        #expect(result.warnings == ["x:2: the value of a variable in `--data-urlencode` is not encoded here"])
+        #expect(!result.text.contains("hunter2"), "\(result.text)")
+    }
+
     @Test func severalFilesOfOneForm_areAPartEach() {
         let result = Self.translated("curl -F 'f=@a.txt,b.txt' https://a.test/\n")
         #expect(result.text.contains("[{ name: f, file: a.txt }, { name: f, file: b.txt }]"), "\(result.text)")

@@ -136,7 +136,7 @@ import TransferModel
         #expect(attached.exitStatus == 1, "\(attached.errorText)")
         let again = try stage.run("attach", BackgroundStage.identifier)
         #expect(again.exitStatus == 2 && again.errorText.contains("its end is known"))
-        #expect(again.errorText.contains("hint: its report is /"), "\(again.errorText)")
+        #expect(again.errorText.contains("with exit status 1; its report is /"), "\(again.errorText)")
     }
 
     /// Nobody was there to be told.

@@ -1,3 +1,4 @@
+import Diagnostics
 import Exports
 import Reporting
 import TransferModel
@@ -17,6 +18,11 @@ extension CommandLineTool {
             return ExitStatus.succeeded.code
         } catch {
             console.errors("error: \(error)\n")
+            if let last = typed.operands.last, last != path, (try? ReportFile(last)) != nil {
+                console.errors(
+                    "  hint: the report comes first: `transfer-run explain \(SafeText.line(last)) \(SafeText.line(path))`\n"
+                )
+            }
             return ExitStatus.invalidInput.code
         }
     }
@@ -24,12 +30,19 @@ extension CommandLineTool {
     private static func explain(task id: String, _ file: ReportFile, _ console: Console) throws(ReportProblem) -> Int32
     {
         let reader = try ReportReader(file)
+        var ids: [String] = []
         while let task = try reader.next() {
-            guard task.id.utf8.elementsEqual(id.utf8) else { continue }
+            guard task.id.utf8.elementsEqual(id.utf8) else {
+                if ids.count < 10_000 { ids.append(task.id) }
+                continue
+            }
             print(TaskExplanation(task).lines(), console)
             return ExitStatus.succeeded.code
         }
         console.errors("error: \(file.name) has no task `\(SafeText.line(id))`\n")
+        if let near = Spelling.closest(to: id, among: ids) {
+            console.errors("  hint: did you mean `\(SafeText.line(near))`?\n")
+        }
         return ExitStatus.invalidInput.code
     }
 

@@ -103,7 +103,9 @@ package enum NetworkModelReader {
     private static func duration(_ node: YAMLTree.NodeID, _ name: String, _ reader: FieldReader) -> TimeSpan? {
         guard let text = reader.text(node, name) else { return nil }
         if let span = ValueText.duration(text) { return span }
-        reader.error("invalid-value", "`\(name)` must be a duration such as `40ms`, not `\(text)`", node)
+        reader.error(
+            "invalid-value", "`\(name)` must be a duration such as `40ms`, not `\(text)`",
+            hint: ValueText.durationHint(text), node)
         return nil
     }
 

@@ -145,7 +145,8 @@ package struct Sweep: Hashable, Sendable {
     private func duration(_ text: String) throws(Problem) -> TimeSpan {
         guard let span = ValueText.duration(text), span > .zero else {
             throw wrong(
-                text, "a duration such as `2h`", hint: "units are `ms`, `s`, `m`, `h` and `d`, as in `1h30m`")
+                text, "a duration such as `2h`",
+                hint: ValueText.durationHint(text) ?? "units are `ms`, `s`, `m`, `h` and `d`, as in `1h30m`")
         }
         return span
     }

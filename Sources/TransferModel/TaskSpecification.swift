@@ -271,6 +271,11 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
         for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
         return String(decoding: text, as: UTF8.self)
     }
+    /// The digest as one piece: an array would be hashed byte by byte.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(algorithm)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
 }
 
 /// Where a download's expected checksum comes from.

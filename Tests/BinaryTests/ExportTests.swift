@@ -251,6 +251,8 @@ import TextFormats
         #expect(task.exitStatus == 0 && task.outputText.hasPrefix("b: failed in ") && task.outputText.contains("→ 404"))
         let nobody = try binary.run("explain", "2.json", "c")
         #expect(nobody.exitStatus == 2 && nobody.errorText == "error: 2.json has no task `c`\n")
+        let swapped = try binary.run("explain", "b", "2.json")
+        #expect(swapped.exitStatus == 2 && swapped.errorText.contains("`transfer-run explain 2.json b`"))
 
         let diff = try binary.run("report", "diff", "1.json", "2.json")
         #expect(diff.exitStatus == 0 && diff.outputText.contains("Failed anew (1)\n  b: "), "\(diff.outputText)")

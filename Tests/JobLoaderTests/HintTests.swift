@@ -52,13 +52,78 @@ struct HintTests {
 
     @Test(arguments: [
         ("json: { a: 1 }", "write `body: { json: … }`"), ("bearer: x", "Authorization: \"Bearer ${secret.NAME}\""),
-        ("basicAuth: me:x", "did you mean `credentials`?"),
+        ("basicAuth: me:x", "write `credentials: [{ user: me, password: \"${secret.PASSWORD}\" }]`"),
+        ("upload: x", "`method: PUT, body: { file: FILE }`"), ("form: { a: b }", "write `body: { form: … }`"),
+        ("retries: 3", "write `retry: { attempts: 3 }`"), ("sha256: abc", "write `checksum: \"sha256:…\"`"),
+        ("timeout: 5m", "`timeoutForResource` that of the whole task"),
+        ("loop: [a]", "write `forEach: { name: [a, b] }`"),
+        ("after: [a]", "did you mean `needs`?"), ("limit-rate: 1MB/s", "did you mean `bandwidth`?"),
+        ("credentials: [{ username: a }]", "did you mean `user`?"), ("retry: { delay: 5s }", "did you mean `backoff`?"),
         ("capture: { t: $.t }", "`capture: { token: { json: $.token } }`"),
         ("if: failed", "did you mean `when`?"), ("verify: false", "policy: insecure"),
         ("insecure: true", "policy: insecure"), ("limits: { bandwidth: 1MB/s }", "the top level of the file"),
     ])
     func aKeyOfOtherToolsIsUnderstood(_ key: String, _ hint: String) {
         #expect(load(dataTask(key)).messages.contains(hint))
+    }
+
+    /// One cause, one line: its names are unknown for that reason alone.
+    @Test(arguments: ["foreach", "forEeach", "loop", "with_items"])
+    func aMisspelledForEachIsToldOnce(_ key: String) {
+        let result = load("tasks: [{ id: \"a${n}\", url: \"https://e.org/${n}\", to: \"${n}\", \(key): { n: [1] } }]")
+        #expect(result.summary == ["1:63 unknown-key"], "\(result.messages)")
+    }
+
+    /// A key that stands for a missing one is the only fault.
+    @Test(arguments: [
+        ("sha256: abc", "a checksum of its own is text: `checksum: \"sha256:…\"`"),
+        ("url: https://e.org/SHA256SUMS", "did you mean `from`?"), ("frm: list", "did you mean `from`?"),
+    ])
+    func aWrongKeyOfAChecksumIsToldOnce(_ key: String, _ hint: String) {
+        let told = load("tasks: [{ id: a, url: https://e.org/a, to: a, checksum: { \(key) } }]").diagnostics.sorted()
+        #expect(told.map(\.code) == ["unknown-key"] && told.first?.hint == hint, "\(told.first?.hint ?? "")")
+    }
+
+    /// Only what can be read is offered.
+    @Test(arguments: [
+        ("5min", "5m"), ("5 minutes", "5m"), ("1 hour 30 minutes", "1h30m"), ("PT5M", "5m"), ("1.5hrs", "1.5h"),
+        ("90 s", "90s"), ("5S", "5s"), ("five", nil), ("30m1h", nil), ("5 parsecs", nil), ("min", nil), ("", nil),
+    ])
+    func aDurationWithOtherUnitsIsUnderstood(_ text: String, _ meant: String?) {
+        #expect(ValueText.durationHint(text) == meant.map { "did you mean `\($0)`?" })
+    }
+
+    @Test(arguments: [
+        ("2026-12-01 10:00", "did you mean `2026-12-01T10:00:00Z`?"),
+        ("2026-12-01T10:00", "did you mean `2026-12-01T10:00:00Z`?"), ("2026-12-01", "`2026-12-01T00:00:00Z`"),
+        ("2 hours", "did you mean `2h`?"), ("tomorrow", nil), ("2026-13-01 10:00", nil),
+    ])
+    func aDateThatIsNearlyRightIsUnderstood(_ text: String, _ hint: String?) throws {
+        let told = try #require(load(dataTask("earliestBegin: \"\(text)\"")).diagnostics.sorted().first)
+        #expect(hint.map { told.hint?.contains($0) == true } ?? (told.hint == nil), "\(told.hint ?? "")")
+    }
+
+    @Test(arguments: [
+        ("localhost:8080/x", "write `http://localhost:8080/x`"), ("127.0.0.1/x", "write `http://127.0.0.1/x`"),
+        ("SHA256SUMS.minisig", nil), ("example.org", nil),
+        ("example.org:8443/x?a", "write `https://example.org:8443/x?a`"),
+        ("http:/example.org/x", "write `http://example.org/x`"), ("//example.org/x", "write `https://example.org/x`"),
+        ("/etc/hosts", "write `file:///etc/hosts`"), ("file", nil), ("exa mple.org", nil), ("a.b:c/d", nil),
+        ("http:", nil),
+    ])
+    func aURLWithoutItsBeginningIsUnderstood(_ url: String, _ hint: String?) throws {
+        let told = try #require(load("tasks: [{ id: a, url: \"\(url)\" }]").diagnostics.sorted().first)
+        #expect(told.code == "invalid-url" && told.hint == hint, "\(told.hint ?? "")")
+    }
+
+    /// `sftp` is near to `ftp` by its letters alone.
+    @Test(arguments: [
+        ("sftp", "`protocols`"), ("s3", "`method: awsSigV4`"), ("htpp", "did you mean `http`?"),
+        ("depot", "`protocols`"),
+    ])
+    func aSchemeOfOtherProgramsIsAnswered(_ scheme: String, _ hint: String) throws {
+        let told = try #require(load("tasks: [{ id: a, url: \"\(scheme)://e.org/x\" }]").diagnostics.sorted().first)
+        #expect(told.code == "unknown-scheme" && told.hint?.contains(hint) == true, "\(told.hint ?? "")")
     }
 
     @Test func aTrustThatIsMeantIsNamedAtEachDepth() {

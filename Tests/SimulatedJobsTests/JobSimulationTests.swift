@@ -178,7 +178,8 @@ import TransferModel
     @Test(arguments: [
         ("limits.bandwidth=1KB", "`1kB/s` (decimal) or `1KiB/s`"), ("limits.bandwidth=1MB", "per what: `1MB/s`"),
         ("limits.bandwidth=fast", "`KiB`, `MiB`"), ("limits.maximumBytes=10gb", "`10GB` (decimal) or `10GiB`"),
-        ("limits.timeout=2hours", "as in `1h30m`"), ("limits.maximumConcurrentTasks=1-5", "=1,2,4`"),
+        ("limits.timeout=2hours", "did you mean `2h`?"),
+        ("limits.timeout=soon", "as in `1h30m`"), ("limits.maximumConcurrentTasks=1-5", "=1,2,4`"),
     ])
     func aWrongValueOfASweepShowsRightOnes(_ text: String, _ hint: String) throws {
         let net = try model("hosts: { '*': {} }")

@@ -249,6 +249,7 @@ extension Reader {
         }
         if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
         if names.isBroken(reference.name) { return }
+        if lacksForEach, case .local = reference.name { return }
         if case .secret(let name) = reference.name {
             return error("missing-value", "the secret `\(Self.short(name))` has no value", hint: hint, at: span)
         }

@@ -5,7 +5,10 @@ enum ForeignKeys {
     /// Returns a hint about an unknown key: a likely misspelling, another tool's name, or the place that the key
     /// belongs in; else `nil`.
     static func hint(_ name: String, known: [String]) -> String? {
-        if let advice = advice[name] ?? advice(name, known) { return advice }
+        if let advice = advice[name]?.first(where: { $0.isFor(known) }) { return advice.text }
+        if name.hasPrefix("x-"), known.contains("tasks") {
+            return "set the anchor (`&name`) where its value is first used; what all tasks share stands in `defaults`"
+        }
         let meant = meant[name]
         if let meant, known.contains(meant) { return "did you mean `\(meant)`?" }
         if let slip = Spelling.closest(to: name, among: known, lettersOnly: true) { return "did you mean `\(slip)`?" }
@@ -21,6 +24,7 @@ enum ForeignKeys {
     /// Returns the key of a place that an unknown one of it probably stands for.
     static func key(meantBy name: String, _ known: [String]) -> String? {
         if let meant = meant[name], known.contains(meant) { return meant }
+        if let advised = advice[name]?.first(where: { $0.isFor(known) })?.key { return advised }
         return Spelling.closest(to: name, among: known)
     }
 
@@ -49,30 +53,63 @@ enum ForeignKeys {
         "multipath": "multipath transfers are not offered",
     ]
 
-    /// Returns a hint about a name that means something else in another place.
-    private static func advice(_ name: String, _ known: [String]) -> String? {
-        switch name {
-        case "json", "file": known.contains("needs") ? "write `body: { \(name): … }`" : nil
-        case _ where name.hasPrefix("x-") && known.contains("tasks"):
-            "set the anchor (`&name`) where its value is first used; what all tasks share stands in `defaults`"
-        default: nil
-        }
+    /// What to write in the place of a name that no single key replaces.
+    private struct Advice {
+        let text: String
+        /// The key that a place must know for the advice to be right there; `nil` where it is right everywhere.
+        var key: String?
+
+        func isFor(_ known: [String]) -> Bool { key.map(known.contains) ?? true }
     }
 
-    /// Hints about names whose meaning is a value of another key rather than a key.
-    private static let advice: [String: String] = {
-        let trust =
+    private static let advice: [String: [Advice]] = {
+        var all: [String: [Advice]] = [:]
+        func add(_ names: [String], _ text: String, where key: String? = nil) {
+            for name in names { all[name, default: []].append(Advice(text: text, key: key)) }
+        }
+        add(
+            [
+                "insecure", "verify", "verifySSL", "verify_ssl", "verifyTLS", "sslVerify", "ssl_verify", "skipVerify",
+                "insecureSkipVerify", "rejectUnauthorized", "validateCerts", "validate_certs", "checkCertificate",
+                "check-certificate", "no-check-certificate",
+            ],
             "write `tls: { trust: { policy: insecure } }` into the session to check no certificate; "
-            + "better, `trust: { ca: FILE }` names an authority of your own"
-        let names = [
-            "insecure", "verify", "verifySSL", "verify_ssl", "verifyTLS", "sslVerify", "ssl_verify", "skipVerify",
-            "insecureSkipVerify", "rejectUnauthorized", "validateCerts", "validate_certs", "checkCertificate",
-            "check-certificate", "no-check-certificate",
-        ]
-        let bearer = "write `headers: { Authorization: \"Bearer ${secret.NAME}\" }`"
-        let bearers = ["bearer", "bearerToken", "bearer_token", "bearerAuth", "accessToken", "access_token"]
-        return Dictionary(
-            uniqueKeysWithValues: names.map { ($0, trust) } + bearers.map { ($0, bearer) })
+                + "better, `trust: { ca: FILE }` names an authority of your own")
+        add(
+            ["bearer", "bearerToken", "bearer_token", "bearerAuth", "accessToken", "access_token"],
+            "write `headers: { Authorization: \"Bearer ${secret.NAME}\" }`")
+        add(["token"], "write `headers: { Authorization: \"Bearer ${secret.TOKEN}\" }`", where: "headers")
+        add(
+            ["auth", "authentication", "basicAuth", "basic_auth", "basic", "login", "user", "username", "password"],
+            "write `credentials: [{ user: me, password: \"${secret.PASSWORD}\" }]`", where: "credentials")
+        add(
+            ["userAgent", "user_agent", "user-agent"], "write `headers: { User-Agent: example/1.0 }`", where: "headers")
+        for name in ["json", "file", "data", "form", "multipart"] {
+            add([name], "write `body: { \(name): … }`", where: "needs")
+        }
+        add(
+            ["upload", "uploadFile", "upload_file", "upload-file"],
+            "an upload is written `method: PUT, body: { file: FILE }`", where: "needs")
+        add(
+            ["retries", "maxRetries", "max_retries", "retryCount", "tries", "attempts"],
+            "write `retry: { attempts: 3 }`; the first attempt counts", where: "retry")
+        for name in ["sha256", "sha512", "sha1", "md5"] {
+            add([name], "write `checksum: \"\(name):…\"`", where: "checksum")
+            add([name], "a checksum of its own is text: `checksum: \"\(name):…\"`", where: "from")
+        }
+        add(["url", "file"], "did you mean `from`?", where: "from")
+        add(
+            ["timeout", "timeoutInterval"],
+            "`timeoutForRequest` bounds the time without a byte, `timeoutForResource` that of the whole task",
+            where: "timeoutForRequest")
+        add(
+            ["loop", "with_items", "for_each", "for-each", "matrix", "items"],
+            "write `forEach: { name: [a, b] }`, and `${name}` where the value belongs", where: "forEach")
+        add(
+            ["range"],
+            "a download that broke off goes on by itself; `headers: { Range: \"bytes=0-99\" }` asks for a part",
+            where: "needs")
+        return all
     }()
 
     /// This program's key for names of Apple's API, curl and others.
@@ -139,6 +176,43 @@ enum ForeignKeys {
         "filename": "to",
         "parallel": "maximumConcurrentTasks",
         "concurrency": "maximumConcurrentTasks",
+        "after": "needs",
+        "requires": "needs",
+        "require": "needs",
+        "name": "id",
+        "src": "url",
+        "source": "url",
+        "link": "url",
+        "href": "url",
+        "target": "to",
+        "dst": "to",
+        "saveAs": "to",
+        "save_as": "to",
+        "outputFile": "to",
+        "folder": "to",
+        "directory": "to",
+        "payload": "body",
+        "rate": "bandwidth",
+        "limitRate": "bandwidth",
+        "limit-rate": "bandwidth",
+        "limit_rate": "bandwidth",
+        "maxSpeed": "bandwidth",
+        "speedLimit": "bandwidth",
+        "maxTime": "timeoutForResource",
+        "max-time": "timeoutForResource",
+        "max_time": "timeoutForResource",
+        "overwrite": "existing",
+        "force": "existing",
+        "continue": "resume",
+        "username": "user",
+        "delay": "backoff",
+        "retryDelay": "backoff",
+        "retry_delay": "backoff",
+        "loop": "forEach",
+        "with_items": "forEach",
+        "for_each": "forEach",
+        "for-each": "forEach",
+        "matrix": "forEach",
         "followRedirects": "redirects",
         "mirrors": "urls",
     ]

@@ -46,7 +46,12 @@ extension Reader {
     private func dateHint(_ text: String) -> String? {
         if RFC3339.parse(text + "Z") != nil { return "a date needs an offset, such as `Z` or `+01:00`: `\(text)Z`" }
         if RFC3339.parse(text + "T00:00:00Z") != nil { return "a date needs a time, too: `\(text)T00:00:00Z`" }
-        return nil
+        // As people and other programs write it: a space between date and time, or no seconds.
+        let date = text.prefix(10) + "T" + text.dropFirst(11)
+        for meant in ["\(date)", "\(date)Z", "\(date):00Z"] where RFC3339.parse(meant) != nil {
+            return "did you mean `\(meant)`?"
+        }
+        return ValueText.durationHint(text)
     }
 
     func date(_ node: NodeID) -> WallTime? {

@@ -136,7 +136,9 @@ extension Reader {
         }
         guard let span = ValueText.duration(text) else {
             let most = TimeSpan.forever.nanoseconds / TimeSpan.seconds(86_400).nanoseconds
-            if !isTooMuch(node, text, most: "\(most)d", ValueText.duration) { invalid(node, .duration, text) }
+            if !isTooMuch(node, text, most: "\(most)d", ValueText.duration) {
+                invalid(node, .duration, text, hint: ValueText.durationHint(text))
+            }
             return nil
         }
         if positive, span == .zero {

@@ -154,9 +154,36 @@ extension Reader {
             }
             let shown = text.isSecret ? text.redacted : (text.plain ?? text.redacted)
             let message = text.isSecret ? "a part of it is wrong" : error.message
-            self.error("invalid-url", "`\(Self.short(shown))` is no URL: \(message)", at: urlSpan(node, error.offset))
+            self.error(
+                "invalid-url", "`\(Self.short(shown))` is no URL: \(message)",
+                hint: text.isSecret ? nil : urlHint(shown), at: urlSpan(node, error.offset))
             return nil
         }
+    }
+
+    /// Returns the URL that was probably meant by a text without a scheme, by a path, or by a scheme with a single `/`.
+    private func urlHint(_ text: String) -> String? {
+        func hint(_ meant: String) -> String? {
+            (try? ResourceURL.parse(meant)).map { _ in "write `\(Self.short(meant))`" }
+        }
+        for scheme in ["http", "https", "ftp"] where text.hasPrefix("\(scheme):") {
+            let rest = text.dropFirst(scheme.utf8.count + 1).drop { $0 == "/" }
+            return rest.isEmpty ? nil : hint("\(scheme)://\(rest)")
+        }
+        if text.hasPrefix("//") { return hint("https:\(text)") }
+        if text.hasPrefix("/") { return hint("file://\(text)") }
+        if text.hasPrefix("./") || text.hasPrefix("../") {
+            return hint("file://\(Paths.absolute(text, in: baseDirectory))")
+        }
+        let authority = text.prefix { $0 != "/" && $0 != "?" }
+        let host = authority.prefix { $0 != ":" }
+        let isHere = host == "localhost" || host.hasPrefix("127.")
+        let port = authority.dropFirst(host.count)
+        // A name with a dot alone may as well be a file's.
+        guard isHere || host.contains(".") && authority.count < text.count || !port.isEmpty,
+            port.isEmpty || port.count > 1 && port.dropFirst().allSatisfy(\.isNumber)
+        else { return nil }
+        return hint("\(isHere || port == ":80" || port == ":8080" ? "http" : "https")://\(text)")
     }
 
     /// Returns the position of a fault within the URL, where that can be determined.

@@ -29,6 +29,8 @@ final class Reader {
     var captureUses: [CaptureUse] = []
     /// Whether a task is being read: only there can values of other tasks be used.
     var isInTask = false
+    /// Whether the task that is read has a misspelled `forEach`, whose names are unknown for that reason alone.
+    var lacksForEach = false
     /// Whether the task that is read has `next`, so that `${page}` stands in its `to`.
     var hasPages = false
     /// Whether `defaults` are being read.

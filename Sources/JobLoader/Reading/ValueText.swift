@@ -53,6 +53,35 @@ package enum ValueText {
         return "did you mean `\(digits)\(decimal)B\(end)` (decimal) or `\(digits)\(binary)iB\(end)` (binary)?"
     }
 
+    /// Returns a hint about a duration with units or spaces as other programs write them: `5min`, `1 hour`, `PT5M`.
+    package static func durationHint(_ text: String) -> String? {
+        var rest = text.lowercased()[...]
+        if rest.hasPrefix("pt") { rest = rest.dropFirst(2) }
+        var meant = ""
+        while true {
+            rest = rest.drop { $0 == " " }
+            if rest.isEmpty { break }
+            let digits = rest.prefix { $0.isNumber || $0 == "." }
+            rest = rest.dropFirst(digits.count).drop { $0 == " " }
+            let word = rest.prefix { $0.isLetter }
+            rest = rest.dropFirst(word.count)
+            guard !digits.isEmpty, let unit = durationWords[String(word)] else { return nil }
+            meant += digits + unit
+        }
+        return meant != text && duration(meant) != nil ? "did you mean `\(meant)`?" : nil
+    }
+
+    private static let durationWords: [String: String] = {
+        let spellings = [
+            "ms": ["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"],
+            "s": ["s", "sec", "secs", "second", "seconds"], "m": ["m", "min", "mins", "minute", "minutes"],
+            "h": ["h", "hr", "hrs", "hour", "hours"], "d": ["d", "day", "days"],
+        ]
+        var words: [String: String] = [:]
+        for (unit, names) in spellings { for name in names { words[name] = unit } }
+        return words
+    }()
+
     /// Returns a hint about a rate that cannot be read: its unit, or that it is a size without a time.
     package static func rateHint(_ text: String) -> String? {
         if size(text) == 0 { return nil }

@@ -79,7 +79,7 @@ struct Section<Target>: Sendable {
             guard let number = find(keyNode, reader.tree) else {
                 let known = keys.map { $0.document.name.description }
                 reader.unknownKey(keyNode, in: place, known: known)
-                if let near = reader.closest(reader.tree.text(keyNode), known) { meant.insert(near) }
+                if let near = ForeignKeys.key(meantBy: reader.tree.text(keyNode), known) { meant.insert(near) }
                 continue
             }
             if !reader.isNull(value) { present |= 1 << UInt64(number) }

@@ -124,9 +124,19 @@ extension TaskLoader {
             "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "
                 + "the task will fail with `unsupportedURL`",
             hint: others.first.map { "the session `\($0.name)` has a command for it" }
-                ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" },
+                ?? Self.otherSchemes[scheme] ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" }
+                ?? "a session's `protocols` can name a command that fetches it",
             at: reader.tree.span(node))
     }
+
+    /// What is known of schemes that others speak: each is near to one of ours by its letters alone.
+    private static let otherSchemes: [String: String] = {
+        let command = "a session's `protocols` can name a command that fetches it"
+        return [
+            "sftp": command, "scp": command, "ftps": command, "tftp": command, "ws": command, "wss": command,
+            "s3": "write the bucket's `https:` URL, and `method: awsSigV4` among the `credentials`",
+        ]
+    }()
 
     /// A URL that no connection of its session can lead to.
     private func checkRouting(to url: ResourceURL, _ draft: TaskDraft, _ node: NodeID) {

@@ -67,6 +67,9 @@ final class TaskLoader {
         {
             expand(node)
         } else {
+            // The names of a misspelled `forEach` are told with it.
+            reader.lacksForEach = written.misspelled & bit(table.forEach) != 0
+            defer { reader.lacksForEach = false }
             var shared: TaskOptions?
             makeTask(node, isShared: false, &shared)
         }

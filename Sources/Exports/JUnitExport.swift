@@ -4,7 +4,7 @@ internal import TransferModel
 /// Writes a JUnit report: a suite for each session, a case for each task with its place in the job file.
 ///
 /// A rejected response is a `failure`, a transfer that did not complete an `error`. Tasks that were skipped or
-/// deferred, and failures that `allowFailure` lets pass, are `skipped`.
+/// deferred, and failures that `allowFailure` lets pass, are `skipped`. The `onFinish` commands are a suite of their own.
 struct JUnitExport: Export {
     let parts: ReportParts = []
 
@@ -71,7 +71,32 @@ struct JUnitExport: Export {
         }
     }
 
+    /// Adds a suite of the `onFinish` commands, for a run may fail by them alone.
+    private mutating func addHooks() {
+        guard !head.hooks.isEmpty else { return }
+        var suite = Suite(name: "onFinish")
+        for hook in head.hooks {
+            suite.counts.tests += 1
+            suite.counts.time += hook.duration
+            if hook.hasFailed { suite.counts.failures += 1 }
+            Self.write(to: &suite.cases) { xml in
+                let name = hook.task.map { "onFinish of \($0)" } ?? "onFinish"
+                xml.open("    <testcase", [("name", name), ("classname", "\(head.job.name).onFinish")])
+                xml.attribute("time", Self.seconds(hook.duration))
+                guard hook.hasFailed else { return xml.text("/>\n") }
+                xml.text(">\n      <failure")
+                xml.attribute("message", "the command \(hook.end)")
+                xml.attribute("type", "onFinish")
+                xml.text(">")
+                xml.escaped("\(hook.command.joined(separator: " ")): \(hook.end)")
+                xml.text("</failure>\n    </testcase>\n")
+            }
+        }
+        suites.append(suite)
+    }
+
     mutating func finish(to output: ExportOutput) {
+        addHooks()
         var all = Counts()
         for suite in suites {
             all.tests += suite.counts.tests

@@ -24,6 +24,7 @@ struct MarkdownExport: Export {
 
     mutating func begin(_ head: ReportHead, to output: ExportOutput) {
         self.head = head
+        causes = FailureCauses(head.hooks)
         hosts = HostTallies(RunWindow(head), countsCourse: false)
     }
 
@@ -47,7 +48,7 @@ struct MarkdownExport: Export {
         let causes = causes.list().map(row)
         page.section("What did not succeed", ["Tasks", "Outcome", "Why", "What would help"], causes)
         page.section("Slowest tasks", ["Task", "Took", "Waited", "Size"], slowest.map(row))
-        let hosts = (hosts?.hosts ?? []).enumerated()
+        let hosts = (hosts?.hosts ?? []).enumerated().filter { $0.element.requests > 0 }
             .sorted { ($1.element.requests, $0.offset) < ($0.element.requests, $1.offset) }
             .prefix(Self.mostRows).map { row($0.element) }
         page.section(
@@ -75,6 +76,7 @@ struct MarkdownExport: Export {
         let more = cause.count - min(cause.tasks.count, Self.mostRows)
         var who = cause.tasks.prefix(Self.mostRows).map(\.id).joined(separator: ", ")
         if more > 0 { who += " and \(PageText.grouped(more)) more" }
+        if cause.tasks.isEmpty { who = head.job.name }
         let followers = [
             (cause.skipped, "skipped"), (cause.unpublished, "not published"), (cause.cancelled, "cancelled"),
         ].filter { $0.0 > 0 }.map { "\(PageText.grouped($0.0)) \($0.1)" }

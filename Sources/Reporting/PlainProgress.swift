@@ -105,6 +105,7 @@ package final class PlainProgress: EventConsumer {
             if style.holdsSummary { ending = record } else { summarize(record) }
         }
         if case .hookFinished(let record) = event.kind, let trouble = record.trouble {
+            tally.countFailedHook()
             append("error: `onFinish` of the task `\(record.task)` \(trouble)")
         }
         guard let task = event.task, Int(task.raw) < job.tasks.count else { return }

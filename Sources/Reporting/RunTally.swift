@@ -25,6 +25,8 @@ struct RunTally {
     private var kept: Int64 = 0
     /// Verified files of groups that were not published, which are left for the next run.
     private var keptMembers = 0
+    /// `onFinish` commands of tasks that failed.
+    private var failedHooks = 0
     /// Templates that became tasks.
     private var gone: Set<TaskIndex> = []
     /// Number of tasks in the job file, before templates became tasks.
@@ -55,6 +57,8 @@ struct RunTally {
 
     /// Number of tasks that did not succeed so far.
     var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
+
+    mutating func countFailedHook() { failedHooks += 1 }
 
     mutating func count(_ attempt: AttemptRecord) { times.count(attempt) }
 
@@ -124,9 +128,15 @@ struct RunTally {
             lines.append(again(style.report))
         }
         if style.amount != .quiet { lines += times.lines(run.duration) }
-        if let words = ExitStatus.words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
+        if let words = words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
         lines.append(closing(run, style.report))
         return lines
+    }
+
+    /// What the exit status says. All tasks may be well where the commands after them are not.
+    private func words(_ status: Int) -> String? {
+        guard status == ExitStatus.failed.code, troubled == 0, failedHooks > 0 else { return ExitStatus.words(status) }
+        return failedHooks == 1 ? "an `onFinish` command failed" : "\(failedHooks) `onFinish` commands failed"
     }
 
     /// `3 of 20 tasks failed, 12 were skipped or cancelled because of them:`

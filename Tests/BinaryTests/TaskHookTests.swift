@@ -43,6 +43,7 @@ import TextFormats
         #expect(run.status == 1)
         #expect(try run.task("t", "outcome") == "succeeded")
         #expect(run.errorText.contains("error: `onFinish` of the task `t` \(why)"), "\(run.errorText)")
+        #expect(run.errorText.contains("Exit status 1: an `onFinish` command failed."), "\(run.errorText)")
         #expect(try run.values("$.hooks[*].task") == ["t"])
         #expect(try run.values("$.hooks[*].exitStatus") == [status])
     }

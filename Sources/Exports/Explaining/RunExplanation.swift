@@ -25,12 +25,13 @@ package struct RunExplanation {
     /// Number of failed attempts by the name of their error.
     private(set) var errors: [String: Int] = [:]
     private(set) var last: (id: String, end: WallTime)?
-    private var causes = FailureCauses()
+    private var causes: FailureCauses
     private var number = 0
     private var flight = FlightCourse()
 
     package init(_ head: ReportHead) {
         self.head = head
+        causes = FailureCauses(head.hooks)
         hosts = HostTallies(RunWindow(head), countsCourse: false)
     }
 
@@ -155,7 +156,7 @@ package struct RunExplanation {
             let why = SafeText.line(cause.message)
             let help = cause.help.isEmpty ? "" : " " + SafeText.line(cause.help)
             let stop = rest.isEmpty && why.last.map { ".!?".contains($0) } == true ? "" : "."
-            return "\(who): \(why)\(rest)\(stop)\(help)"
+            return (who.isEmpty ? "" : "\(who): ") + "\(why)\(rest)\(stop)\(help)"
         }
         let more = all.count - lines.count
         return more > 0 ? lines + ["and \(PageText.count(more, "cause")) more"] : lines

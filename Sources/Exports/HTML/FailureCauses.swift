@@ -18,7 +18,8 @@ package struct FailureCauses {
         package let help: String
         /// Number of tasks that met the cause themselves.
         package fileprivate(set) var count = 0
-        /// The first tasks that met the cause, at most 12: id, and place in the report.
+        /// The first tasks that met the cause, at most 12: id, and place in the report. None met a failed `onFinish`
+        /// command of the job.
         package fileprivate(set) var tasks: [(id: String, number: Int)] = []
         /// Tasks skipped because they need one of the cause's tasks.
         package fileprivate(set) var skipped = 0
@@ -39,8 +40,21 @@ package struct FailureCauses {
 
     private static let mostTasks = 12
 
-    package init() {}
+    /// Takes the run's `onFinish` commands, of which those that failed are causes, too.
+    package init(_ hooks: [ReportHead.Hook] = []) {
+        for hook in hooks where hook.hasFailed {
+            if let task = hook.task {
+                failedHooks[ExactText(task), default: []].append(hook)
+            } else {
+                failedAtEnd.append(hook)
+            }
+        }
+    }
 
+    /// Failed `onFinish` commands of tasks.
+    private var failedHooks: [ExactText: [ReportHead.Hook]] = [:]
+    /// Failed `onFinish` commands of sessions and of the job.
+    private var failedAtEnd: [ReportHead.Hook] = []
     private var causes: [Cause] = []
     private var places: [Key: Int] = [:]
     private var causeOfTask: [ExactText: Int] = [:]
@@ -52,6 +66,9 @@ package struct FailureCauses {
     /// Counts a task that did not succeed and is neither tolerated nor skipped without harm; ignores others. `number` is the task's place in the
     /// report.
     package mutating func add(_ task: ReportedTask, number: Int) {
+        if !failedHooks.isEmpty {
+            for hook in failedHooks[ExactText(task.id)] ?? [] { add(hook, of: (task.id, number)) }
+        }
         guard task.outcome != .succeeded, !task.tolerated, !task.isPassedOver else { return }
         if task.outcome == .skipped, let root = Self.lastName(in: task.error?.message ?? "") {
             skipped[ExactText(root), default: (task, number, 0)].count += 1
@@ -66,6 +83,20 @@ package struct FailureCauses {
 
     private static func followsItsGroup(_ task: ReportedTask) -> Bool {
         task.error?.name == ErrorName.runCancelled.rawValue
+    }
+
+    private mutating func add(_ hook: ReportHead.Hook, of task: (id: String, number: Int)?) {
+        let command = hook.command.joined(separator: " ")
+        let message = "the `onFinish` command `\(command)` \(hook.end)"
+        let key = Key(outcome: .failed, error: nil, message: message)
+        let place = places[key] ?? causes.count
+        if place == causes.count {
+            places[key] = place
+            causes.append(Cause(outcome: .failed, error: nil, message: message, help: ""))
+        }
+        guard let task else { return }
+        causes[place].count += 1
+        if causes[place].tasks.count < Self.mostTasks { causes[place].tasks.append(task) }
     }
 
     private mutating func add(_ task: ReportedTask, _ number: Int, count: Int) {
@@ -89,6 +120,7 @@ package struct FailureCauses {
     /// are a cause of their own.
     package func list() -> [Cause] {
         var all = self
+        for hook in failedAtEnd { all.add(hook, of: nil) }
         for (root, follower) in all.skipped.sorted(by: { $0.value.number < $1.value.number }) {
             if let place = all.causeOfTask[root] {
                 all.causes[place].skipped += follower.count

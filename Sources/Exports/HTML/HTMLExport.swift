@@ -48,7 +48,7 @@ struct HTMLPage {
     let isWhole: Bool
     let window: RunWindow
     private(set) var hosts: HostTallies
-    private(set) var causes = FailureCauses()
+    private(set) var causes: FailureCauses
     private(set) var tasks: PageTasks
     private(set) var rows = TaskRows()
 
@@ -56,6 +56,7 @@ struct HTMLPage {
         self.head = head
         self.isWhole = isWhole
         window = RunWindow(head)
+        causes = FailureCauses(head.hooks)
         hosts = HostTallies(window, countsCourse: !isWhole)
         tasks = PageTasks(window, isWhole: isWhole)
     }

@@ -166,7 +166,7 @@ struct PageBody {
         }
         let more = cause.count - cause.tasks.count
         let rest = more > 0 ? " <span>and \(PageText.grouped(more)) more</span>" : ""
-        output.write("<p class=\"ids\">\(links.joined(separator: " "))\(rest)</p>\n")
+        if !links.isEmpty { output.write("<p class=\"ids\">\(links.joined(separator: " "))\(rest)</p>\n") }
         let consequences = Self.consequences(of: cause)
         if !consequences.isEmpty { output.write("<p class=\"follow\">\(consequences)</p>\n") }
         output.write("</article>\n")
@@ -289,10 +289,9 @@ struct PageBody {
             facts.append(("Group \(group.name)", words.joined(separator: ": ")))
         }
         for hook in head.hooks {
-            let status = hook.exitStatus.map { "exit status \($0)" } ?? "did not end by itself"
             let words = hook.command.joined(separator: " ")
-            let name = hook.task.map { "Hook of \($0)" } ?? "Hook"
-            facts.append((name, "\(words): \(status), \(PageText.duration(seconds: hook.duration.seconds))"))
+            let name = hook.task.map { "onFinish of \($0)" } ?? "onFinish"
+            facts.append((name, "\(words): \(hook.end), \(PageText.duration(seconds: hook.duration.seconds))"))
         }
         return facts
     }

@@ -35,6 +35,8 @@ struct PageSummary {
         case .succeeded: "\(all) succeeded"
         case .failed where totals.tasks == 1 && totals.failed == 1: "1 task failed"
         case .failed where totals.failed > 0: "\(PageText.grouped(totals.failed)) of \(all) failed"
+        case .failed where failedHooks > 0:
+            "\(PageText.grouped(totals.succeeded)) of \(all) succeeded, \(failedHooksWords)"
         default: "\(word.lowercased()), \(PageText.grouped(totals.succeeded)) of \(all) succeeded"
         }
     }
@@ -64,7 +66,14 @@ struct PageSummary {
             parts.append(
                 "\(PageText.grouped(totals.deferred)) \(totals.deferred == 1 ? "is" : "are") left to the next run")
         }
+        if failedHooks > 0 { parts.append(failedHooksWords) }
         return parts.joined(separator: ", ") + "."
+    }
+
+    private var failedHooks: Int { head.hooks.count { $0.hasFailed } }
+
+    private var failedHooksWords: String {
+        failedHooks == 1 ? "an onFinish command failed" : "\(failedHooks) onFinish commands failed"
     }
 
     /// Returns a time such as `2026-11-27T06:18:21.076Z`.

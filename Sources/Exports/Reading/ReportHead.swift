@@ -138,6 +138,15 @@ package struct ReportHead: Sendable {
         package var exitStatus: Int?
         /// Time that the command took.
         package var duration = TimeSpan.zero
+        /// Whether the command did not succeed.
+        package var hasFailed: Bool { exitStatus != 0 }
+
+        package init() {}
+
+        /// How it ended, as the end of a sentence that begins with the command.
+        var end: String {
+            exitStatus.map { "ended with exit status \($0)" } ?? "could not be started, or did not end by itself"
+        }
     }
 
     /// The program that wrote the report.

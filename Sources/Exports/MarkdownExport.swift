@@ -36,7 +36,7 @@ struct MarkdownExport: Export {
         if slowest.count == Self.mostRows, let last = slowest.last, last.duration >= duration { return }
         let place = slowest.firstIndex { $0.duration < duration } ?? slowest.count
         let waited = task.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
-        let slow = SlowTask(id: task.id, duration: duration, waited: waited, bytes: task.file?.bytes)
+        let slow = SlowTask(id: task.id, duration: duration, waited: waited, bytes: task.fileBytes)
         slowest.insert(slow, at: place)
         if slowest.count > Self.mostRows { slowest.removeLast() }
     }

@@ -74,7 +74,7 @@ struct OTLPExport: Export {
         span.attributes.add("transfer_run.outcome", task.outcome.rawValue)
         span.attributes.add("transfer_run.source", task.source?.rawValue)
         span.attributes.add("url.full", task.original.url)
-        span.attributes.add("transfer_run.file.bytes", task.file?.bytes)
+        span.attributes.add("transfer_run.file.bytes", task.fileBytes)
         for wait in task.waits {
             span.attributes.add(seconds: "transfer_run.waited.\(wait.reason.rawValue)", wait.duration.nanoseconds)
         }

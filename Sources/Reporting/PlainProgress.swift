@@ -119,6 +119,7 @@ package final class PlainProgress: EventConsumer {
         case .resumedAtOffset(let progress): courses[task]?.resume(at: progress.bytes)
         case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress.bytes)
         case .fileFinished(let record): course(of: task).name(record)
+        case .pageFinished(let page): course(of: task).turn(page)
         case .attemptFinished(let record):
             let isUpload = job.tasks[Int(task.raw)].type == .upload
             course(of: task).end(record, isUpload: isUpload)
@@ -264,8 +265,13 @@ package final class PlainProgress: EventConsumer {
 
     private func addAmounts(_ course: TaskCourse, _ record: TaskRecord) {
         let bytes =
-            course.bytes > 0
-            ? course.bytes : record.source == .unchanged ? course.unsent : record.body.map { Int64($0.count) } ?? 0
+            if course.bytes > 0 {
+                course.bytes
+            } else if record.source == .unchanged {
+                course.unsent
+            } else {
+                course.pages > 1 ? course.moved : record.body.map { Int64($0.count) } ?? 0
+            }
         if bytes > 0 {
             gap()
             HumanText.append(size: bytes, to: &lines)
@@ -290,6 +296,7 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func addAttempts(_ course: TaskCourse) {
+        if course.pages > 1 { column("\(course.pages) pages") }
         if course.attempts > 1 { column("\(course.attempts) attempts") }
     }
 

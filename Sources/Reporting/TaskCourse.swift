@@ -17,8 +17,12 @@ final class TaskCourse {
     private(set) var resumedFrom: Int64 = 0
     /// Bytes of an upload's body, which were not sent if the task turns out unchanged.
     private(set) var unsent: Int64 = 0
-    /// Bytes of the file, or of what was sent.
+    /// Bytes of the file, of the files of all pages, or of what was sent.
     private(set) var bytes: Int64 = 0
+    /// Number of pages that a task with `next` has fetched.
+    private(set) var pages = 0
+    /// Bytes of the files of those pages.
+    private var pageBytes: Int64 = 0
     /// Whether the last answer had a validator with which its rest could be requested.
     private(set) var isResumable = false
     /// Bytes that have arrived of a body that did not end.
@@ -44,6 +48,10 @@ final class TaskCourse {
     func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
     func advance(to bytes: Int64) { progress = bytes }
     func name(_ record: FileRecord) { bytes = record.bytes }
+    func turn(_ page: PageRecord) {
+        pageBytes = (page.number == 1 ? 0 : pageBytes) + (page.file?.bytes ?? 0)
+        (pages, bytes) = (page.number, pageBytes)
+    }
 
     func answer(_ record: ResponseRecord) {
         guard let status = record.status, status == 200 || status == 206 else { return }

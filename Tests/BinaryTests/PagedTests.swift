@@ -40,6 +40,18 @@ import TextFormats
         #expect(run.story(of: "list").filter { $0 == "pageFinished" }.count == 3)
     }
 
+    /// The size is that of all pages, whether they are kept as files or not.
+    @Test(arguments: ["", ", to: \"p${page}\""])
+    func theSizeIsThatOfAllPages(_ to: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/p1", page(String(repeating: "a", count: 300), next: "p2"))
+        server.on("/p2", page(String(repeating: "b", count: 200)))
+        let run = try Stage().run(job(server, "next: { link: next }\(to)"))
+        let line = try #require(run.errorText.split(separator: "\n").first { $0.hasPrefix("ok ") })
+        #expect(line.contains("  500 B  ") && line.hasSuffix("  2 pages"), "\(line)")
+    }
+
     @Test(arguments: [
         ("{ json: $.next }", #"{"next": "/p2"}"#, #"{"next": null}"#),
         ("{ json: $.links.next }", #"{"links": {"next": "p2"}}"#, #"{"links": {}}"#),

@@ -1,6 +1,7 @@
 import Exports
 import TestSupport
 import Testing
+import TransferModel
 
 /// What `explain` says of a run and of a task.
 @Suite struct ExplanationTests {
@@ -61,5 +62,17 @@ import Testing
         let lines = try run(tree.write("report.json", report.text)).split(separator: "\n")
         guard let start = lines.firstIndex(of: "What to change") else { return [] }
         return lines[(start + 1)...].prefix { $0.hasPrefix("  ") }.map { String($0.dropFirst(2)) }
+    }
+
+    @Test func thePagesOfATaskAreCountedTogether() {
+        var task = ReportedTask()
+        (task.id, task.outcome) = ("list", .succeeded)
+        task.pageFiles = [("p1", 300), ("p2", 200)].map { path, bytes in
+            var file = ReportedTask.File()
+            (file.path, file.bytes) = (path, Int64(bytes))
+            return file
+        }
+        task.file = task.pageFiles.last
+        #expect(TaskExplanation(task).lines().first?.contains("500 B in 2 files of its pages") == true)
     }
 }

@@ -50,7 +50,7 @@ package struct ReportDiff {
         init(_ task: ReportedTask) {
             (outcome, tolerated, isPassedOver) = (task.outcome, task.tolerated, task.isPassedOver)
             time = task.attempts.reduce(.zero) { $0 + $1.duration }
-            bytes = task.file?.bytes
+            bytes = task.fileBytes
             redirects = task.redirects.filter { $0.action == "followed" }.map { HostTallies.origin(of: $0.to) }
         }
 

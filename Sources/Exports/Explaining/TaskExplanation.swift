@@ -40,7 +40,11 @@ package struct TaskExplanation {
         case .local: words += ", without a network"
         case .network, nil: break
         }
-        if let file = task.file { words += ", \(HumanText.size(file.bytes)) in \(SafeText.line(file.path))" }
+        if task.pageFiles.count > 1 {
+            words += ", \(HumanText.size(task.fileBytes ?? 0)) in \(task.pageFiles.count) files of its pages"
+        } else if let file = task.file {
+            words += ", \(HumanText.size(file.bytes)) in \(SafeText.line(file.path))"
+        }
         return words
     }
 

@@ -71,7 +71,7 @@ struct PageTasks {
     private mutating func addResult(_ task: ReportedTask) {
         tasks.outcome.add(PageOutcome(task).rawValue)
         tasks.status.add(task.response?.status ?? 0)
-        tasks.bytes.add(task.file?.bytes ?? -1)
+        tasks.bytes.add(task.fileBytes ?? -1)
         tasks.checksum.add(texts.number(of: task.file?.checksum))
         tasks.source.add(task.source.flatMap { ResultSource.allCases.firstIndex(of: $0) }.map { $0 + 1 } ?? 0)
         tasks.changed.add(task.changed.map { $0 ? 2 : 1 } ?? 0)

@@ -28,7 +28,7 @@ struct TaskRows {
             <tr id="task-\(number)"><th scope="row"><bdi>\(PageText.escaped(task.id))</bdi>\(why)</th>\
             <td>\(PageBody.mark(outcome))\(outcome.word)</td><td>\(PageText.escaped(host))</td>\
             \(cell(task.response?.status.map { String($0) } ?? "–"))\
-            \(cell(task.file.map { HumanText.size($0.bytes) } ?? "–"))\
+            \(cell(task.fileBytes.map { HumanText.size($0) } ?? "–"))\
             \(cell(task.duration.map { PageText.duration(seconds: $0.seconds) } ?? "–"))</tr>\n
             """
     }

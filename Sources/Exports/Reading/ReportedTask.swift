@@ -72,6 +72,8 @@ package struct ReportedTask: Sendable {
         package var checksum: String?
         /// Id of the task whose file was copied instead of being fetched again; `nil` for a file that was not copied.
         package var copiedFrom: String?
+
+        package init() {}
     }
 
     /// Whether the session's cache stored the response that came from the network.
@@ -185,6 +187,8 @@ package struct ReportedTask: Sendable {
     package var file: File?
     /// The file of each page of a task with `next` that has one, in the order of the pages; empty for any other task.
     package var pageFiles: [File] = []
+    /// Bytes of the file, or of the files of all pages together; `nil` if the task wrote none.
+    package var fileBytes: Int64? { pageFiles.isEmpty ? file?.bytes : pageFiles.reduce(0) { $0 + $1.bytes } }
     /// Whether something proved where the body ended: `verified` or `unverified`; `nil` if no body was taken.
     package var length: String?
     /// Beginning of the response body; only decoded with `ReportParts.bodies`, `nil` if there is none.

@@ -80,6 +80,8 @@ struct ImportedJob: Sendable {
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
+    /// Names of the open loops whose values may have characters that a URL encodes.
+    var rawNames: [String] = []
     /// Whether a task sends standard input already: it can be read only once.
     var sendsStandardInput = false
 
@@ -93,6 +95,39 @@ struct ImportedJob: Sendable {
     mutating func move(tasksFrom first: Int, to folder: String) {
         let job = self
         for index in tasks.indices.dropFirst(first) { tasks[index].move(to: folder, job) }
+    }
+
+    /// Makes the tasks from a number on one for each value of a loop.
+    mutating func loop(tasksFrom first: Int, over loop: ShellLoop) {
+        for index in tasks.indices.dropFirst(first) { tasks[index].loop(over: loop) }
+    }
+
+    /// Whether a name is that of a variable of the script, which one of a loop hides.
+    func knows(_ name: String) -> Bool { forgotten.contains(name) || variables.contains { $0.key == name } }
+
+    /// Removes the tasks from a number on if one of them uses a value of a loop as a secret: a list of secrets cannot
+    /// stand in the job. Returns whether it did.
+    mutating func dropSecretLoop(_ loop: ShellLoop, tasksFrom first: Int) -> Bool {
+        guard forgotten.remove(loop.name) != nil else { return false }
+        secrets.removeAll { $0.name == Identifier.variable(loop.name) }
+        tasks.removeSubrange(first...)
+        return true
+    }
+
+    /// Bounds the time of the tasks from a number on, where their own options do not.
+    mutating func limit(tasksFrom first: Int, to time: String) {
+        for index in tasks.indices.dropFirst(first)
+        where !tasks[index].fields.contains(where: { $0.key == "timeoutForResource" }) {
+            tasks[index].set("timeoutForResource", .plain(time))
+        }
+    }
+
+    /// Lets the tasks from a number on be tried as often as a loop does.
+    mutating func retry(tasksFrom first: Int, attempts: Int) {
+        for index in tasks.indices.dropFirst(first) where !tasks[index].fields.contains(where: { $0.key == "retry" }) {
+            tasks[index].set("retry", .map([YAMLField("attempts", .plain("\(max(1, attempts))"))]))
+            tasks[index].comments.append("a loop that tries it again is `retry` here, with pauses that grow")
+        }
     }
 
     /// Warns of something, and leaves a comment before the next task.
@@ -301,6 +336,7 @@ struct ImportedJob: Sendable {
             }
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
         }
+        for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
         // A host may come with its port.
         for start in ["http://${env.", "https://${env.", "ftp://${env."] where url.hasPrefix(start) {
             let name = url.dropFirst(start.count).prefix { $0 != "}" }
@@ -310,7 +346,7 @@ struct ImportedJob: Sendable {
         return url
     }
 
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
+    static func isUnreserved(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
             || "-._~".utf8.contains(byte)
     }

@@ -5,6 +5,10 @@ struct ScriptImport {
     private var blocks: [Block] = []
     /// The folder that `cd` of a subshell went to; `nil` for the one that the script began in.
     private var folder: String?
+    /// The command that is read, and those after it.
+    private var rest: ArraySlice<ShellCommand> = []
+    /// The time that `timeout` gives the command that is read.
+    private var timeLimit: String?
     /// Whether the next group is the body of a function.
     private var isFunction = false
 
@@ -17,6 +21,10 @@ struct ScriptImport {
         let isFunction: Bool
         /// The folder outside of it.
         let folder: String?
+        /// The loop that it is; `nil` for another command, and for one that is left out.
+        var loop: ShellLoop?
+        /// How often it tries what it runs, where it does nothing else.
+        var attempts: Int?
     }
 
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
@@ -30,6 +38,7 @@ struct ScriptImport {
         for (index, command) in script.commands.enumerated() {
             reader.tellOfHidden(command, &job)
             if reader.blocks.last?.word == "case", Self.isPattern(index, script.commands) { continue }
+            reader.rest = script.commands[index...]
             reader.add(command, after: previous, to: &job)
             previous = command
         }
@@ -82,6 +91,14 @@ struct ScriptImport {
         while let first = words.first, !first.isQuoted {
             if Self.steps.contains(first.text) {
                 words.removeFirst()
+            } else if let attempts = attempts(words, &job) {
+                blocks.append(
+                    Block(word: first.text, isLeftOut: false, isFunction: false, folder: folder, attempts: attempts))
+                return
+            } else if let loop = loop(words, previous, &job) {
+                blocks.append(Block(word: first.text, isLeftOut: false, isFunction: false, folder: folder, loop: loop))
+                if !loop.isUnreserved { job.rawNames.append(loop.name) }
+                return
             } else if Self.openers.contains(first.text) {
                 begin(first.text, isLeftOut: true, place, &job)
                 guard ["if", "while", "until"].contains(first.text) else { return }
@@ -111,8 +128,22 @@ struct ScriptImport {
             transfer(program, arguments, command, previous, place, &job)
         } else if program == "cd", blocks.contains(where: { $0.word == "(" }) {
             changeFolder(arguments, place, &job)
+        } else if program == "xargs", let xargs = XArgs(arguments, linesOf: command.inputFile ?? previous?.catFile),
+            ["curl", "wget"].contains(xargs.program)
+        {
+            blocks.append(Block(word: "xargs", isLeftOut: false, isFunction: false, folder: folder, loop: xargs.loop))
+            job.rawNames.append(xargs.loop.name)
+            var command = command
+            command.redirections = []
+            transfer(xargs.program, xargs.words, command, nil, place, &job)
+            job.rawNames.removeLast()
+            blocks.removeLast()
         } else if let transfer = command.transfer {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
+        } else if program == "cat", isReadByLoop(command) {
+            return
+        } else if program == "break", blocks.last?.attempts != nil {
+            return
         } else if !Self.harmless.contains(program), !isNamed(command, program) {
             tellOf(program, previous, place, &job)
         }
@@ -140,12 +171,72 @@ struct ScriptImport {
         if word == ")", blocks.last?.word == "case" { return }
         guard let index = blocks.lastIndex(where: { Self.ends[word]?.contains($0.word) == true }) else { return }
         let isLeftOut = blocks.contains(where: \.isLeftOut)
+        let isLoop = blocks[index].loop != nil
+        if let loop = blocks[index].loop, !loop.isUnreserved { job.rawNames.removeLast() }
         if word == ")" { folder = blocks[index].folder }
         blocks.removeSubrange(index...)
         guard !isLeftOut else { return }
         for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
+            // The list that the loop reads.
+            if isLoop, redirection.sign.hasPrefix("<") { continue }
             job.lose(place, "`\(redirection.sign)` of a group is not translated")
         }
+    }
+
+    /// How often a loop that tries its transfer again tries it; `nil` for another loop.
+    private func attempts(_ words: ArraySlice<ShellWord>, _ job: inout ImportedJob) -> Int? {
+        guard words.first?.text == "for", !blocks.contains(where: \.isLeftOut), !isFunction,
+            let end = Self.end(ofLoop: rest), let loop = ShellLoop.over(words, &job)
+        else { return nil }
+        let body = rest[rest.startIndex + 1..<end]
+        guard body.count(where: { $0.transfer != nil }) == 1,
+            body.contains(where: { $0.afterSteps.first?.text == "break" }),
+            !body.contains(where: { $0.words.contains { $0.text.contains("${\(loop.name)") } && $0.transfer != nil })
+        else { return nil }
+        return loop.count
+    }
+
+    /// The loop that begins here, where its values and what it does for each can be said in a job.
+    private func loop(
+        _ words: ArraySlice<ShellWord>, _ previous: ShellCommand?, _ job: inout ImportedJob
+    ) -> ShellLoop? {
+        guard let command = rest.first, !blocks.contains(where: \.isLeftOut), !isFunction,
+            let end = Self.end(ofLoop: rest)
+        else { return nil }
+        var loop: ShellLoop?
+        if words.first?.text == "for" {
+            loop = ShellLoop.over(words, &job)
+        } else if let name = command.readName {
+            if let document = rest[end].input {
+                loop = ShellLoop(name, linesIn: document)
+            } else {
+                let file = rest[end].inputFile ?? previous?.catFile
+                loop = file.flatMap { ShellLoop(name, linesOf: $0) }
+            }
+        }
+        guard let loop, !job.knows(loop.name) else { return nil }
+        // A loop whose transfers do not use its variable tries again, or waits.
+        let body = rest[rest.startIndex + 1..<end].filter { $0.transfer != nil }
+        let isUsed = body.contains { $0.words.contains { $0.text.contains("${\(loop.name)") } }
+        return isUsed && !blocks.contains { $0.loop?.name == loop.name } ? loop : nil
+    }
+
+    /// The place of the `done` that ends the loop with which the commands begin.
+    private static func end(ofLoop commands: ArraySlice<ShellCommand>) -> Int? {
+        var depth = 0
+        for (index, command) in zip(commands.indices, commands) {
+            guard let first = command.afterSteps.first, !first.isQuoted else { continue }
+            if ["for", "while", "until", "select"].contains(first.text) { depth += 1 }
+            if first.text == "done" { depth -= 1 }
+            if depth == 0 { return index > commands.startIndex ? index : nil }
+        }
+        return nil
+    }
+
+    /// Whether `cat FILE |` gives a loop that was translated its lines.
+    private func isReadByLoop(_ command: ShellCommand) -> Bool {
+        guard command.catFile != nil, let next = rest.dropFirst().first else { return false }
+        return next.readName != nil || next.words.first?.text == "xargs"
     }
 
     /// Follows `cd FOLDER` in a subshell.
@@ -170,12 +261,16 @@ struct ScriptImport {
     }
 
     /// Removes what stands before the program's name; `nil` where that is not known.
-    private func strip(
+    private mutating func strip(
         _ words: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob
     ) -> (String, ArraySlice<ShellWord>)? {
         var words = words
+        timeLimit = nil
         while let first = words.first {
-            if let (name, _) = ShellScript.assignment(first), !first.isQuoted {
+            if let time = Self.timeLimit(words) {
+                timeLimit = time
+                words.removeFirst(2)
+            } else if let (name, _) = ShellScript.assignment(first), !first.isQuoted {
                 job.lose(place, "the variable `\(name.prefix(40))` before a command is not set here")
                 words.removeFirst()
             } else if ShellCommand.prefixes.contains(first.text) {
@@ -190,6 +285,15 @@ struct ScriptImport {
             }
         }
         return nil
+    }
+
+    /// The time of `timeout 30s COMMAND`.
+    private static func timeLimit(_ words: ArraySlice<ShellWord>) -> String? {
+        guard words.count > 2, words.first?.literal == "timeout", let time = words.dropFirst().first?.literal else {
+            return nil
+        }
+        let number = time.last.map { "smhd".contains($0) } == true ? time.dropLast() : time[...]
+        return !number.isEmpty && number.allSatisfy { ("0"..."9").contains($0) } && Int(number) != 0 ? time : nil
     }
 
     private func transfer(
@@ -217,6 +321,13 @@ struct ScriptImport {
         } else {
             WgetCommand.add(words, place: place, to: &job, output: output)
         }
+        if let timeLimit { job.limit(tasksFrom: before, to: timeLimit) }
+        if let attempts = blocks.last?.attempts { job.retry(tasksFrom: before, attempts: attempts) }
+        let loops = blocks.reversed().compactMap(\.loop)
+        if loops.contains(where: { job.dropSecretLoop($0, tasksFrom: before) }) {
+            return job.lose(place, "this \(program) goes over a list of secrets: it was left out")
+        }
+        for loop in loops { job.loop(tasksFrom: before, over: loop) }
         if let folder { job.move(tasksFrom: before, to: folder) }
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")

@@ -4,6 +4,8 @@ struct ShellWord: Hashable, Sendable {
     var text = ""
     /// What cannot be known without running the script, such as `$(date)`; `nil` where all is known.
     var unknown: String?
+    /// The script of `$(…)`, where the word is nothing else.
+    var substitution: String?
     /// Whether any part of it was quoted.
     var isQuoted = false
     /// The transfers in its command substitutions.
@@ -31,26 +33,6 @@ struct HiddenTransfer: Hashable, Sendable {
     var variable: String?
 }
 
-/// A simple command of a script. Brackets of the shell's grammar, `(`, `)` and `name()`, are commands of their own.
-struct ShellCommand: Sendable {
-    /// A `>`, `<` or `<<` with its word.
-    struct Redirection: Sendable {
-        let sign: String
-        let word: ShellWord
-    }
-    let line: Int
-    var words: [ShellWord] = []
-    var redirections: [Redirection] = []
-    /// Text of a here-document.
-    var input: ShellWord?
-    /// What ends it: `;`, `\n`, `&&`, `||`, `|` or `&`.
-    var end = "\n"
-    /// The transfers in command substitutions of its words.
-    var hidden: [HiddenTransfer] = []
-    /// Names of the variables that it sets, where it does nothing else.
-    var assigned: [String] = []
-}
-
 /// Splits a shell script into simple commands. It runs nothing: what depends on running is marked unknown.
 struct ShellScript: Sendable {
     private(set) var commands: [ShellCommand] = []
@@ -60,6 +42,9 @@ struct ShellScript: Sendable {
     private var assigned: [String: ShellWord] = [:]
     /// Names that were used as variables of the script, in order, with their values.
     private(set) var variables: [(name: String, value: String)] = []
+
+    /// The loops that are open, each with its variable where it has one, and how that is written in a job.
+    private var loops: [(name: String, reference: String)?] = []
 
     private var scalars: [Unicode.Scalar]
     private var index = 0
@@ -131,6 +116,7 @@ struct ShellScript: Sendable {
         }
         collectHidden(&command)
         assign(&command)
+        followLoop(command)
         commands.append(command)
         if command.end == "\n" { readDocuments() }
     }
@@ -267,9 +253,33 @@ struct ShellScript: Sendable {
         }
     }
 
+    /// Notes the variable of a loop that begins, and forgets it at the loop's end.
+    private mutating func followLoop(_ command: ShellCommand) {
+        let words = command.afterSteps
+        guard let first = words.first, !first.isQuoted else { return }
+        switch first.text {
+        case "for" where words.dropFirst().first?.literal.map(Self.isName) == true:
+            let name = words.dropFirst().first?.text ?? ""
+            loops.append((name, ShellLoop.reference(to: name, in: words)))
+        case "while" where command.readName != nil:
+            let name = command.readName ?? ""
+            loops.append((name, "${\(name)}"))
+        case "for", "while", "until", "select": loops.append(nil)
+        case "done":
+            guard let ended = loops.popLast(), let ended else { return }
+            // What only the shell knows from here on.
+            assigned[ended.name] = ShellWord(unknown: "$\(ended.name)")
+            for (name, word) in assigned where word.text.contains(ended.reference) {
+                assigned[name] = ShellWord(unknown: "$\(name)")
+            }
+        default: return
+        }
+    }
+
     /// Takes leading assignments; those that stand alone define variables of the script.
     private mutating func assign(_ command: inout ShellCommand) {
         var words = command.words[...]
+        if words.first?.text == "do", words.count > 1 { words.removeFirst() }
         if words.first?.text == "export" || words.first?.text == "readonly" || words.first?.text == "local" {
             words.removeFirst()
         }
@@ -333,6 +343,7 @@ struct ShellScript: Sendable {
     /// The text of a here-document, in which variables count as between double quotes.
     private mutating func expanded(_ text: String, _ line: Int) -> ShellWord {
         var reader = ShellScript(empty: assigned, text, line: line, nesting: nesting)
+        reader.loops = loops
         reader.variables = variables
         var word = reader.readDoubleQuoted(endsAtQuote: false)
         variables = reader.variables
@@ -383,6 +394,7 @@ extension ShellScript {
     }
 
     private func append(_ part: ShellWord, to word: inout ShellWord) {
+        word.substitution = word.text.isEmpty && word.unknown == nil ? part.substitution : nil
         word.text += part.text
         word.unknown = word.unknown ?? part.unknown
         word.hidden += part.hidden
@@ -558,7 +570,9 @@ extension ShellScript {
         let content = String(String.UnicodeScalarView(scalars[index..<last].dropFirst().dropLast(end == nil ? 0 : 1)))
         line += content.unicodeScalars.count(where: { $0 == "\n" })
         index = last
-        return ShellWord(unknown: process ? "(…)" : "$(…)", hidden: transfers(inScript: content, start))
+        var word = ShellWord(unknown: process ? "(…)" : "$(…)", hidden: transfers(inScript: content, start))
+        if !process { word.substitution = content }
+        return word
     }
 
     /// The place after the bracket that closes the one at `index`; `nil` without one. Brackets in quotes and comments
@@ -606,8 +620,13 @@ extension ShellScript {
 
     /// A variable that the script sets is one of the job, another one is of the environment.
     private mutating func value(of name: String) -> ShellWord {
+        if let loop = loops.last(where: { $0?.name == name }) ?? nil { return ShellWord(text: loop.reference) }
         guard let word = assigned[name] else { return ShellWord(text: "${env.\(name)}") }
         guard word.unknown == nil else { return ShellWord(unknown: "$\(name)") }
+        // A variable of the job knows no values of a loop.
+        if loops.contains(where: { $0.map { word.text.contains($0.reference) } == true }) {
+            return ShellWord(text: word.text)
+        }
         // A variable of the job cannot be set twice.
         if let known = variables.first(where: { $0.name == name }) {
             return known.value == word.text ? ShellWord(text: "${\(name)}") : ShellWord(text: word.text)
@@ -622,42 +641,5 @@ extension ShellWord {
         self.init()
         self.unknown = unknown
         self.hidden = hidden
-    }
-}
-
-extension ShellCommand {
-    /// Words before a command's name that run the same command, such as `time`.
-    static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
-    /// Words of the shell's grammar after which a command may follow.
-    private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]
-    /// Programs that name a transfer's and do not run them.
-    private static let namers: Set<String> = [
-        "echo", "printf", "which", "type", "hash", "test", "[", "[[", "apt", "apt-get", "apk", "yum", "dnf", "brew",
-        "pacman", "zypper", "snap", "pip", "npm", "man", "grep", "-v", "export", "alias", "for", "select", "case",
-    ]
-
-    /// `curl`, `wget` or `aria2c`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
-    var transfer: String? {
-        let words = self.words.drop { word in
-            !word.isQuoted
-                && (Self.steps.contains(word.text) || Self.prefixes.contains(word.text)
-                    || ShellScript.assignment(word) != nil)
-        }
-        guard let first = words.first else { return nil }
-        if let program = Self.transfer(first.text) { return program }
-        guard !Self.namers.contains(first.text) else { return nil }
-        for word in words.dropFirst() {
-            for part in word.text.split(whereSeparator: { " \t\n;&|()`\"'".contains($0) }) {
-                if let program = Self.transfer(String(part)) { return program }
-            }
-        }
-        return nil
-    }
-
-    /// `curl`, `wget` or `aria2c`, where a word is it or a path of it.
-    private static func transfer(_ word: String) -> String? {
-        guard !word.contains(":") else { return nil }
-        let name = word.split(separator: "/").last.map { String($0) }
-        return name == "curl" || name == "wget" || name == "aria2c" ? name : nil
     }
 }

@@ -69,6 +69,41 @@ enum ImportSamples {
             """
         ),
         (
+            "curl-for",
+            """
+            BASE=https://a.test/dl
+            LIST="a b/c"
+            for v in {1..10}; do
+              curl -fsSL -o "v$v.tgz" "$BASE/v$v.tgz"
+            done
+            for a in amd64 arm64; do for o in linux darwin; do curl -O $BASE/$o/$a/tool; done; done
+            for x in $LIST; do f="$x.txt"; wget -q -O "$f" "$BASE/$f"; done
+            for f in *.jpg; do curl -T "$f" https://a.test/up/; done
+            for n in 1 2 3 4 5; do curl -f https://a.test/h -o h && break; sleep 5; done
+            for i in 08 $(date) 10; do curl -O https://a.test/$i; done
+            for i in $(seq 3); do curl -o out https://a.test/$i; curl https://a.test/ping; done
+            timeout 5m curl -O https://a.test/after/$i
+            timeout 5m curl -O https://a.test/slow
+            """
+        ),
+        (
+            "curl-while",
+            """
+            while read -r url; do curl -O "$url"; done < urls.txt
+            cat names.txt | while IFS= read -r n; do curl -o "$n.json" "https://a.test/api/$n"; done
+            for u in $(cat urls.txt); do curl -O $u; done
+            while read u; do wget "$u"; done <<EOF
+            https://a.test/q1
+            https://a.test/q2
+            EOF
+            xargs -n1 curl -O < urls.txt
+            cat names.txt | xargs -P4 -I{} curl -o {}.html https://a.test/p/{}
+            xargs curl -O < urls.txt
+            while read -r a b; do curl -o "$a" "$b"; done < pairs.txt
+            find . -name x | while read -r x; do curl -T "$x" https://a.test/; done
+            """
+        ),
+        (
             "curl-heredoc",
             "curl https://a.test/x -d @- <<EOF\n{ \"name\": \"$USER\", \"price\": \"\\$5\" }\nEOF\n"
                 + "curl https://a.test/y --data-binary @- <<'END'\n$5 as it is\nEND\n"

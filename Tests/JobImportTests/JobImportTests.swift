@@ -25,7 +25,7 @@ struct JobImportTests {
         let resources = Resources(
             environment: { _ in nil },
             readFile: { _, _ in .success(Array("https://list.test/a\n".utf8)) },
-            listFiles: { _, _ in .failure(.notFound) },
+            listFiles: { _, _ in .success([Array("a.jpg".utf8)]) },
             workingDirectory: "/here")
         let result = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
         return result.diagnostics.sorted().filter { $0.severity == .error }.map {
@@ -53,6 +53,21 @@ struct JobImportTests {
         #expect(!result.text.contains("hunter2") && !result.warnings.contains { $0.message.contains("hunter2") })
         #expect(result.text.contains("${secret."), "\(result.text)")
         #expect(Self.problems(result.text) == [], "\(result.text)")
+    }
+
+    /// A list of secrets is in no job.
+    @Test(arguments: [
+        "for t in hunter2 b; do curl -H \"Authorization: Bearer $t\" https://a.test/; done",
+        "for k in hunter2 b; do curl -u \"me:$k\" -O \"https://a.test/x/$k\"; done",
+        "for k in hunter2 b; do curl -O \"https://a.test/x?api_key=$k\"; done",
+        "for u in https://me:hunter2@a.test/x https://b.test/; do curl -O $u; done",
+        "while read -r p; do curl -d \"password=$p\" https://a.test/l; done <<X\nhunter2\nX",
+    ])
+    func aListOfSecretsIsLeftOut(_ loop: String) {
+        let text = "curl -O https://a.test/y\n" + loop
+        let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
+        #expect(!result.text.contains("hunter2") && result.taskCount == 1, "\(result.text)")
+        #expect(!result.warnings.isEmpty && Self.problems(result.text) == [], "\(result.text)")
     }
 
     private static func translated(_ text: String) -> (text: String, warnings: [String], taskCount: Int) {
@@ -99,7 +114,7 @@ struct JobImportTests {
     }
 
     @Test func transferInAFunction_isSaidToBeInOne() {
-        let script = "get() {\n  curl -O \"$1\"\n}\nfor f in a b; do curl -O https://a.test/$f; done\nget x\n"
+        let script = "get() {\n  curl -O \"$1\"\n}\nfor f in $(x); do curl -O https://a.test/$f; done\nget x\n"
         let result = Self.translated("#!/bin/bash\n" + script + "curl -O https://a.test/y\n")
         #expect(result.warnings.contains("x:3: this curl is in a function: it was left out"), "\(result)")
         #expect(result.warnings.contains("x:5: this curl is in a loop or a condition: it was left out"))
@@ -283,7 +298,7 @@ struct JobImportTests {
     /// Codes of all errors that `check` finds in a job.
     private static func codes(_ text: String) -> [String] {
         let resources = Resources(
-            environment: { _ in nil }, readFile: { _, _ in .success([]) }, listFiles: { _, _ in .failure(.notFound) },
+            environment: { _ in nil }, readFile: { _, _ in .success([]) }, listFiles: { _, _ in .success([Array("a.jpg".utf8)]) },
             workingDirectory: "/here")
         let source = SourceText(name: "/job/j.yaml", bytes: Array(text.utf8))
         let found = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)

@@ -1,0 +1,56 @@
+/// A simple command of a script. Brackets of the shell's grammar, `(`, `)` and `name()`, are commands of their own.
+struct ShellCommand: Sendable {
+    /// A `>`, `<` or `<<` with its word.
+    struct Redirection: Sendable {
+        let sign: String
+        let word: ShellWord
+    }
+    let line: Int
+    var words: [ShellWord] = []
+    var redirections: [Redirection] = []
+    /// Text of a here-document.
+    var input: ShellWord?
+    /// What ends it: `;`, `\n`, `&&`, `||`, `|` or `&`.
+    var end = "\n"
+    /// The transfers in command substitutions of its words.
+    var hidden: [HiddenTransfer] = []
+    /// Names of the variables that it sets, where it does nothing else.
+    var assigned: [String] = []
+}
+
+extension ShellCommand {
+    /// Words before a command's name that run the same command, such as `time`.
+    static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
+    /// Words of the shell's grammar after which a command may follow.
+    private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]
+    /// Programs that name a transfer's and do not run them.
+    private static let namers: Set<String> = [
+        "echo", "printf", "which", "type", "hash", "test", "[", "[[", "apt", "apt-get", "apk", "yum", "dnf", "brew",
+        "pacman", "zypper", "snap", "pip", "npm", "man", "grep", "-v", "export", "alias", "for", "select", "case",
+    ]
+
+    /// `curl`, `wget` or `aria2c`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
+    var transfer: String? {
+        let words = self.words.drop { word in
+            !word.isQuoted
+                && (Self.steps.contains(word.text) || Self.prefixes.contains(word.text)
+                    || ShellScript.assignment(word) != nil)
+        }
+        guard let first = words.first else { return nil }
+        if let program = Self.transfer(first.text) { return program }
+        guard !Self.namers.contains(first.text) else { return nil }
+        for word in words.dropFirst() {
+            for part in word.text.split(whereSeparator: { " \t\n;&|()`\"'".contains($0) }) {
+                if let program = Self.transfer(String(part)) { return program }
+            }
+        }
+        return nil
+    }
+
+    /// `curl`, `wget` or `aria2c`, where a word is it or a path of it.
+    private static func transfer(_ word: String) -> String? {
+        guard !word.contains(":") else { return nil }
+        let name = word.split(separator: "/").last.map { String($0) }
+        return name == "curl" || name == "wget" || name == "aria2c" ? name : nil
+    }
+}

@@ -31,7 +31,9 @@ struct RunOutputs {
         isDurable = job.sessions.contains { $0.durability == .flush }
         reportPath = Self.reportPath(job, options.report)
         exports = Self.exports(job, options)
-        surroundings = ExportSurroundings(environment)
+        var surroundings = ExportSurroundings(environment)
+        surroundings.keepFormer(of: exports)
+        self.surroundings = surroundings
         collector = SpanCollector(environment)
         try OutputPlaces.check(Self.reserving(job, options, environment), Self.files(job, options))
         if let reportPath {

@@ -1,5 +1,6 @@
 internal import Codecs
 package import Reporting
+internal import SystemIO
 internal import TextFormats
 package import TransferModel
 
@@ -22,10 +23,28 @@ package protocol Export {
 package struct ExportSurroundings: Sendable {
     /// Present content of the output file; only read for formats that carry a value over from one run to the next.
     package var former: [UInt8] = []
+    /// What files had before the run, by path: a run writes its files anew when its `onFinish` has ended.
+    private var formerOfPath: [String: [UInt8]] = [:]
     /// `TRACEPARENT` of the environment: the span that becomes the parent of the run's span; `nil` without one.
     package var traceParent: String?
 
     package init(traceParent: String? = nil) { self.traceParent = traceParent }
+
+    /// Reads what the files of the exports have that carry a value over, before the run writes them.
+    package mutating func keepFormer(of requests: [ExportRequest]) {
+        for request in requests where request.format == .prometheus && request.path != "-" {
+            formerOfPath[request.path] = Self.read(request.path)
+        }
+    }
+
+    /// Returns what the file had before the run, or else has now.
+    func former(at path: String) -> [UInt8] { formerOfPath[path] ?? Self.read(path) }
+
+    /// Returns the content of a file that will be replaced; empty if it is not a regular file or cannot be read.
+    private static func read(_ path: String) -> [UInt8] {
+        guard (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) else { return [] }
+        return file.bytes(1 << 20, from: 0)
+    }
 }
 
 /// The output of an export: a buffer in front of a sink. Remembers the first problem and drops everything after it.

@@ -58,15 +58,9 @@ private struct OpenExport {
             (sink, file) = (opened, opened)
         }
         var surroundings = surroundings
-        if request.format == .prometheus, file != nil { surroundings.former = Self.former(request.path) }
+        if request.format == .prometheus, file != nil { surroundings.former = surroundings.former(at: request.path) }
         export = ExportFormats.export(request.format, surroundings)
         output = ExportOutput(sink, isPacked: request.format == .trace && request.path.hasSuffix(".gz"))
-    }
-
-    /// Returns the content of a file that will be replaced; empty if it is not a regular file or cannot be read.
-    private static func former(_ path: String) -> [UInt8] {
-        guard (try? FileFacts.of(path))?.isRegular == true, let file = try? ReportFile(path) else { return [] }
-        return file.bytes(1 << 20, from: 0)
     }
 
     mutating func begin(_ head: ReportHead) {

@@ -17,6 +17,8 @@ struct RunTally {
     private(set) var finished = 0
     private var retries = 0
     private var times = RunTimes()
+    /// Bytes of all bodies that were received and sent, as the report's totals have them.
+    private var wireBytes: Int64 = 0
     /// Body bytes moved by tasks that have ended.
     private(set) var moved: Int64 = 0
     /// Bytes of bodies that servers had already.
@@ -60,7 +62,12 @@ struct RunTally {
 
     mutating func countFailedHook() { failedHooks += 1 }
 
-    mutating func count(_ attempt: AttemptRecord) { times.count(attempt) }
+    mutating func count(_ attempt: AttemptRecord) {
+        times.count(attempt)
+        for transaction in attempt.transactions {
+            wireBytes += transaction.responseBodyBytesReceived + transaction.requestBodyBytesSent
+        }
+    }
 
     mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskCourse, shownAt lines: Int) {
         finished += 1
@@ -265,9 +272,10 @@ struct RunTally {
     private func closing(_ run: RunRecord, _ report: String?) -> String {
         let outcomes = zip(OutcomeWord.inOrder, counts).filter { $0.1 > 0 }
             .map { "\(HumanText.grouped($0.1)) \($0.0.lowercased())" }
-        let rate = HumanText.rate(moved, in: run.duration).map { "\(HumanText.size($0))/s" }
+        let rate = HumanText.rate(wireBytes, in: run.duration).map { "\(HumanText.size($0))/s" }
         let parts = [
-            outcomes.isEmpty ? "no task" : outcomes.joined(separator: ", "), moved > 0 ? HumanText.size(moved) : nil,
+            outcomes.isEmpty ? "no task" : outcomes.joined(separator: ", "),
+            wireBytes > 0 ? HumanText.size(wireBytes) : nil,
             rate, unsent > 0 ? "\(HumanText.size(unsent)) not sent" : nil, HumanText.duration(run.duration),
             retries == 0 ? nil : retries == 1 ? "1 retry" : "\(HumanText.grouped(retries)) retries",
             report.map { "report: \($0)" },

@@ -115,6 +115,12 @@ import TextFormats
         #expect(try binary.run("job.yaml", "--prometheus", "m.prom").exitStatus == 1)
         #expect(try success() == first)
         #expect(try binary.folder.text("m.prom").contains("transfer_run_exit_status{job_name=\"job\"} 1\n"))
+        // The files are written before the command and after it.
+        try binary.folder.write("job.yaml", job(server, head: "onFinish: [\"false\"]\n"))
+        #expect(try binary.run("job.yaml", "--only", "a", "--prometheus", "m.prom").exitStatus == 1)
+        #expect(try success() == first)
+        #expect(try binary.run("job.yaml", "--only", "a", "--prometheus", "new.prom").exitStatus == 1)
+        #expect(try !binary.folder.text("new.prom").contains("last_success"))
     }
 
     /// `tools/page_test.py` looks at pages in a browser.

@@ -63,13 +63,14 @@ import TextFormats
         let run = try stage.run(
             """
             secrets: { TOKEN: { file: token } }
-            onFinish: [sh, -c, 'echo "not with $0" >&2; exit 1', "${secret.TOKEN}"]
+            onFinish: [sh, -c, 'echo "said $0"; echo "not with $0" >&2; exit 1', "${secret.TOKEN}"]
             tasks: [{ id: a, url: "\(server.url("/a"))", to: a }]
             """)
         #expect(run.status == 1 && run.errorText.contains("not with ***"), "\(run.errorText)")
+        #expect(run.errorText.contains("said ***\n"))
         #expect(
             try !run.errorText.contains("hunter22secret")
-                && run.value("$.hooks[0].command[2]") == "echo \"not with $0\" >&2; exit 1")
+                && run.value("$.hooks[0].command[2]") == "echo \"said $0\"; echo \"not with $0\" >&2; exit 1")
     }
 
     /// All of the job is in the background: the process that carries it runs the command too, whoever follows.

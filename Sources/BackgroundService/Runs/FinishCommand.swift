@@ -50,7 +50,9 @@ package struct FinishCommand {
         let began = Clocks.instant()
         var hook = HookEnd(session: session, exitStatus: nil, duration: .zero)
         do throws(SystemError) {
-            let result = try unsafe command.run(cancellation: cancellation, take: take)
+            var output = MaskedLines(redactor)
+            let result = try unsafe command.run(cancellation: cancellation) { unsafe output.add($0, take) }
+            output.finish(take)
             switch result.ending {
             case .exited(let status):
                 hook.exitStatus = Int(status)
@@ -77,6 +79,38 @@ package struct FinishCommand {
         ]
         return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + told.map { RawName("\(Self.prefix)\($0.key)=\($0.value)") }
+    }
+}
+
+/// What a command writes to its standard output, without the job's secrets: a line at a time, because a secret may come
+/// in two pieces.
+private struct MaskedLines {
+    private let redactor: Redactor
+    private var pending: [UInt8] = []
+
+    /// A line that is longer is passed on in pieces.
+    private static let longest = 64 << 10
+
+    init(_ redactor: Redactor) { self.redactor = redactor }
+
+    /// Passes on the lines that are whole by now. Returns whether more is wanted.
+    mutating func add(_ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        unsafe pending += bytes
+        guard let end = pending.lastIndex(of: UInt8(ascii: "\n")) else {
+            return pending.count < Self.longest || pass(pending.count, take)
+        }
+        return pass(end + 1, take)
+    }
+
+    /// Passes on what came after the last line.
+    mutating func finish(_ take: (UnsafeRawBufferPointer) -> Bool) {
+        if !pending.isEmpty { _ = pass(pending.count, take) }
+    }
+
+    private mutating func pass(_ count: Int, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        let lines = redactor.redacted(Array(pending[..<count]))
+        pending.removeFirst(count)
+        return unsafe lines.withUnsafeBytes { unsafe take($0) }
     }
 }
 

@@ -10,14 +10,14 @@ package struct ForeseenPlan: Sendable {
     /// `limits.hosts` for the servers that have some.
     package let hostLimits: [(origin: OriginID, limits: OriginLimits)]
 
-    /// `lateOrigin`: the server of tasks whose URL is known in the run alone.
+    /// `lateOrigin`: the server of tasks whose host is known in the run alone.
     package init(_ job: Job, seed: UInt64, failFast: Bool, lateOrigin: Origin) {
         var settings = RunSettings(userAgent: "", seed: seed)
         settings.failFast = failFast
         settings.tellsLimitWaits = false
         var plan = RunPlan(job, settings: settings)
         var late: OriginID?
-        for index in job.tasks.indices where job.tasks[index].location.url == nil {
+        for index in job.tasks.indices where job.tasks[index].location.originURL == nil {
             let origin = late ?? plan.origins.id(of: lateOrigin)
             late = origin
             plan.scheduling.tasks[index].origin = origin

@@ -79,7 +79,7 @@ struct RunPlan {
             }
             if options.values.template != nil { scheduling.templates.insert(TaskIndex(raw: UInt32(index))) }
             var origin: OriginID?
-            if case .url(let url) = job.tasks[index].location {
+            if let url = job.tasks[index].location.originURL {
                 if let lastURL, lastURL.session == session, lastURL.url.hasSameOrigin(as: url) {
                     origin = lastURL.origin
                 } else {
@@ -90,7 +90,7 @@ struct RunPlan {
             if !options.values.mirrors.isEmpty {
                 let session = job.sessions[Int(session.raw)]
                 scheduling.mirrors[TaskIndex(raw: UInt32(index))] = options.values.mirrors.map { place in
-                    place.url.flatMap { slotOrigin(of: $0, in: session) }
+                    place.originURL.flatMap { slotOrigin(of: $0, in: session) }
                 }
             }
             if job.tasks[index].toStandardOutput { scheduling.outputTasks.append(TaskIndex(raw: UInt32(index))) }

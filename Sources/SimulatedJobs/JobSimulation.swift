@@ -46,7 +46,7 @@ package struct JobSimulation: Sendable {
             origin: { origins[Int($0.raw)] },
             url: { task, origin in
                 let location = tasks[Int(task.raw)].location
-                guard let origin, location.url?.origin != origins[Int(origin.raw)] else { return location.shown }
+                guard let origin, location.originURL?.origin != origins[Int(origin.raw)] else { return location.shown }
                 return "\(origins[Int(origin.raw)])/"
             },
             path: { tasks[Int($0.raw)].type == .download ? tasks[Int($0.raw)].destination : nil })

@@ -150,7 +150,7 @@ package struct SimulationSummary: Sendable {
 
     private func session(of host: Int) -> String {
         guard host < origins.count else { return "NAME" }
-        let task = job.tasks.first { $0.location.url?.origin == origins[host] }
+        let task = job.tasks.first { $0.location.originURL?.origin == origins[host] }
         return task.map { job.sessions[Int($0.session.raw)].name } ?? "NAME"
     }
 

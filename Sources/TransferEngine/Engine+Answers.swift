@@ -51,13 +51,13 @@ extension Engine {
             resumedFrom: 0, startedOver: nil, cache: nil, captures: [], parts: [])
     }
 
-    /// Where the scheduler gave a slot with the start. It could not where the URL was not known yet: then what holds the
+    /// Where the scheduler gave a slot with the start. It could not where the URL's host was not known yet: then what holds the
     /// place of a task without an origin gives that back, and asks like any further request.
     func slotOrigin(of url: ResourceURL, _ attempt: Attempt) -> OriginID? {
         guard attempt.session.takesSlot(url) else { return nil }
         let origin = origins.id(of: url)
         let index = Int(attempt.task.raw)
-        let planned = job.tasks[index].location(mirror: attempt.mirror).url
+        let planned = job.tasks[index].location(mirror: attempt.mirror).originURL
         guard planned.map({ !$0.hasSameOrigin(as: url) }) ?? job.tasks[index].options.values.awaitsCaptures else {
             return origin
         }

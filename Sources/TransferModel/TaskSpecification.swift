@@ -86,6 +86,19 @@ package struct TaskSpecification: Sendable {
         /// The URL, or `nil` while it waits for captured values.
         package var url: ResourceURL? { if case .url(let url) = self { url } else { nil } }
 
+        /// A URL of the origin, which may be known before all of the URL is: where the text of the job reaches beyond the
+        /// host and its port.
+        package var originURL: ResourceURL? {
+            switch self {
+            case .url(let url): return url
+            case .awaitingCapture(let text, _):
+                guard case .literal(let start)? = text.pieces.first, let mark = start.firstRange(of: "://"),
+                    let end = start[mark.upperBound...].firstIndex(where: { "/?#".contains($0) })
+                else { return nil }
+                return try? ResourceURL.parse(String(start[..<end]) + "/")
+            }
+        }
+
         /// The location for people, as far as it is known before anything is sent; secrets are masked.
         package var shown: String {
             switch self {

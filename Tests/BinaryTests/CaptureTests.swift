@@ -7,6 +7,33 @@ import TransferModel
 @Suite struct CaptureTests {
     private static let json = [("Content-Type", "application/json")]
 
+    /// The host stands in the job, so that the task queues there like any other: its attempt and its time begin with its
+    /// turn.
+    @Test func aTaskWithACapturedPathBeginsWithItsTurn() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/list", .respond(200, headers: Self.json, body: #"{"n": 7}"#))
+        server.on("/long", [.gate("long")] + .respond(200, body: "x"))
+        server.on("/late/7", .respond(200, body: "y"))
+        let stage = try Stage()
+        let program = try stage.start(
+            """
+            sessions: { default: { maximumConnectionsPerHost: 1 } }
+            tasks:
+              - { id: list, url: "\(server.url("/list"))", capture: { n: { json: $.n } } }
+              - { id: long, url: "\(server.url("/long"))", needs: [list], priority: 1 }
+              - { id: late, url: "\(server.url("/late"))/${tasks.list.n}" }
+            """)
+        #expect(server.waitForRequests(1, "/long"))
+        server.open(gate: "long")
+        let run = try stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        let began = try #require(try run.task("late", "attempts[0].startedAt"))
+        let ended = try #require(try run.task("long", "finishedAt"))
+        #expect(began >= ended, "\(began) \(ended)")
+        #expect(try run.value("$.sessions[0].hosts[0].tasks") == "3")
+    }
+
     @Test func valuesComeFromHeadersJSONAndExpressions() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -109,4 +109,14 @@ import TransferModel
             #expect(Checksum(text) == nil, "\(text)")
         }
     }
+
+    /// The host may be known before the URL is.
+    @Test(arguments: [
+        ("https://a.test:8443/x/", "https://a.test:8443/"), ("https://a.test?", "https://a.test/"),
+        ("https://a.test", nil), ("https://a.te", nil), ("", nil), ("https://exa mple/", nil),
+    ])
+    func theOriginIsKnownWhereTheTextReachesBeyondIt(_ start: String, _ origin: String?) {
+        let text = SecretText(pieces: [.literal(start), .capture(task: "t", name: "n", escaping: .none)])
+        #expect(TaskSpecification.Location.awaitingCapture(text).originURL?.text == origin)
+    }
 }

@@ -68,7 +68,7 @@ struct CurlRequest {
             task.comments.append(ImportedJob.standardInputNote)
             return true
         }
-        if task.url.hasSuffix("/") { task.url += Self.encodedName(of: file) }
+        task.url = URLText(task.url).adding(name: Self.encodedName(of: file))
         task.set("body", .map(["file": .text(file)]))
         return true
     }
@@ -153,7 +153,13 @@ struct CurlRequest {
     private func host() -> YAMLField { YAMLField("host", .text(location.host ?? "*")) }
 
     private func credential(_ user: String, _ job: inout ImportedJob) -> YAMLNode {
-        let (name, password) = Self.halves(user)
+        var (name, password) = Self.halves(user)
+        let filled = job.filled(user)
+        if password == nil, filled != user {
+            // A variable of the script holds both.
+            (name, password) = Self.halves(filled)
+            if password != nil { job.spread(variablesOf: user) }
+        }
         let secret = job.hide(password ?? "", "PASSWORD", location.host)
         if let signing = command.value("aws-sigv4") { return signed(signing, name, secret) }
         var fields = [host()]

@@ -171,15 +171,31 @@ struct ImportedJob: Sendable {
 
     /// Notes a variable whose text was put in the place of its name: unless it is used elsewhere, it is no variable of the
     /// job.
-    mutating func spread(_ name: some StringProtocol) { spreadNames.insert(String(name)) }
+    /// The same goes for the variables in its text.
+    mutating func spread(_ name: some StringProtocol) {
+        guard spreadNames.insert(String(name)).inserted,
+            case .text(let text)? = variables.first(where: { $0.key == name })?.value
+        else { return }
+        for variable in variables where text.contains("${\(variable.key)}") { spread(variable.key) }
+    }
+
+    /// Notes each variable that a text uses as one whose text was put in its place.
+    mutating func spread(variablesOf text: String) {
+        for variable in variables where text.contains("${\(variable.key)}") { spread(variable.key) }
+    }
 
     /// The variables that the tasks and other variables use.
     private func usedVariables(in tasks: String) -> [YAMLField] {
-        variables.filter { variable in
-            guard spreadNames.contains(variable.key) else { return true }
-            let text = tasks + variables.map { if case .text(let value) = $0.value { value } else { "" } }.joined()
-            return text.contains("${\(variable.key)}") || text.contains("${raw:\(variable.key)}")
+        func value(_ variable: YAMLField) -> String { if case .text(let text) = variable.value { text } else { "" } }
+        var used = Set(variables.map(\.key)).subtracting(spreadNames)
+        var text = tasks + variables.filter { used.contains($0.key) }.map(value).joined()
+        // One that is used uses others, which stand before it.
+        for variable in variables.reversed() where !used.contains(variable.key) {
+            guard text.contains("${\(variable.key)}") || text.contains("${raw:\(variable.key)}") else { continue }
+            used.insert(variable.key)
+            text += value(variable)
         }
+        return variables.filter { used.contains($0.key) }
     }
 
     // MARK: The file
@@ -294,18 +310,29 @@ struct ImportedJob: Sendable {
     /// the tasks that share one are of one session, in which cookies pass from one to the next.
     mutating func connect() {
         var writers: [String: String] = [:]
-        var jars: [String: String] = [:]
+        var jars: [String: (id: String, task: Int)] = [:]
         var taken = Set<String>()
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
             var needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
             if let jar = tasks[index].cookieJar {
                 if let writer = jars[jar] {
-                    if !needs.contains(writer) { needs.append(writer) }
-                    tasks[index].shareCookies(jar)
+                    if !needs.contains(writer.id) { needs.append(writer.id) }
+                    if tasks[index].settings == tasks[writer.task].settings {
+                        tasks[index].shareCookies(jar)
+                    } else {
+                        tasks[index].session.removeAll { $0.key == "cookies" }
+                        let message =
+                            "the cookies of `\(jar)` stay in the session of the command that saves them, which has other "
+                            + "settings: give both the same options"
+                        warnings.append(ImportWarning(place: tasks[index].place, message: message))
+                        tasks[index].comments.append(message)
+                    }
                 }
-                // The ids of `forEach` are a pattern's.
-                if tasks[index].savesCookies { jars[jar] = tasks[index].idSuffix.isEmpty ? id : id + "-*" }
+                if tasks[index].savesCookies {
+                    // The ids of `forEach` are a pattern's.
+                    jars[jar] = (tasks[index].idSuffix.isEmpty ? id : id + "-*", index)
+                }
             }
             if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
             if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[plainPath(to)] = id }
@@ -337,6 +364,8 @@ struct ImportedJob: Sendable {
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
         }
         for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
+        // What the environment puts in is not encoded by a shell either.
+        url = Self.replacing("${env.", with: "${raw:env.", in: url)
         // A host may come with its port.
         for start in ["http://${env.", "https://${env.", "ftp://${env."] where url.hasPrefix(start) {
             let name = url.dropFirst(start.count).prefix { $0 != "}" }
@@ -413,6 +442,9 @@ extension ImportedTask {
         guard case .map(let fields)? = session.first(where: { $0.key == "cookies" })?.value else { return [] }
         return fields
     }
+
+    /// What its session sets beside cookies.
+    var settings: [YAMLField] { session.filter { $0.key != "cookies" } }
 
     /// The file of the session's cookies.
     var cookieJar: String? {

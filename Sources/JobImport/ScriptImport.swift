@@ -340,12 +340,22 @@ struct ScriptImport {
     ) -> [String] {
         var words: [String] = []
         for word in arguments {
+            if !word.isQuoted, let (name, fallback) = Self.fallback(of: word), Self.namesOptions(name) {
+                job.lose(
+                    place,
+                    "`$\(name)` is known to the shell alone: what it adds to this \(program) was left out")
+                words += fallback.split(separator: " ").map { String($0) }
+                continue
+            }
             guard !word.isQuoted, let name = word.reference else {
                 words.append(word.text)
                 continue
             }
             let value = job.filled(word.text)
-            if value != word.text, value.hasPrefix("-") || value.contains(" ") {
+            if value.isEmpty {
+                // The shell makes no word of it.
+                job.spread(name)
+            } else if value != word.text, value.hasPrefix("-") || value.contains(" ") {
                 let parts = value.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { String($0) }
                 // Quotes in a value are no quotes for the shell, which is hardly what the script means.
                 if value.contains("\"") || value.contains("'") {
@@ -366,7 +376,19 @@ struct ScriptImport {
 
     /// Whether a variable is named as those that hold options, such as `CURL_OPTS`.
     private static func namesOptions(_ name: String) -> Bool {
-        ["opt", "arg", "flag", "param"].contains { name.lowercased().contains($0) }
+        name.lowercased().split { $0 == "_" || $0 == "." }.contains { part in
+            ["opt", "flag"].contains(part)
+                || ["opts", "options", "args", "flags", "params"].contains { part.hasSuffix($0) }
+        }
+    }
+
+    /// Name and default of a word that is `${NAME:-default}` of the environment and nothing else.
+    private static func fallback(of word: ShellWord) -> (name: String, fallback: String)? {
+        guard word.text.hasPrefix("${env."), word.text.hasSuffix("}"), let mark = word.text.firstRange(of: ":-") else {
+            return nil
+        }
+        let name = word.text[..<mark.lowerBound].dropFirst(6)
+        return ShellScript.isName(name) ? (String(name), String(word.text[mark.upperBound...].dropLast())) : nil
     }
 
     private func take(

@@ -60,6 +60,21 @@ struct URLText: Sendable {
         path = String(rest[end...].prefix { $0 != "?" && $0 != "#" })
     }
 
+    /// The URL without query and fragment, up to the last `/` of its path.
+    var folder: String {
+        let bare = text.prefix { $0 != "?" && $0 != "#" }
+        if path.isEmpty { return String(bare) + "/" }
+        return bare.lastIndex(of: "/").map { String(bare[...$0]) } ?? String(bare)
+    }
+
+    /// The URL with a file's name, where its path ends in `/` or is empty.
+    func adding(name: String) -> String {
+        let end = text.firstIndex { $0 == "?" || $0 == "#" } ?? text.endIndex
+        let bare = text[..<end]
+        if bare.hasSuffix("/") { return bare + name + text[end...] }
+        return path.isEmpty && !authority.isEmpty ? "\(bare)/\(name)\(text[end...])" : text
+    }
+
     private static func withScheme(_ typed: String) -> String {
         if typed.contains("://") || typed.hasPrefix("data:") || typed.hasPrefix("${") { return typed }
         if typed.lowercased().hasPrefix("ftp.") { return "ftp://\(typed)" }

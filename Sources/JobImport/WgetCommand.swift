@@ -184,7 +184,7 @@ struct WgetCommand {
         var task = ImportedTask(place: place, name: "list", url: "${\(name)}")
         task.comments.append("each line of the list is taken for a URL: leave comments out of it")
         if let base = command.value("base") {
-            let folder = base.lastIndex(of: "/").map { String(base[...$0]) } ?? base
+            let folder = URLText(base).folder
             task.url = folder + "${raw:\(name)}"
             task.comments.append("`--base`: each line is taken for a path below it, without a `/` at its beginning")
         }

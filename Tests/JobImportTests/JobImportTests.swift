@@ -24,7 +24,9 @@ struct JobImportTests {
         let source = SourceText(name: "/job/jobs.yaml", bytes: Array(text.utf8))
         let resources = Resources(
             environment: { _ in nil },
-            readFile: { _, _ in .success(Array("https://list.test/a\n".utf8)) },
+            readFile: { path, _ in
+                .success(Array((path.hasSuffix("/names.txt") ? "a\n" : "https://list.test/a\n").utf8))
+            },
             listFiles: { _, _ in .success([Array("a.jpg".utf8)]) },
             workingDirectory: "/here")
         let result = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
@@ -68,6 +70,34 @@ struct JobImportTests {
         let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
         #expect(!result.text.contains("hunter2") && result.taskCount == 1, "\(result.text)")
         #expect(!result.warnings.isEmpty && Self.problems(result.text) == [], "\(result.text)")
+    }
+
+    /// What a shell makes of a word decides what it is.
+    @Test(arguments: [
+        ("OPTS=\"\"\ncurl $OPTS -o a https://a.test/a", ["to: a"]),
+        ("curl ${CURL_OPTS:-} https://a.test/a -o a", ["url: \"https://a.test/a\"", "to: a"]),
+        ("curl -o $TARGET https://a.test/a", ["to: \"${env.TARGET}\""]),
+        ("curl -T x.txt https://a.test", ["url: \"https://a.test/x.txt\""]),
+        ("curl -T x.txt 'https://a.test/z/?q=1'", ["url: \"https://a.test/z/x.txt?q=1\""]),
+        ("curl \"https://a.test/x?$ARGS\"", ["https://a.test/x?${raw:env.ARGS}"]),
+        ("wget -i urls.txt -B https://a.test", ["https://a.test/${raw:url}"]),
+        ("wget -i urls.txt -B 'https://a.test/a/?x=1/2'", ["https://a.test/a/${raw:url}"]),
+        ("curl -c jar https://a.test/in\ncurl -k -b jar https://a.test/b", ["needs: ", "stay in the session"]),
+    ])
+    func aWordIsWhatAShellMakesOfIt(_ text: String, _ parts: [String]) {
+        let result = Self.translated(text)
+        for part in parts { #expect(result.text.contains(part), "\(result.text)") }
+    }
+
+    /// A secret that a variable holds is taken out of the variable, too.
+    @Test(arguments: [
+        "C=bob:hunter2\ncurl -u $C https://a.test/ -o a", "C=bob:hunter2\nA=\"-u $C\"\ncurl $A https://a.test/ -o a",
+        "A=\"-u bob:hunter2\"\nB=\"$A -s\"\ncurl $B https://a.test/ -o a",
+        "T=hunter2\nO=\"-s --oauth2-bearer $T\"\ncurl $O https://a.test/ -o a",
+    ])
+    func aVariableWithASecretIsNotWritten(_ text: String) {
+        let result = Self.translated(text)
+        #expect(!result.text.contains("hunter2") && result.text.contains("${secret."), "\(result.text)")
     }
 
     private static func translated(_ text: String) -> (text: String, warnings: [String], taskCount: Int) {
@@ -298,7 +328,8 @@ struct JobImportTests {
     /// Codes of all errors that `check` finds in a job.
     private static func codes(_ text: String) -> [String] {
         let resources = Resources(
-            environment: { _ in nil }, readFile: { _, _ in .success([]) }, listFiles: { _, _ in .success([Array("a.jpg".utf8)]) },
+            environment: { _ in nil }, readFile: { _, _ in .success([]) },
+            listFiles: { _, _ in .success([Array("a.jpg".utf8)]) },
             workingDirectory: "/here")
         let source = SourceText(name: "/job/j.yaml", bytes: Array(text.utf8))
         let found = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)

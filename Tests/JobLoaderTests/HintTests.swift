@@ -168,6 +168,21 @@ struct HintTests {
         }
     }
 
+    /// A URL is no path: a folder of its scheme would be made.
+    @Test(arguments: [
+        ("s3://bucket/key", "not-built-yet"), ("https://e.org/x", "invalid-value"),
+        ("\"s3://b/${tasks.c.n}\"", "not-built-yet"),
+        ("./s3://a", nil), ("a:/b", nil),
+    ])
+    func aDestinationThatIsAURLIsRefused(_ to: String, _ code: String?) {
+        let result = load(
+            "tasks: [{ id: c, url: https://e.org/c, capture: { n: { json: $.n } } }, { id: a, url: https://e.org/a, to: \(to) }]"
+        )
+        #expect(
+            (result.diagnostics.sorted() + result.notBuilt).map(\.code) == (code.map { [$0] } ?? []),
+            "\(result.messages)")
+    }
+
     /// No shell reads a job: what it would replace is the name of a folder.
     @Test(arguments: [
         ("~/a", "HOME"), ("$HOME/a", "HOME"), ("\"$OUT/a\"", "OUT"), ("./~/a", nil), ("a$HOME", nil), ("~a/b", nil),

@@ -39,8 +39,24 @@ extension Reader {
         guard case .text(let text) = scalar(node, .path, place: .path), text.awaitsCapture, !text.isSecret else {
             return head.to = text(node, .path, place: .path).flatMap { destination(node, $0) }
         }
+        if case .literal(let start)? = text.pieces.first, isElsewhere(start, node) { return }
         // Interpolation has already refused a destination that begins with a captured value.
         guard case .capture? = text.pieces.first, !text.begins(withPage: true) else { return head.awaitedTo = text }
+    }
+
+    /// Whether a destination is a URL, which is reported: a path would be made of it.
+    private func isElsewhere(_ text: String, _ node: NodeID) -> Bool {
+        guard let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex,
+            text[..<mark.lowerBound].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+        else { return false }
+        if text.hasPrefix("s3://") {
+            problems.isNotBuilt("`to` with an `s3://` URL", at: tree.span(node), in: source)
+        } else {
+            error(
+                "invalid-value", "`to` is a file of this machine, not a URL: `\(Self.short(text))`",
+                hint: "a task that needs this one can send the file on: `method: PUT, body: { file: FILE }`", node)
+        }
+        return true
     }
 
     private func destination(_ node: NodeID, _ text: String) -> String? {
@@ -48,7 +64,7 @@ extension Reader {
             error("invalid-value", "`to` must be a file, or a folder ending in `/`", node)
             return nil
         }
-        guard checked(SecretText(text), node, .path) else { return nil }
+        guard checked(SecretText(text), node, .path), !isElsewhere(text, node) else { return nil }
         if text == "." || text == ".." || text.hasSuffix("/.") || text.hasSuffix("/..") {
             error("invalid-value", "`to` names a folder: end it in `/`", hint: "write `\(Self.short(text))/`", node)
             return nil

@@ -49,6 +49,18 @@ import TransferModel
         #expect(try self.advice(little) == ["Nothing stands out: no limit and no host held the run back."])
     }
 
+    /// Requests that took two milliseconds of ten seconds are not what to change, others are.
+    @Test(arguments: [("00.002", 0), ("08.000", 1)])
+    func requestsHaveAdviceWhereTheyTookTime(_ end: String, _ count: Int) throws {
+        let task = SmallReport.task("a", duration: 10).replacing(
+            #""resourceFetchType""#,
+            with: #""requestStartDate":"2026-11-21T07:00:00.000Z","requestEndDate":"2026-11-21T07:00:00.000Z","#
+                + #""responseStartDate":"2026-11-21T07:00:\#(end)Z","responseEndDate":"2026-11-21T07:00:\#(end)Z","#
+                + #""resourceFetchType""#)
+        let advice = try advice(SmallReport(duration: 10, tasks: [task]))
+        #expect(advice.count { $0.contains("waiting for the first byte") } == count, "\(advice)")
+    }
+
     @Test func aShortRunHasNothingToGain() throws {
         let report = SmallReport(
             duration: 0.5,

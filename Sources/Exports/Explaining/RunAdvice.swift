@@ -84,6 +84,8 @@ struct RunAdvice {
 
     private var phases: [Finding] {
         let whole = run.requestTime.nanoseconds
+        // Where hardly any time went into requests, they are not what to change.
+        guard RunExplanation.percent(whole, of: run.duration.nanoseconds) >= Self.least else { return [] }
         func share(_ parts: RequestPhases.Phase...) -> Int {
             RunExplanation.percent(parts.reduce(0) { $0 + run.phases[$1] }, of: whole)
         }
@@ -145,7 +147,7 @@ struct RunAdvice {
         guard share >= 2 * Self.least, let last = run.last else { return nil }
         return (
             share,
-            "In the last \(HumanText.duration(course.tail)) one request at a time was under way, at the end that of "
+            "For \(HumanText.duration(course.tail)) at the end one request at a time was under way, at the end that of "
                 + "`\(SafeText.line(last.id))`. For a large file `segments` takes several connections, and a higher "
                 + "`priority` begins it sooner."
         )

@@ -191,7 +191,7 @@ package struct RunExplanation {
 struct FlightCourse {
     struct Measures {
         var most = 0
-        /// Time from the last moment with two or more requests under way to the end of the last request.
+        /// Time after the last moment with two or more requests under way in which one was.
         var tail = TimeSpan.zero
     }
 
@@ -205,14 +205,17 @@ struct FlightCourse {
 
     func measured() -> Measures {
         var measures = Measures()
-        var (count, lastShared) = (0, Int64?.none)
+        // Since the last moment with several requests: the time with one, and when the one began.
+        var (count, isShared, alone, since) = (0, false, Int64(0), Int64(0))
         let sorted = changes.sorted { ($0.time, $0.change) < ($1.time, $1.change) }
         for change in sorted {
-            if count > 1 { lastShared = change.time }
+            if count == 1, isShared { alone += change.time - since }
             count += change.change
+            if count > 1 { (isShared, alone) = (true, 0) }
+            since = change.time
             measures.most = max(measures.most, count)
         }
-        if let lastShared, let end = sorted.last?.time { measures.tail = TimeSpan(nanoseconds: end - lastShared) }
+        measures.tail = TimeSpan(nanoseconds: alone)
         return measures
     }
 }

@@ -86,7 +86,16 @@ struct OTLPExport: Export {
     private mutating func add(
         _ attempt: ReportedAttempt, of task: String, below parent: String, to output: ExportOutput
     ) {
-        let end = attempt.startedAt + attempt.duration
+        var requests: [Span] = []
+        attempt.eachRequest { request, phases in
+            let id = ids.request(requests.count + 1, ofAttempt: attempt.number, of: task)
+            var own = Span(ids.trace, id, below: ids.attempt(attempt.number, of: task), request, phases)
+            if attempt.number > 1 { own.attributes.add("http.request.resend_count", Int64(attempt.number - 1)) }
+            requests.append(own)
+        }
+        if !requests.isEmpty { requests[requests.count - 1].fail(attempt.error, where: attempt.error != nil) }
+        // The attempt's duration has no waits between its requests; a parent's span holds those of its children.
+        let end = max(attempt.startedAt + attempt.duration, requests.map(\.end).max() ?? attempt.startedAt)
         let name = "attempt \(attempt.number)"
         let id = ids.attempt(attempt.number, of: task)
         var span = Span(ids.trace, id, below: parent, name, from: attempt.startedAt, to: end)
@@ -95,16 +104,7 @@ struct OTLPExport: Export {
         if attempt.resumedFrom > 0 { span.attributes.add("transfer_run.resumed_from", attempt.resumedFrom) }
         span.fail(attempt.error, where: attempt.error != nil)
         output.append(&json) { span.write(to: &$0) }
-        let count = attempt.transactions.count
-        var number = 0
-        attempt.eachRequest { request, phases in
-            number += 1
-            let id = ids.request(number, ofAttempt: attempt.number, of: task)
-            var own = Span(ids.trace, id, below: span.id, request, phases)
-            if attempt.number > 1 { own.attributes.add("http.request.resend_count", Int64(attempt.number - 1)) }
-            if number == count { own.fail(attempt.error, where: attempt.error != nil) }
-            output.append(&json) { own.write(to: &$0) }
-        }
+        for request in requests { output.append(&json) { request.write(to: &$0) } }
     }
 
     mutating func finish(to output: ExportOutput) {
@@ -130,7 +130,7 @@ private struct Span {
     private let name: String
     private let kind: Kind
     private let start: WallTime
-    private let end: WallTime
+    let end: WallTime
     var attributes = SpanAttributes()
     /// Why the span is an error; empty if there is no message, `nil` if the span is no error.
     var problem: String?

@@ -44,7 +44,7 @@ struct CurlData {
     }
 
     /// The data as fields that a run encodes; `nil` where they are none, or would be encoded otherwise.
-    private static func form(_ items: [ParsedCommand.Item]) -> [YAMLField]? {
+    private static func form(_ items: [ParsedCommand.Item], _ job: ImportedJob) -> [YAMLField]? {
         var fields: [YAMLField] = []
         for item in items {
             guard let equals = item.value.firstIndex(of: "="), item.name != "json" else { return nil }
@@ -57,7 +57,8 @@ struct CurlData {
             guard isOwn, !name.isEmpty, !ImportedTask.pathKeys.contains(name),
                 !fields.contains(where: { $0.key == name })
             else { return nil }
-            if item.name != "data-urlencode", content.contains(where: { "&+%".contains($0) }) { return nil }
+            // What curl sends as it is may be encoded already, or be several fields.
+            if item.name != "data-urlencode", job.filled(content).contains(where: { "&+%".contains($0) }) { return nil }
             fields.append(YAMLField(name, .text(content)))
         }
         return fields
@@ -68,7 +69,7 @@ struct CurlData {
         let type = isJSON ? "application/json" : "application/x-www-form-urlencoded"
         let parts = items.map { Self.literal($0) }
         if items.contains(where: { $0.name == "data-urlencode" && JobText.hasReference($0.value) }) {
-            if let form = Self.form(items) {
+            if let form = Self.form(items, job) {
                 task.set("body", .map(["form": .map(form)]))
                 return true
             }
@@ -118,7 +119,7 @@ enum CurlForm {
     /// Splits `name=@a,b` into a part for each file.
     static func single(_ item: ParsedCommand.Item) -> [ParsedCommand.Item] {
         guard item.name == "form", let mark = item.value.firstRange(of: "=@"), item.value.contains(","),
-            !item.value.contains("\"") && !item.value.contains(";")
+            item.value.firstIndex(of: "=") == mark.lowerBound, !item.value.contains("\"") && !item.value.contains(";")
         else { return [item] }
         let name = item.value[..<mark.upperBound]
         return item.value[mark.upperBound...].split(separator: ",").map {
@@ -137,7 +138,11 @@ enum CurlForm {
         var attributes: [(String, String)] = []
         let isFile = content.hasPrefix("@")
         if isFile { content.removeFirst() }
+        let isQuoted = content.hasPrefix("\"")
         (content, attributes) = split(content)
+        // Several files with attributes, and headers and encodings of a part, cannot be said.
+        if isFile, content.contains(","), !isQuoted { return nil }
+        if attributes.contains(where: { $0.0 == "headers" || $0.0 == "encoder" }) { return nil }
         fields.append(YAMLField(isFile ? "file" : "data", .text(content)))
         for (key, value) in attributes {
             if key == "type" { fields.append(YAMLField("contentType", .text(value))) }

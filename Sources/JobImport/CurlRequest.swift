@@ -84,8 +84,8 @@ struct CurlRequest {
             guard let part = CurlForm.part(form) else {
                 job.lose(
                     place,
-                    "a part of `--form` that reads its text from a file (`<`) or is standard input has no equal: it was "
-                        + "left out")
+                    "a part of `--form` that reads its text from a file (`<`), is standard input, has headers, an encoder, or "
+                        + "several files with attributes has no equal: it was left out")
                 continue
             }
             parts.append(part)

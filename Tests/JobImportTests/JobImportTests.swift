@@ -82,6 +82,9 @@ struct JobImportTests {
         ("curl \"https://a.test/x?$ARGS\"", ["https://a.test/x?${raw:env.ARGS}"]),
         ("wget -i urls.txt -B https://a.test", ["https://a.test/${raw:url}"]),
         ("wget -i urls.txt -B 'https://a.test/a/?x=1/2'", ["https://a.test/a/${raw:url}"]),
+        ("curl -F 'n=a=@b,c' -F k=1 https://a.test/", ["data: \"a=@b,c\""]),
+        ("curl -F 'f=@x,y;type=text/css' -F k=1 https://a.test/", ["several files with attributes"]),
+        ("V='1&2'\ncurl --data-urlencode \"n=$V\" -d \"k=$V\" https://a.test/", ["is not encoded here"]),
         ("curl -c jar https://a.test/in\ncurl -k -b jar https://a.test/b", ["needs: ", "stay in the session"]),
     ])
     func aWordIsWhatAShellMakesOfIt(_ text: String, _ parts: [String]) {

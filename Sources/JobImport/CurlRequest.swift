@@ -186,10 +186,11 @@ struct CurlRequest {
     }
 
     private func proxyUser(_ job: inout ImportedJob) -> YAMLNode? {
-        let inURL = command.value("proxy").flatMap { URLText($0).user.map { Percent.decoded($0) } }
+        let proxy = command.value("proxy").map { job.filled($0) }
+        let inURL = proxy.flatMap { URLText($0).user.map { Percent.decoded($0) } }
         guard let user = command.value("proxy-user") ?? inURL else { return nil }
         let (name, password) = Self.halves(user)
-        let proxyHost = command.value("proxy").flatMap { URLText($0).host }
+        let proxyHost = proxy.flatMap { URLText($0).host }
         let secret = job.hide(password ?? "", "PROXY_PASSWORD", proxyHost)
         var fields = [YAMLField("host", .text(proxyHost ?? "*")), YAMLField("proxy", .plain("true"))]
         if let method = ["digest", "ntlm", "negotiate"].first(where: { command.has("proxy-\($0)") }) {

@@ -70,7 +70,19 @@ struct CurlSession {
 
     private func setProxy(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         let socks = ["socks4": "socks4", "socks4a": "socks4a", "socks5": "socks5", "socks5-hostname": "socks5h"]
-        var proxy = command.value("proxy").map { $0.contains("://") ? URLText($0).text : URLText("http://\($0)").text }
+        var proxy: String?
+        if let typed = command.value("proxy") {
+            let filled = job.filled(typed)
+            if filled != typed { job.spread(variablesOf: typed) }
+            if filled.contains("://") {
+                proxy = URLText(filled).text
+            } else if filled.hasPrefix("${") {
+                proxy = filled
+                job.lose(&task, "the proxy's variable must hold a whole URL, such as `http://proxy.example.org:3128`")
+            } else {
+                proxy = URLText("http://\(filled)").text
+            }
+        }
         for (option, scheme) in socks { if let host = command.value(option) { proxy = "\(scheme)://\(host)" } }
         let bypass = (command.value("noproxy") ?? "").split { $0 == "," || $0 == " " }.map { String($0) }
         if bypass == ["*"] || command.value("proxy") == "" { return task.setSession("proxy", .text("none")) }

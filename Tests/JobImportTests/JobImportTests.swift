@@ -82,6 +82,8 @@ struct JobImportTests {
         ("curl \"https://a.test/x?$ARGS\"", ["https://a.test/x?${raw:env.ARGS}"]),
         ("wget -i urls.txt -B https://a.test", ["https://a.test/${raw:url}"]),
         ("wget -i urls.txt -B 'https://a.test/a/?x=1/2'", ["https://a.test/a/${raw:url}"]),
+        ("P=px.test:3128\ncurl -x $P https://a.test/ -o a", ["proxy: \"http://px.test:3128\""]),
+        ("curl -x $PROXY https://a.test/ -o a", ["proxy: \"${env.PROXY}\"", "a whole URL"]),
         ("curl -F 'n=a=@b,c' -F k=1 https://a.test/", ["data: \"a=@b,c\""]),
         ("curl -F 'f=@x,y;type=text/css' -F k=1 https://a.test/", ["several files with attributes"]),
         ("V='1&2'\ncurl --data-urlencode \"n=$V\" -d \"k=$V\" https://a.test/", ["is not encoded here"]),
@@ -96,6 +98,8 @@ struct JobImportTests {
     @Test(arguments: [
         "C=bob:hunter2\ncurl -u $C https://a.test/ -o a", "C=bob:hunter2\nA=\"-u $C\"\ncurl $A https://a.test/ -o a",
         "A=\"-u bob:hunter2\"\nB=\"$A -s\"\ncurl $B https://a.test/ -o a",
+        "P=http://u:hunter2@px.test:3128\ncurl -x $P https://a.test/ -o a",
+        "P=u:hunter2@px.test:3128\ncurl -x $P https://a.test/ -o a",
         "T=hunter2\nO=\"-s --oauth2-bearer $T\"\ncurl $O https://a.test/ -o a",
     ])
     func aVariableWithASecretIsNotWritten(_ text: String) {

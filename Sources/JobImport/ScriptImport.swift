@@ -5,6 +5,8 @@ struct ScriptImport {
     private var blocks: [Block] = []
     /// The folder that `cd` of a subshell went to; `nil` for the one that the script began in.
     private var folder: String?
+    /// Variables whose text is put in the place of their names.
+    private var inlined: [String: String] = [:]
     /// The command that is read, and those after it.
     private var rest: ArraySlice<ShellCommand> = []
     /// The time that `timeout` gives the command that is read.
@@ -33,7 +35,14 @@ struct ScriptImport {
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
-        for variable in script.variables { job.define(variable.name, variable.value) }
+        for variable in script.variables {
+            // A user in it is taken out of the URL where it is used.
+            if variable.value.contains("://"), URLText(variable.value).user != nil {
+                reader.inlined[variable.name] = variable.value
+            } else {
+                job.define(variable.name, variable.value)
+            }
+        }
         var previous: ShellCommand?
         for (index, command) in script.commands.enumerated() {
             reader.tellOfHidden(command, &job)
@@ -339,7 +348,8 @@ struct ScriptImport {
         _ arguments: ArraySlice<ShellWord>, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
     ) -> [String] {
         var words: [String] = []
-        for word in arguments {
+        for var word in arguments {
+            for (name, text) in inlined { word.text = word.text.replacing("${\(name)}", with: text) }
             if !word.isQuoted, let (name, fallback) = Self.fallback(of: word), Self.namesOptions(name) {
                 job.lose(
                     place,

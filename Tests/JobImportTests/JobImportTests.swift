@@ -100,6 +100,7 @@ struct JobImportTests {
         "A=\"-u bob:hunter2\"\nB=\"$A -s\"\ncurl $B https://a.test/ -o a",
         "P=http://u:hunter2@px.test:3128\ncurl -x $P https://a.test/ -o a",
         "P=u:hunter2@px.test:3128\ncurl -x $P https://a.test/ -o a",
+        "U=https://bob:hunter2@a.test/dir\ncurl -O $U/a\ncurl -o b \"$U/b\"",
         "T=hunter2\nO=\"-s --oauth2-bearer $T\"\ncurl $O https://a.test/ -o a",
     ])
     func aVariableWithASecretIsNotWritten(_ text: String) {

@@ -48,7 +48,7 @@ struct JUnitExport: Export {
             xml.open("    <testcase", [("name", task.id), ("classname", "\(head.job.name).\(suite)")])
             xml.attribute("time", Self.seconds(task.duration ?? .zero))
             if let line = task.line {
-                xml.attribute("file", head.job.file)
+                xml.attribute("file", task.jobFile ?? head.job.file)
                 xml.attribute("line", String(line))
             }
         }

@@ -230,10 +230,10 @@ struct ScriptImport {
         return isUsed && !blocks.contains { $0.loop?.name == loop.name } ? loop : nil
     }
 
-    /// The place of the `done` that ends the loop with which the commands begin.
+    /// The place of the `done` that ends the loop with which the commands begin. A loop of more commands is left out.
     private static func end(ofLoop commands: ArraySlice<ShellCommand>) -> Int? {
         var depth = 0
-        for (index, command) in zip(commands.indices, commands) {
+        for (index, command) in zip(commands.indices, commands.prefix(1000)) {
             guard let first = command.afterSteps.first, !first.isQuoted else { continue }
             if ["for", "while", "until", "select"].contains(first.text) { depth += 1 }
             if first.text == "done" { depth -= 1 }

@@ -17,7 +17,8 @@ struct RunTally {
     private(set) var finished = 0
     private var retries = 0
     private var times = RunTimes()
-    /// Bytes of all bodies that were received and sent, as the report's totals have them.
+    /// Bytes of the bodies that were sent, and that were received with a status of success: an error's page, or what comes
+    /// with the question for a password, is none that a person would count.
     private var wireBytes: Int64 = 0
     /// Body bytes moved by tasks that have ended.
     private(set) var moved: Int64 = 0
@@ -65,7 +66,8 @@ struct RunTally {
     mutating func count(_ attempt: AttemptRecord) {
         times.count(attempt)
         for transaction in attempt.transactions {
-            wireBytes += transaction.responseBodyBytesReceived + transaction.requestBodyBytesSent
+            wireBytes += transaction.requestBodyBytesSent
+            if (200..<300).contains(transaction.status ?? 0) { wireBytes += transaction.responseBodyBytesReceived }
         }
     }
 

@@ -28,6 +28,9 @@ struct TaskRenderer {
         writer.member("session", report.job.sessionName(report.job.tasks[task].session))
         let line = report.job.tasks[task].line
         writer.member("line", line > 0 ? Int(line) : nil)
+        if !report.job.members.isEmpty {
+            writer.member("jobFile", report.redactor.redacted(report.job.file(of: TaskIndex(raw: UInt32(task)))))
+        }
         writer.member("type", report.job.tasks[task].type.rawValue)
         writer.member("group", group)
         writer.member("description", redactor.redacted(options.values.description))

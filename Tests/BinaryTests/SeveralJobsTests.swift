@@ -38,6 +38,10 @@ import TextFormats
         #expect(try values("$.sessions[*].name") == ["default", "second/default"])
         #expect(try values("$.tasks[*].session") == ["default", "second/default"])
         #expect(try values("$.job.name") == ["first + second"] && values("$.job.file") == ["first.yaml second.yaml"])
+        #expect(try values("$.tasks[*].jobFile") == ["first.yaml", "second.yaml"])
+        #expect(try binary.run("report", "convert", "report.json", "--junit", "junit.xml").exitStatus == 0)
+        let cases = try folder.text("junit.xml")
+        #expect(cases.contains("file=\"first.yaml\"") && cases.contains("file=\"second.yaml\""), "\(cases)")
         // The validators are those of the job, whichever way it was run.
         server.on("/b") { $0.header("If-None-Match") == "\"b\"" ? .respond(304) : .respond(200, body: "all of it") }
         #expect(try run("second.yaml").exitStatus == 0)

@@ -13,6 +13,7 @@ extension ReportedTask {
                 id = try cursor.string()
                 hasID = true
             case "session": session = try cursor.optionalString()
+            case "jobFile": jobFile = try cursor.string()
             case "line": line = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
             case "type": type = try cursor.choice(TaskType.self)
             case "group": group = try cursor.optionalString()

@@ -157,6 +157,8 @@ package struct ReportedTask: Sendable {
     package var session: String?
     /// Line of the job file at which the task begins, from 1; `nil` where the report does not say.
     package var line: Int?
+    /// The job file that the task is written in; `nil` where the run had one alone.
+    package var jobFile: String?
     /// Kind of the task: data, download or upload.
     package var type = TaskType.download
     /// Name of the group that the task's file is published with; `nil` without a group.

@@ -165,13 +165,17 @@ struct Verification {
                 let reader = try ReportReader(file, reading: [])
                 let folder = directory ?? jobFolder(reader.head.job.file)
                 var files: ArraySlice<ExpectedFile> = []
-                return try verifier.verify(
+                var without = 0
+                let counts = try verifier.verify(
                     next: { () throws(ReportProblem) in
                         while files.isEmpty, let task = try reader.next() {
                             files = Self.files(of: task, in: folder)[...]
+                            if files.isEmpty, task.type == .download, task.outcome != .succeeded { without += 1 }
                         }
                         return files.popFirst()
                     }, found: note, tick: tick)
+                warn(ofDownloadsWithoutFiles: without)
+                return counts
             } catch { throw UsageError(error.message) }
         case .lock(let lock):
             var entries = lock.entries[...]
@@ -228,6 +232,16 @@ struct Verification {
             bytes += piece
             return piece.count
         }
+    }
+
+    /// A report of a run that failed says nothing of the files that it lacks.
+    private func warn(ofDownloadsWithoutFiles count: Int) {
+        guard count > 0 else { return }
+        let what = count == 1 ? "1 download of that run" : "\(HumanText.grouped(count)) downloads of that run"
+        let name = path == "-" ? "REPORT" : SafeText.line(path)
+        console.errors(
+            "warning: \(what) did not succeed and brought no file: `transfer-run rerun \(name)` runs \(count == 1 ? "it" : "them") again\n"
+        )
     }
 
     private func warn(of list: ChecksumListReader) {

@@ -56,11 +56,12 @@ extension Verdict {
 }
 
 extension TransferError {
-    /// Returns the same error, saying that the server asks for a longer wait than a key of the job allows.
+    /// Returns the same error, saying that the server asks for a longer wait than a key of the job allows, as `key` says
+    /// with the words around it.
     func adding(retryAfter: TimeSpan, beyond key: String) -> TransferError {
         var error = self
         let seconds = retryAfter.nanoseconds / 1_000_000_000
-        error.message += "; it asks to wait \(seconds) s, longer than `\(key)`"
+        error.message += "; it asks to wait \(seconds) s, longer than \(key)"
         return error
     }
 }

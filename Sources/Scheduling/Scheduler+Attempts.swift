@@ -134,10 +134,10 @@ extension Scheduler {
         }
         if let asked, asked > policy.maximumRetryAfter {
             return finish(
-                task, .failed, error.adding(retryAfter: asked, beyond: "retry.retryAfter.maximum"), verdict.status)
+                task, .failed, error.adding(retryAfter: asked, beyond: "`retry.retryAfter.maximum`"), verdict.status)
         }
         if let asked, isTooLong(asked, deadline) {
-            return finish(task, .failed, error.adding(retryAfter: asked, beyond: "retry.for"), verdict.status)
+            return finish(task, .failed, error.adding(retryAfter: asked, beyond: "`retry.for` leaves"), verdict.status)
         }
         switch nextTry(of: task) {
         case .allowed: break

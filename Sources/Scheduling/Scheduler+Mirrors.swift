@@ -117,10 +117,10 @@ extension Scheduler {
         if !round.isLastLeft { verdict.mayBeOfACache = false }
         var (told, mayHeal) = (error, policy.canHeal(error, verdict))
         if let asked, asked > policy.maximumRetryAfter {
-            told = error.adding(retryAfter: asked, beyond: "retry.retryAfter.maximum")
+            told = error.adding(retryAfter: asked, beyond: "`retry.retryAfter.maximum`")
             mayHeal = false
         } else if let asked, isTooLong(asked, retryDeadline(of: task, at: round.origins)) {
-            told = error.adding(retryAfter: asked, beyond: "retry.for")
+            told = error.adding(retryAfter: asked, beyond: "`retry.for` leaves")
             mayHeal = false
         }
         if loss == .noRoute { mayHeal = waitsForNetwork(task) }

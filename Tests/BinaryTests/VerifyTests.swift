@@ -29,6 +29,21 @@ import TextFormats
         "e": "sha256:7c7dc012620a53103319fc79c627bcdaea6d079c3ded5c9dd0b035764e717ded",
     ]
 
+    /// No file that a failed run lacks counts as right.
+    @Test func downloadsThatBroughtNoFileAreNamed() throws {
+        let (binary, server) = try done()
+        defer { server.stop() }
+        for name in ["a", "b"] { server.on("/\(name)", .respond(404, body: "")) }
+        for name in ["a", "b"] { binary.folder.remove("out/\(name)") }
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let result = try binary.run("verify", "job.report.json")
+        #expect(result.exitStatus == 0 && result.outputText.hasPrefix("3 files: 3 right"), "\(result.outputText)")
+        #expect(
+            result.errorText
+                == "warning: 2 downloads of that run did not succeed and brought no file: "
+                + "`transfer-run rerun job.report.json` runs them again\n")
+    }
+
     @Test func filesAreHeldAgainstTheReport() throws {
         let (binary, server) = try done()
         defer { server.stop() }

@@ -136,7 +136,7 @@ import TransferModel
         var stage = Self.stage()
         #expect(Self.run(&stage) { _, _ in Self.answered(429, retryAfter: .seconds(400)) } == [0, 400])
         let message = stage.ends[0]?.error?.message
-        #expect(message == "it answered 429; it asks to wait 400 s, longer than `retry.for`")
+        #expect(message == "it answered 429; it asks to wait 400 s, longer than `retry.for` leaves")
     }
 
     @Test func aWaitBeyondTheTime_failsAtOnce() {

@@ -352,8 +352,8 @@ struct ImportedJob: Sendable {
         return text
     }
 
-    /// A URL as typed in a script, in which the shell puts the values of variables as they are: a job encodes what is
-    /// not at the beginning, unless it is told not to.
+    /// Returns the URL with `raw:` before its variables: a shell inserts their values unchanged, a job encodes them except
+    /// at the beginning.
     func raw(_ url: String) -> String {
         guard url.contains("${") else { return url }
         var url = url
@@ -364,15 +364,7 @@ struct ImportedJob: Sendable {
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
         }
         for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
-        // What the environment puts in is not encoded by a shell either.
-        url = Self.replacing("${env.", with: "${raw:env.", in: url)
-        // A host may come with its port.
-        for start in ["http://${env.", "https://${env.", "ftp://${env."] where url.hasPrefix(start) {
-            let name = url.dropFirst(start.count).prefix { $0 != "}" }
-            guard ShellScript.isName(name) else { continue }
-            url = start.dropLast(4) + "raw:env." + url.dropFirst(start.count)
-        }
-        return url
+        return Self.replacing("${env.", with: "${raw:env.", in: url)
     }
 
     static func isUnreserved(_ byte: UInt8) -> Bool {

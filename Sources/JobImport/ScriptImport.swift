@@ -1,4 +1,4 @@
-/// Translates the curl, wget and aria2c commands of a shell script; what else the script does is told, not run.
+/// Translates the curl, wget and aria2c commands of a shell script; its other commands become warnings.
 struct ScriptImport {
     private let file: String
     /// The loops, conditions and groups that are open.
@@ -64,7 +64,6 @@ struct ScriptImport {
     private static let ends: [String: Set<String>] = [
         "done": ["for", "while", "until", "select"], "fi": ["if"], "esac": ["case"], "}": ["{"], ")": ["("],
     ]
-    private static let steps: Set<String> = ["do", "then", "else", "elif", "in"]
     /// Commands whose absence changes nothing of the transfers.
     private static let harmless: Set<String> = [
         "set", "echo", "printf", ":", "true", "exit", "mkdir", "sleep", "wait", "shopt", "umask", "trap", "date",
@@ -98,7 +97,7 @@ struct ScriptImport {
         }
         var words = command.words[...]
         while let first = words.first, !first.isQuoted {
-            if Self.steps.contains(first.text) {
+            if ShellCommand.steps.contains(first.text) {
                 words.removeFirst()
             } else if let attempts = attempts(words, &job) {
                 blocks.append(

@@ -21,8 +21,10 @@ struct ShellCommand: Sendable {
 extension ShellCommand {
     /// Words before a command's name that run the same command, such as `time`.
     static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
-    /// Words of the shell's grammar after which a command may follow.
-    private static let steps: Set<String> = ["do", "then", "else", "elif", "if", "while", "until", "{", "!"]
+    /// Words of the shell's grammar within a compound command, after which a command may follow.
+    static let steps: Set<String> = ["do", "then", "else", "elif", "in"]
+    /// Words with which a compound command begins, and after which a command may follow.
+    private static let openers: Set<String> = ["if", "while", "until", "{", "!"]
     /// Programs that name a transfer's and do not run them.
     private static let namers: Set<String> = [
         "echo", "printf", "which", "type", "hash", "test", "[", "[[", "apt", "apt-get", "apk", "yum", "dnf", "brew",
@@ -33,7 +35,8 @@ extension ShellCommand {
     var transfer: String? {
         let words = self.words.drop { word in
             !word.isQuoted
-                && (Self.steps.contains(word.text) || Self.prefixes.contains(word.text)
+                && (Self.steps.contains(word.text) || Self.openers.contains(word.text)
+                    || Self.prefixes.contains(word.text)
                     || ShellScript.assignment(word) != nil)
         }
         guard let first = words.first else { return nil }

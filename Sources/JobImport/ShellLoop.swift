@@ -184,7 +184,7 @@ struct XArgs {
 extension ShellCommand {
     /// The words without the steps of a compound command before them, such as `do`.
     var afterSteps: ArraySlice<ShellWord> {
-        words.drop { !$0.isQuoted && ["do", "then", "else", "elif", "{", "!"].contains($0.text) }
+        words.drop { !$0.isQuoted && (Self.steps.contains($0.text) || $0.text == "{" || $0.text == "!") }
     }
 
     /// The name of `while read NAME`, with or without `IFS=` and `-r`; `nil` for another command.

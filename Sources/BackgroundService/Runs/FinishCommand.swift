@@ -102,7 +102,7 @@ private struct MaskedLines {
         return pass(end + 1, take)
     }
 
-    /// Passes on what came after the last line.
+    /// Passes on a last line without a line break.
     mutating func finish(_ take: (UnsafeRawBufferPointer) -> Bool) {
         if !pending.isEmpty { _ = pass(pending.count, take) }
     }

@@ -18,8 +18,8 @@ package struct FailureCauses {
         package let help: String
         /// Number of tasks that met the cause themselves.
         package fileprivate(set) var count = 0
-        /// The first tasks that met the cause, at most 12: id, and place in the report. None met a failed `onFinish`
-        /// command of the job.
+        /// The first tasks that met the cause, at most 12: id, and place in the report. Empty for a failed
+        /// `onFinish` command of the job.
         package fileprivate(set) var tasks: [(id: String, number: Int)] = []
         /// Tasks skipped because they need one of the cause's tasks.
         package fileprivate(set) var skipped = 0
@@ -40,7 +40,7 @@ package struct FailureCauses {
 
     private static let mostTasks = 12
 
-    /// Takes the run's `onFinish` commands, of which those that failed are causes, too.
+    /// `hooks` are the run's `onFinish` commands; each that failed is a cause.
     package init(_ hooks: [ReportHead.Hook] = []) {
         for hook in hooks where hook.hasFailed {
             if let task = hook.task {

@@ -2,7 +2,7 @@
 ///
 /// The value is all that follows the first `=`, as it is written. Programs that read such files differ in what quotes,
 /// blanks and a `#` mean. What all of them agree on is taken so: `export` before the name, and quotes around the whole
-/// value. What they differ in is an error, because nobody sees a wrong secret.
+/// value. A line that they read differently is an error: a wrong secret would go unnoticed.
 struct SecretLine {
     let name: String
     let value: String

@@ -46,7 +46,9 @@ extension Reader {
 
     /// Whether a destination is a URL, which is reported: a path would be made of it.
     private func isElsewhere(_ text: String, _ node: NodeID) -> Bool {
-        guard let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex,
+        // Hardly a path has a colon: those that have none are not searched.
+        guard text.utf8.contains(UInt8(ascii: ":")), let mark = text.firstRange(of: "://"),
+            mark.lowerBound > text.startIndex,
             text[..<mark.lowerBound].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
         else { return false }
         if text.hasPrefix("s3://") {

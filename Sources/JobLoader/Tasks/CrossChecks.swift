@@ -129,8 +129,8 @@ struct TaskChecker {
     /// Checks that no task writes a file where another one needs a folder.
     private mutating func checkFolders() {
         var last = ""
-        // Folders of which no part is a task's file.
-        var free: Set<ExactText> = []
+        // Folders that were looked at: a fault is told once, for the first task below the file.
+        var checked: Set<ExactText> = []
         for number in tasks.indices {
             guard let destination = tasks[number].destination else { continue }
             var folder = Paths.folder(of: Paths.resolvingDots(destination))
@@ -139,7 +139,7 @@ struct TaskChecker {
             last = folder
             while !folder.isEmpty, folder != "/" {
                 if folder.utf8.last == UInt8(ascii: "/") { folder.removeLast() }
-                guard free.insert(ExactText(folder)).inserted else { break }
+                guard checked.insert(ExactText(folder)).inserted else { break }
                 if let owner = destinations.owner(of: folder) {
                     let (other, this) = (tasks[Int(owner)], tasks[number])
                     reader.error(

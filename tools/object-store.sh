@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Signed requests on an object store that checks signatures: moto, in an environment of its own below .build. Puts, gets
-# and lists names that want escaping, and expects that a wrong key is refused.
+# and lists names that want escaping, also by `to: s3://…`, and expects that a wrong key is refused.
 #
 # usage: tools/object-store.sh [BINARY]
 set -euo pipefail
@@ -50,8 +50,7 @@ job() { # SECRET
 name: object-store
 sessions:
   default:
-    configuration: ephemeral
-    credentials: [{ method: awsSigV4, accessKey: "$access", secretKey: "$1", region: us-east-1, service: s3 }]
+    credentials: [{ method: awsSigV4, accessKey: "$access", secretKey: "$1", region: us-east-1, service: s3, endpoint: "http://127.0.0.1:$port" }]
     retry: { attempts: 1 }
 tasks:
   - id: put-\${name.index}
@@ -66,6 +65,16 @@ tasks:
     url: http://127.0.0.1:$port/bucket/\${name}
     to: got-\${name.index}
   - { id: list, needs: ["put-*"], url: "http://127.0.0.1:$port/bucket", query: { list-type: 2, prefix: "a+" } }
+  - id: through-\${name.index}
+    forEach: { name: ["with space", "a+b", "ü", "a=b&c"] }
+    needs: ["put-*"]
+    url: http://127.0.0.1:$port/bucket/\${name}
+    to: s3://bucket/through/\${name}
+  - id: back-\${name.index}
+    forEach: { name: ["with space", "a+b", "ü", "a=b&c"] }
+    needs: ["through-*"]
+    url: http://127.0.0.1:$port/bucket/through/\${name}
+    to: back-\${name.index}
   - { id: text, type: upload, method: PUT, url: "http://127.0.0.1:$port/bucket/text", body: { data: hello } }
 YAML
 }
@@ -73,11 +82,14 @@ job "$secret" >right.yaml
 job "x$secret" >wrong.yaml
 HOME=$folder "$binary" run -q right.yaml
 for number in 1 2 3 4 5 6 7 8; do cmp file "got-$number"; done
+for number in 1 2 3 4; do cmp file "back-$number"; done
+HOME=$folder "$binary" run -q right.yaml --only 'through-*' --only 'put-*' >again.log 2>&1
+grep -q '4 unchanged' again.log || { cat again.log; echo "object store: objects that are there were put again"; exit 1; }
 status=0
 HOME=$folder "$binary" run -q wrong.yaml >wrong.log 2>&1 || status=$?
-if [[ $status -ne 1 ]] || ! grep -q '18 tasks: 9 failed, 9 skipped' wrong.log; then
+if [[ $status -ne 1 ]] || ! grep -q '9 failed, 17 skipped' wrong.log; then
     cat wrong.log
     echo "object store: a wrong key was not refused"
     exit 1
 fi
-echo "object store: put, got and listed; a wrong key is refused"
+echo "object store: put, got and listed, and put through; a wrong key is refused"

@@ -84,7 +84,7 @@ struct DiskLook {
     }
 
     private mutating func lookAtFile(_ index: Int, _ values: TaskOptions.Values, _ facts: inout DiskFacts) {
-        guard let destination = job.tasks[index].destination else { return }
+        guard let destination = job.tasks[index].destination else { return lookAtObject(index, values, &facts) }
         let key = StoreKey.of(destination: destination, job.tasks[index].location)
         let known = recorded { () throws(StoreError) in try store?.file(job.tasks[index].session, key: key) }
         facts.kept = known?.kept
@@ -114,6 +114,13 @@ struct DiskLook {
         if case .literal(let checksum)? = values.checksum, values.existing == .revalidate {
             facts.proof = proof(path, found.facts.size, checksum)
         }
+    }
+
+    /// Whether an earlier run put the object that the download becomes.
+    private func lookAtObject(_ index: Int, _ values: TaskOptions.Values, _ facts: inout DiskFacts) {
+        guard let url = try? values.object?.url() else { return }
+        let sent = recorded { () throws(StoreError) in try store?.sent(job.tasks[index].session, to: url.text) }
+        facts.wasSent = sent != nil
     }
 
     /// Whether a file stands where the path has a folder.

@@ -148,6 +148,7 @@ private struct SessionMemory {
             guard let gone = try store?.reset(job: job, name: name) else { return }
             for path in gone.parts { HalfDoneFile.remove(path) }
             KeptPlace.removeAll(of: job, state: folder.state)
+            ObjectFolder.removeAll(of: job, state: folder.state)
             guard !gone.bodies.isEmpty else { return }
             // Older stores did not record the folder.
             for path in Set(gone.folders + [folder.cache]) where Folders.resolved(path) != nil {

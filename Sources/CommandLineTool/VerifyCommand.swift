@@ -165,16 +165,18 @@ struct Verification {
                 let reader = try ReportReader(file, reading: [])
                 let folder = directory ?? jobFolder(reader.head.job.file)
                 var files: ArraySlice<ExpectedFile> = []
-                var without = 0
+                var (without, objects) = (0, 0)
                 let counts = try verifier.verify(
                     next: { () throws(ReportProblem) in
                         while files.isEmpty, let task = try reader.next() {
                             files = Self.files(of: task, in: folder)[...]
+                            if task.file?.path.hasPrefix("s3://") == true { objects += 1 }
                             if files.isEmpty, task.type == .download, task.outcome != .succeeded { without += 1 }
                         }
                         return files.popFirst()
                     }, found: note, tick: tick)
                 warn(ofDownloadsWithoutFiles: without)
+                warn(ofObjects: objects)
                 return counts
             } catch { throw UsageError(error.message) }
         case .lock(let lock):
@@ -242,6 +244,13 @@ struct Verification {
         console.errors(
             "warning: \(what) did not succeed and brought no file: `transfer-run rerun \(name)` runs \(count == 1 ? "it" : "them") again\n"
         )
+    }
+
+    /// Only files of this machine are read.
+    private func warn(ofObjects count: Int) {
+        guard count > 0 else { return }
+        let what = count == 1 ? "1 object of a store was" : "\(HumanText.grouped(count)) objects of a store were"
+        console.errors("warning: \(what) not verified: only files of this machine are\n")
     }
 
     private func warn(of list: ChecksumListReader) {

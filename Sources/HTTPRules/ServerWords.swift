@@ -19,7 +19,7 @@ package enum ServerWords {
         } else if WebPage.isType(type.type) {
             words = text(bytes, type).flatMap { plainHTTPReason($0) ?? title($0) }
         } else if type.type.hasPrefix("text/") || type.type.hasSuffix("/xml") || type.type.hasSuffix("+xml") {
-            words = text(bytes, type)
+            words = text(bytes, type).map { storeError($0) ?? $0 }
         } else {
             words = nil
         }
@@ -50,11 +50,24 @@ package enum ServerWords {
         page.firstRange(of: "You're speaking plain HTTP to an SSL-enabled server port").map { String(page[$0]) }
     }
 
-    private static func title(_ page: String) -> String? {
+    /// Returns code and message of an object store's error: `<Error><Code>…</Code><Message>…</Message>…`.
+    private static func storeError(_ text: String) -> String? {
+        guard text.utf8.first == UInt8(ascii: "<"), let message = element("message", text) else { return nil }
+        let known = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
+        let said = known.reduce(message) {
+            $0.split(separator: $1.0, omittingEmptySubsequences: false).joined(separator: $1.1)
+        }
+        return element("code", text).map { "\($0): \(said)" } ?? said
+    }
+
+    private static func title(_ page: String) -> String? { element("title", page) }
+
+    /// Returns the text of the first element of that name.
+    private static func element(_ name: String, _ page: String) -> String? {
         let lower = page.lowercased()
-        guard lower.utf8.count == page.utf8.count, let start = lower.firstRange(of: "<title"),
+        guard lower.utf8.count == page.utf8.count, let start = lower.firstRange(of: "<\(name)"),
             let open = lower[start.upperBound...].firstIndex(of: ">"),
-            let end = lower[open...].firstRange(of: "</title")
+            let end = lower[open...].firstRange(of: "</\(name)")
         else { return nil }
         let from = lower.utf8.distance(from: lower.startIndex, to: lower.index(after: open))
         let to = lower.utf8.distance(from: lower.startIndex, to: end.lowerBound)

@@ -238,6 +238,9 @@ extension JobRun {
     /// Path that the task will write, if known; a path whose values are missing fails its own task at its beginning.
     private func writtenPath(of task: TaskSpecification) -> String? {
         guard !task.isTemplate, task.type == .download else { return nil }
+        if let object = task.options.values.object {
+            return (try? object.name.filled(from: engine.capturedValues, in: .path))?.revealed
+        }
         var path = task.destination
         if let awaited = task.options.values.awaitedDestination {
             path = (try? awaited.filled(from: engine.capturedValues, in: .path))?.revealed

@@ -75,12 +75,13 @@ package struct LockingJob: Sendable {
         var job = job
         for index in job.tasks.indices[start...] {
             let root = root(of: job.tasks[index], in: folder)
+            let hasNoPath = job.tasks[index].toStandardOutput || job.tasks[index].options.values.object != nil
             job.tasks[index].group = nil
             job.tasks[index].options = TaskOptions(values(job.tasks[index], root))
             guard job.tasks[index].type == .download else { continue }
             if let destination = job.tasks[index].destination {
                 job.tasks[index].destination = root + destination
-            } else if job.tasks[index].toStandardOutput {
+            } else if hasNoPath {
                 job.tasks[index].destination = "\(folder)/output-\(job.tasks[index].id)"
             }
             job.tasks[index].toStandardOutput = false
@@ -100,6 +101,7 @@ package struct LockingJob: Sendable {
         values.existing = .replace
         values.resume = .no
         values.mode = nil
+        values.object = nil
         return values
     }
 

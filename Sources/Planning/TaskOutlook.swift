@@ -125,6 +125,7 @@ extension TaskOutlook {
         switch facts.standing {
         case .nothing: return whole
         case .unknown:
+            if let object = values.object { return put(object, whole, facts) }
             if task.destination == nil, !task.toStandardOutput { whole.why = "where it goes is known in the run" }
             return whole
         case .noFile:
@@ -132,6 +133,21 @@ extension TaskOutlook {
         case .belowFile:
             return TaskOutlook(.refuse, why: "a file stands where its destination needs a folder")
         case .file(let stamp): return standing(stamp, whole, facts, values, now)
+        }
+    }
+
+    /// What a run would do for a file that becomes an object of a store, as far as that is known without the store.
+    private static func put(_ object: ObjectPlace, _ whole: TaskOutlook, _ facts: DiskFacts) -> TaskOutlook {
+        let name = object.name.redacted
+        switch object.existing {
+        case .skip: return whole.because("unless \(name) is there")
+        case .fail: return whole.because("fails if \(name) is there")
+        case .replace: return whole.because("put to \(name)")
+        case .revalidate:
+            guard facts.wasSent else { return whole.because("put to \(name)") }
+            var outlook = whole
+            outlook.action = .revalidate
+            return outlook.because("an earlier run put \(name)")
         }
     }
 

@@ -121,6 +121,8 @@ final class Attempt: TransferReceiver {
     var streams = StreamsState()
     var checksumLookup = ChecksumLookup()
     var pages: PageProgress
+    /// How far the attempt is with the object that its file becomes; `nil` for any other task.
+    var object: ObjectProgress?
     var bandwidth: BandwidthCredit
     /// The time in which a file or helper was asked for credentials.
     var credentialWait = WaitClock()

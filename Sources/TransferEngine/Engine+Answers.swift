@@ -24,7 +24,8 @@ extension Engine {
         guard specification.options.values.awaitsCaptures else { return specification }
         do throws(TransferError) {
             captured.page = pages(of: task).number
-            let filled = try specification.filled(from: captured)
+            var filled = try specification.filled(from: captured)
+            if filled.options.values.object != nil { filled.destination = try objects.path(of: filled) }
             try checkFolders(filled, specification.options.values.awaitedDestination)
             return filled
         } catch {

@@ -24,7 +24,7 @@ extension Engine {
     /// Makes the attempt wait until the journal has its beginning, if its request must not be sent twice: a process
     /// that continues the run must know of it.
     func recordBeginning(_ attempt: Attempt) -> StepOutcome {
-        guard beginnings.recordedFirst.contains(attempt.task) else { return .done }
+        guard beginnings.recordedFirst.contains(attempt.task), attempt.object?.isAtStore != true else { return .done }
         attempt.phase = .awaitingRecord
         beginnings.waiting.append(AttemptBeginning(task: attempt.task, number: attempt.number))
         reports.append(.awaitsRecord(attempt.task))
@@ -56,9 +56,10 @@ extension Engine {
     func inspectDestination(_ attempt: Attempt) -> StepOutcome {
         let specification = attempt.specification
         guard specification.type == .download, mustInspect(specification) else { return .done }
-        attempt.phase = .inspecting
         let checksum: Checksum? =
             if case .literal(let literal) = specification.options.values.checksum { literal } else { nil }
+        if isStored(attempt, checksum) { return .ended }
+        attempt.phase = .inspecting
         outbox.add(
             .inspect(
                 .init(

@@ -59,6 +59,7 @@ extension Engine {
         case .task, .url: break
         }
         guard mayKeep(specification) else { return .done }
+        if isStored(attempt, attempt.download.checksum) { return .ended }
         attempt.phase = .inspecting
         outbox.add(
             .inspect(
@@ -126,6 +127,7 @@ extension Engine {
 
     /// Of a task that succeeded in an earlier process; `nil` where that did not say where it put its file.
     package func knowFile(of task: TaskIndex, at path: String?) {
+        guard job.tasks[Int(task.raw)].options.values.object == nil else { return }
         if let path = path ?? job.tasks[Int(task.raw)].destination { checksumFiles.succeeded(task, at: path) }
     }
 

@@ -41,11 +41,12 @@ extension Engine {
         destination.mode = options.values.mode
         destination.checksum = attempt.download.checksum
         if case .answer? = attempt.download.equalKey { destination.noted = .sha256 }
-        destination.flush = attempt.session.configuration.durability == .flush
+        destination.flush = attempt.isFlushed
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
         // Or another process may have to know it again.
-        destination.isStamped = attempt.known.isKept || attempt.session.configuration.kind == .background
+        destination.isStamped =
+            attempt.known.isKept || attempt.session.configuration.kind == .background || attempt.object != nil
         destination.untoldSince = unrecordedFiles[attempt.task]
         return destination
     }
@@ -60,7 +61,9 @@ extension Engine {
                 source: attempt.exchange.source ?? (attempt.life.uploadResumedFrom > 0 ? .resumed : .network))
         }
         // One that was adopted may have to come once more, and another page may follow.
-        let mayGoOn = attempt.life.resume?.isForeign == true || attempt.specification.options.values.next != nil
+        let mayGoOn =
+            attempt.life.resume?.isForeign == true || attempt.specification.options.values.next != nil
+            || attempt.object != nil
         if !mayGoOn { reports.append(.transferred(attempt.task)) }
         // Nobody can say which of its bytes are wrong.
         if let miss = attempt.partMiss { return lose(attempt, miss) }
@@ -181,9 +184,9 @@ extension Engine {
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.exchange.head == nil { announceFile(attempt, length: record.bytes) }
-        emit(.fileFinished(record), attempt)
+        tellFinished(record, attempt)
         if isKept { return finishUnchanged(attempt) }
-        if attempt.session.configuration.durability == .flush {
+        if attempt.isFlushed {
             attempt.phase = .flushing
             unhurriedFlushes += 1
             attempt.download.flushStartedAt = now.instant
@@ -247,7 +250,12 @@ extension Engine {
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
     }
 
-    private func finishUnchanged(_ attempt: Attempt) {
+    /// What is still to become an object is not finished.
+    private func tellFinished(_ file: FileRecord, _ attempt: Attempt) {
+        if attempt.object?.leg != .fetching { emit(.fileFinished(file), attempt) }
+    }
+
+    func finishUnchanged(_ attempt: Attempt) {
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
@@ -312,7 +320,7 @@ extension Engine {
             return outbox.add(.keepFile(attempt.task, file, mode: mode))
         }
         attempt.download.file = file
-        emit(.fileFinished(file), attempt)
+        tellFinished(file, attempt)
         finishUnchanged(attempt)
     }
 

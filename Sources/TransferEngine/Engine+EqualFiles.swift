@@ -54,7 +54,7 @@ extension Engine {
     }
 
     /// A slot that nobody uses might be the one that the other's next request needs.
-    private func giveBackUnusedSlot(_ attempt: Attempt) {
+    func giveBackUnusedSlot(_ attempt: Attempt) {
         guard let origin = attempt.origin else { return }
         attempt.origin = nil
         reports.append(.unused(attempt.task, origin))
@@ -140,7 +140,7 @@ extension Engine {
     /// Notes the file of a task as one that others may copy.
     func noteEqual(_ attempt: Attempt) {
         guard job.copiesEqualFiles, attempt.specification.type == .download, let file = attempt.download.file,
-            file.path != "-"
+            file.isLocal
         else { return }
         if case .answer? = attempt.download.equalKey { return noteEqualAnswer(attempt, file) }
         guard attempt.specification.options.values.checksum != nil, let checksum = file.checksum,

@@ -122,6 +122,7 @@ extension Engine {
             attempt.known.wasRead = true
             return look(attempt, kept, readingIt: true)
         }
+        if stamp == nil, asksAboutStored(attempt, kept) { return .done }
         if attempt.known.isKept,
             let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
         {
@@ -229,6 +230,7 @@ extension Engine {
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
         if let source = attempt.download.offered { return copyConfirmed(source, attempt) }
+        if attempt.object?.isAskedAbout == true { return objectIsUnchanged(attempt) }
         guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
         look(attempt, at: attempt.known.validators)

@@ -172,6 +172,8 @@ extension Engine {
     /// Emits the response event, for the final answer only.
     func tellResponse(_ attempt: Attempt, _ head: ResponseHead) {
         guard attempt.life.isFinalAnswer, !attempt.isLookingUp else { return }
+        // The result is what was fetched; a store only tells when it refuses that.
+        if attempt.object?.isAtStore == true, (200..<300).contains(head.status) { return }
         learnSecrets(attempt, head.headers)
         lookForTag(attempt, head)
         inspectName(attempt)

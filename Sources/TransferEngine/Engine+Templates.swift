@@ -14,6 +14,7 @@ extension Engine {
     /// send nothing before the journal has their beginning.
     package func add(_ tasks: [TaskSpecification], for template: TaskIndex, recordedFirst: Set<TaskIndex> = []) {
         let start = job.tasks.count
+        let tasks = tasks.map { objects.placed($0) }
         beginnings.recordedFirst.formUnion(recordedFirst)
         job.tasks += tasks
         captured.ends.use(in: tasks)

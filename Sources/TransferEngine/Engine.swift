@@ -142,6 +142,7 @@ package final class Engine {
     /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
     var equalFiles = EqualFiles()
+    var objects: ObjectTransfers
     var rowSources: RowSources
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
@@ -158,7 +159,10 @@ package final class Engine {
         job: Job, origins: OriginTable, events: any EventSink, networks: NetworkState, _ start: EngineStart,
         memory place: MemoryPlace? = nil, now: Now, transport: EngineTransport? = nil
     ) throws(TransferError) {
+        var objects = ObjectTransfers(place, run: start.run)
+        let job = objects.placed(job)
         self.job = job
+        self.objects = objects
         self.networks = networks
         beginnings = RecordedBeginnings(recordedFirst: start.recordedFirst)
         unrecordedFiles = start.unrecordedFiles
@@ -225,6 +229,7 @@ package final class Engine {
             handOverCacheOrders(memory)
         }
         memory?.close()
+        objects.folder.close()
         credentialProblems = credentialLookup?.finish() ?? []
     }
 
@@ -302,6 +307,7 @@ package final class Engine {
         emit(.attemptStarted(AttemptStart(number: number, url: url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: url, attempt)
         if let problem { return fail(attempt, problem) }
+        if let object = specification.options.values.object { return begin(object, attempt) }
         prepare(attempt)
     }
 
@@ -538,6 +544,7 @@ package final class Engine {
         if attempt.isLookingUp { return endedLookup(attempt, step) }
         switch step {
         case .send(let request, let record):
+            if objectIsWanted(attempt) { return }
             guard mayFollow(record, to: request.url, attempt) else { return }
             discardBody(attempt)
             goOn(attempt, request)
@@ -594,6 +601,7 @@ package final class Engine {
     package func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome) {
         output?.ended(task)
         bodies.ended(task)
+        endedObject(task)
         ledger?.budget.release(task)
         if outcome != .succeeded { claims?.release(task) }
         if !carryovers.isEmpty, let carryover = carryovers.removeValue(forKey: task) {
@@ -636,7 +644,7 @@ package final class Engine {
 
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
-        if case .succeeded = verdict.outcome, turnedPage(attempt, verdict, source) { return }
+        if goesOn(attempt, verdict, source) { return }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         if attempt.streams.segmented != nil { stopTransfer(attempt) }
@@ -664,7 +672,7 @@ package final class Engine {
         if attempt.life.brokeAtQuestion {
             carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
         }
-        if case .succeeded = verdict.outcome, let file = attempt.download.file {
+        if case .succeeded = verdict.outcome, let file = attempt.download.file, file.isLocal {
             checksumFiles.succeeded(attempt.task, at: file.path)
         }
         attempt.bandwidth.stopPause(at: now.instant)

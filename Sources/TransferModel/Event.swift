@@ -194,7 +194,7 @@ package final class ResponseRecord: Sendable {
 
 /// A file that stands under its final name.
 package final class FileRecord: Sendable {
-    /// Absolute path; the report shortens it to the job's folder.
+    /// Absolute path, which the report shortens to the job's folder; or `s3://bucket/key`, or `-` for standard output.
     package let path: String
     /// Length of the file in bytes.
     package let bytes: Int64
@@ -223,6 +223,14 @@ package final class FileRecord: Sendable {
         self.changed = changed
         self.lengthUnverified = lengthUnverified
         self.stamp = stamp
+    }
+
+    /// Whether it is a file of this machine, and not an object of a store or what went to standard output.
+    package var isLocal: Bool { path != "-" && !ObjectPlace.isMeant(by: path) }
+
+    /// Returns the record of the file as the object that was put.
+    package func put(at object: String) -> FileRecord {
+        FileRecord(path: object, bytes: bytes, checksum: checksum, changed: true, lengthUnverified: lengthUnverified)
     }
 
     /// Returns the record of a file that was copied from that of another task.

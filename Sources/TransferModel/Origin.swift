@@ -114,6 +114,12 @@ package struct HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The host, with the port if one is named, where only one host is meant.
+    package var server: String? {
+        guard case .exactly(let host) = shape else { return nil }
+        return port.map { "\(host):\($0)" } ?? host
+    }
+
     /// Decides whether the origin's host and port are meant.
     package func matches(_ origin: Origin) -> Bool { matches(host: origin.host, port: origin.port) }
 }

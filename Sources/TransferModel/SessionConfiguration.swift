@@ -251,6 +251,8 @@ package struct Credential: Hashable, Sendable {
     package var maximumFailures = 1
     /// How long the credential is kept after it worked.
     package var persistence = Persistence.session
+    /// The URL below which an object store has its buckets, for `to: s3://…`; `nil` where the job names none.
+    package var endpoint: ResourceURL?
     package init(source: Source) { self.source = source }
 
     /// Whether it is a user and password for a proxy, usable with basic authentication: SOCKS knows nothing else.

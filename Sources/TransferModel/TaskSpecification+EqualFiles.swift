@@ -13,7 +13,7 @@ extension TaskSpecification {
     /// on what a server answers.
     package var mayCopyEqualFile: Bool {
         let values = options.values
-        return type == .download && !toStandardOutput && destination?.hasSuffix("/") == false
+        return type == .download && !toStandardOutput && values.object == nil && destination?.hasSuffix("/") == false
             && effectiveMethod == "GET" && values.body == nil && !values.needsAnswer && !values.leavesRows
             && values.onResponse.isEmpty && values.decompress == .no && values.expect.asksNothing
             && values.policies.cachePolicy != .returnCacheDataDontLoad

@@ -216,6 +216,8 @@ package final class TaskOptions: Sendable {
         package var awaitsCaptures = false
         /// The destination of a task whose `to` holds captured values: an absolute path, known at its beginning.
         package var awaitedDestination: SecretText?
+        /// The object that the download is written to; `nil` for one that becomes a file of this machine.
+        package var object: ObjectPlace?
         /// Set for a template: the task transfers nothing itself, and other tasks take its place.
         package var template: TaskTemplate?
         /// Whether a `forEach` goes over what the task brings, which is kept for that.

@@ -76,7 +76,8 @@ final class ExamplePlace {
         let job = try change(stage.text("\(example).transfer.yaml"))
         let address = "127.0.0.1:\(server.port)"
         let values = [
-            "site=\(server.origin)", "near=\(near)", "socket=\(socket)", "old=\(address)", "new=\(address)",
+            "site=\(server.origin)", "store=\(server.origin)", "near=\(near)", "socket=\(socket)", "old=\(address)",
+            "new=\(address)",
         ]
         let options = values.filter { job.contains("${\($0.prefix { $0 != "=" })}") }.flatMap { ["--set", $0] }
         let program = try stage.start(job, options, environment: environment)

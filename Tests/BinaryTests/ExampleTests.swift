@@ -7,7 +7,7 @@ import TextFormats
     /// Each example by its folder's name, and a test below or beside that looks at what it does.
     static let examples = """
         api-checks api-harvest api-test apt-mirror before-the-move client-certificate found-connections local-service
-        locked-release mirror-list netrc-login nightly-mirror only-what-changed own-scheme paged-api pipe polite-mirror
+        locked-release mirror-list mirror-to-s3 netrc-login nightly-mirror only-what-changed own-scheme paged-api pipe polite-mirror
         publish-build quickstart release-artefacts release-by-checksums resumable-upload s3-backup segmented-download
         signed-in suite-matrix token-upload two-mirrors wifi-only
         """.split { $0 == " " || $0 == "\n" }.map { String($0) }
@@ -472,6 +472,27 @@ import TextFormats
         let asked = place.server.requests().map { "\($0.method) \($0.target)" }
         #expect(asked.sorted() == (paths.map { "HEAD \($0)" } + paths.map { "PUT \($0)" }))
         for request in place.server.requests() {
+            #expect(request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=example-key/") == true)
+        }
+    }
+
+    @Test func mirrorToS3() throws {
+        let place = try ExamplePlace()
+        let names = ["app-1.4.0-linux-amd64.txt", "app-1.4.0-linux-arm64.txt", "app-1.4.0-manual.txt"]
+        for name in names {
+            let path = "/mirror/releases/\(name)"
+            let bytes = try TemporaryTree.bytes(at: "\(Binary.packageRoot)/examples/site/releases/\(name)")
+            place.server.on("PUT \(path)", .respond(200, headers: [("ETag", "\"1\"")]))
+            place.server.on("HEAD \(path)", .headOnly(200, headers: [("ETag", "\"1\"")], length: bytes.count))
+        }
+        let keys = ["AWS_ACCESS_KEY_ID": "example-key", "AWS_SECRET_ACCESS_KEY": "example-secret"]
+        #expect(try place.run("mirror-to-s3", environment: keys).status == 0)
+        let again = try place.run("mirror-to-s3", environment: keys)
+        #expect(try again.values("$.tasks[*].source").suffix(3) == ["unchanged", "unchanged", "unchanged"])
+        let asked = place.server.requests().map { "\($0.method) \($0.target)" }
+        #expect(asked.filter { $0.hasPrefix("PUT") }.count == 3 && asked.filter { $0.hasPrefix("HEAD") }.count == 3)
+        #expect(asked.filter { $0.hasPrefix("GET") && $0.hasSuffix(".txt") }.count == 3, "\(asked)")
+        for request in place.server.requests() where request.method != "GET" {
             #expect(request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 Credential=example-key/") == true)
         }
     }

@@ -9,11 +9,11 @@ import TransferModel
     private static let signature = AWSSignature(
         accessKey: "AKIDEXAMPLE", secretKey: "hush-hush-secret", sessionToken: "a+token/", region: "eu-north-1",
         service: "s3")
-    private static let credential =
+    static let credential =
         "{ method: awsSigV4, accessKey: AKIDEXAMPLE, secretKey: hush-hush-secret, sessionToken: a+token/, "
         + "region: eu-north-1, service: s3 }"
 
-    private static func isSigned(
+    static func isSigned(
         _ request: ReceivedRequest, by key: String = "AKIDEXAMPLE", as service: String = "s3"
     ) -> Bool {
         let signature = AWSSignature(

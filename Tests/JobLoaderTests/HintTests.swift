@@ -170,8 +170,8 @@ struct HintTests {
 
     /// A URL is no path: a folder of its scheme would be made.
     @Test(arguments: [
-        ("s3://bucket/key", "not-built-yet"), ("https://e.org/x", "invalid-value"),
-        ("\"s3://b/${tasks.c.n}\"", "not-built-yet"),
+        ("https://e.org/x", "invalid-value"), ("ftp://e.org/x", "invalid-value"),
+        ("\"https://e.org/${tasks.c.n}\"", "invalid-value"),
         ("./s3://a", nil), ("a:/b", nil),
     ])
     func aDestinationThatIsAURLIsRefused(_ to: String, _ code: String?) {
@@ -181,6 +181,85 @@ struct HintTests {
         #expect(
             (result.diagnostics.sorted() + result.notBuilt).map(\.code) == (code.map { [$0] } ?? []),
             "\(result.messages)")
+    }
+
+    private func object(_ to: String, _ more: String = "", _ credential: String = "") -> LoadResult {
+        let keys = "{ method: awsSigV4, accessKey: a, secretKey: b, region: eu-north-1, service: s3\(credential) }"
+        return load(
+            """
+            sessions: { default: { credentials: [\(keys)] } }
+            tasks:
+              - { id: c, url: "https://e.org/c", capture: { n: { json: $.n } } }
+              - { id: a, url: "https://e.org/a", to: \(to)\(more) }
+            """)
+    }
+
+    /// An object has a bucket and a key, and nothing of a file's.
+    @Test(
+        arguments: [
+            ("s3://bucket/key", "", nil), ("s3://bucket/a/b c+d", "", nil), ("\"s3://bucket/a/${tasks.c.n}\"", "", nil),
+            ("s3://", "", "names no bucket"), ("s3://b/key", "", "names no bucket"),
+            ("s3://bucket", "", "names no object"),
+            ("s3://bucket/", "", "names no object"), ("s3://bucket/a/", "", "names no object"),
+            ("s3://bucket/a/../b", "", "has a `..`"), ("\"s3://bucket-${tasks.c.n}/x\"", "", "names no object"),
+            ("s3://bucket/key", ", mode: \"0600\"", "`to: s3://…` and `mode`"),
+            ("s3://bucket/key", ", next: { link: next }", "`to: s3://…` and `next`"),
+            ("s3://bucket/key", ", resume: adopt", "`to: s3://…` and `resume: adopt`"),
+            (
+                "s3://bucket/key", ", existing: skip, checksum: \"md5:00000000000000000000000000000000\"",
+                "`existing: skip` and `checksum`"
+            ),
+        ] as [(String, String, String?)])
+    func anObjectIsNamedInFull(_ to: String, _ more: String, _ part: String?) {
+        let result = object(to, more)
+        if let part {
+            #expect(result.messages.contains(part), "\(result.messages)")
+            #expect(result.diagnostics.sorted().filter { $0.severity == .error }.count == 1, "\(result.messages)")
+        } else {
+            #expect(result.messages == "")
+        }
+    }
+
+    @Test func whatBecomesAnObjectIsNoFileOfThisMachine() {
+        let list = object(
+            "s3://bucket/sums", " }\n  - { id: b, needs: [a], url: \"https://e.org/b\", to: b, checksum: { from: a }")
+        #expect(list.messages.contains("`a` becomes an object of a store"), "\(list.messages)")
+        let rows = object(
+            "s3://bucket/rows",
+            " }\n  - { id: \"b-${r.index}\", forEach: { r: { lines: { task: a } } }, url: \"${r}\", to: b")
+        #expect(rows.messages.contains("`a` becomes an object of a store"), "\(rows.messages)")
+        let twice = object("s3://bucket/x", " }\n  - { id: b, url: \"https://e.org/b\", to: \"s3://bucket/x\"")
+        #expect(twice.messages.contains("both write `s3://bucket/x`"), "\(twice.messages)")
+    }
+
+    @Test func anObjectNeedsAKeyForIt() {
+        let none = load("tasks: [{ id: a, url: https://e.org/a, to: s3://bucket/key }]")
+        #expect(none.messages.contains("nobody signs for `s3://bucket/key`"), "\(none.messages)")
+        for (credential, part) in [
+            (", endpoint: \"ftp://e.org\"", "`endpoint` is an http or https URL"),
+            (", endpoint: \"https://u:p@e.org\"", "`endpoint` is an http or https URL"),
+            (", host: other.org, endpoint: \"https://e.org\"", "the key is for `other.org` alone"),
+        ] {
+            let messages = object("s3://bucket/key", "", credential).messages
+            #expect(messages.contains(part), "\(messages)")
+        }
+    }
+
+    /// The store's address follows from what the job says of it.
+    @Test(arguments: [
+        ("", "https://bucket.s3.eu-north-1.amazonaws.com/a%20b"),
+        (", host: \"*.amazonaws.com\"", "https://bucket.s3.eu-north-1.amazonaws.com/a%20b"),
+        (", host: s3.example.org", "https://s3.example.org/bucket/a%20b"),
+        (", host: \"127.0.0.1:9000\"", "http://127.0.0.1:9000/bucket/a%20b"),
+        (", endpoint: \"http://minio:9000/\"", "http://minio:9000/bucket/a%20b"),
+        (", endpoint: \"https://bucket.s3.example.org\"", "https://bucket.s3.example.org/a%20b"),
+    ])
+    func whereAnObjectGoes(_ credential: String, _ url: String) throws {
+        let job = try #require(object("s3://bucket/a b", "", credential).job)
+        #expect(try job.tasks[1].options.values.object?.url().text == url)
+        // Elsewhere the key is not shown.
+        let isBound = credential.contains("host") || credential.contains("endpoint")
+        #expect(job.tasks[1].options.values.policies.credentials.count == (isBound ? 1 : 0))
     }
 
     /// No shell reads a job: what it would replace is the name of a folder.

@@ -222,5 +222,6 @@ extension TaskSpecification {
         type == other.type && location == other.location && destination == other.destination
             && effectiveMethod == other.effectiveMethod && options.values.mirrors == other.options.values.mirrors
             && options.values.awaitedDestination == other.options.values.awaitedDestination
+            && options.values.object == other.options.values.object
     }
 }

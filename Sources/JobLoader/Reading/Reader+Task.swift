@@ -44,20 +44,16 @@ extension Reader {
         guard case .capture? = text.pieces.first, !text.begins(withPage: true) else { return head.awaitedTo = text }
     }
 
-    /// Whether a destination is a URL, which is reported: a path would be made of it.
+    /// Whether a destination is a URL that names no object, which is reported: a path would be made of it.
     private func isElsewhere(_ text: String, _ node: NodeID) -> Bool {
         // Hardly a path has a colon: those that have none are not searched.
-        guard text.utf8.contains(UInt8(ascii: ":")), let mark = text.firstRange(of: "://"),
-            mark.lowerBound > text.startIndex,
+        guard text.utf8.contains(UInt8(ascii: ":")), !ObjectPlace.isMeant(by: text),
+            let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex,
             text[..<mark.lowerBound].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
         else { return false }
-        if text.hasPrefix("s3://") {
-            problems.isNotBuilt("`to` with an `s3://` URL", at: tree.span(node), in: source)
-        } else {
-            error(
-                "invalid-value", "`to` is a file of this machine, not a URL: `\(Self.short(text))`",
-                hint: "a task that needs this one can send the file on: `method: PUT, body: { file: FILE }`", node)
-        }
+        error(
+            "invalid-value", "`to` is a file or an object `s3://bucket/key`, not another URL: `\(Self.short(text))`",
+            hint: "a task that needs this one can send the file on: `method: PUT, body: { file: FILE }`", node)
         return true
     }
 

@@ -18,6 +18,7 @@ struct CredentialDraft: Blank, Sendable {
     var sessionToken: SecretText?
     var region: String?
     var service: String?
+    var endpoint: ResourceURL?
     var proxy = false
     var preemptive = false
     var maximumFailures = 1
@@ -26,6 +27,7 @@ struct CredentialDraft: Blank, Sendable {
 
     var hasSigningKeys: Bool {
         accessKey != nil || secretKey != nil || sessionToken != nil || region != nil || service != nil
+            || endpoint != nil
     }
     /// Whether it has keys that only make sense in response to a server's challenge.
     var hasAnswer: Bool { user != nil || password != nil || token != nil || helper != nil || netrc || realm != nil }
@@ -52,6 +54,10 @@ extension Sections {
             .secretText("sessionToken", \.sessionToken, default: "none", "for `method: awsSigV4`"),
             .text("region", \.region, default: "none", "for `method: awsSigV4`"),
             .text("service", \.service, default: "none", "for `method: awsSigV4`"),
+            Key(
+                "endpoint", \.endpoint, .url, default: "the `host`, else Amazon's of the `region`",
+                "the URL of an object store, below which it has its buckets; the key is for that server alone"
+            ) { $1.endpoint($0).map { .some($0) } },
             .boolean(
                 "proxy", \.proxy, default: "false",
                 "it is a proxy's, of any `method`; a SOCKS proxy takes `user` and `password` alone"),
@@ -73,8 +79,8 @@ extension Sections {
             ])),
         .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("netrc")),
         .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("proxy")),
-        .when(.isOne("method", of: otherMethods), .excludes(signingKeys + ["sessionToken"])),
-        .when(.lacks("method"), .excludes(signingKeys + ["sessionToken"])),
+        .when(.isOne("method", of: otherMethods), .excludes(signingKeys + ["sessionToken", "endpoint"])),
+        .when(.lacks("method"), .excludes(signingKeys + ["sessionToken", "endpoint"])),
         .when(
             .all([.lacks("method"), .lacks("token"), .lacks("helper"), .isNotTrue("netrc")]),
             .needs(["user", "password"])),
@@ -126,6 +132,10 @@ extension Reader {
             credential.preemptive = draft.preemptive
             credential.maximumFailures = draft.maximumFailures
             credential.persistence = draft.persistence
+            credential.endpoint = draft.endpoint
+            if let endpoint = draft.endpoint, draft.host == nil {
+                credential.host = HostPattern("\(endpoint.host):\(endpoint.port)")
+            }
             return credential
         }
     }
@@ -152,7 +162,7 @@ extension Reader {
         if draft.hasSigningKeys {
             error(
                 "conflicting-keys",
-                "`accessKey`, `secretKey`, `sessionToken`, `region` and `service` are for `method: awsSigV4`",
+                "`accessKey`, `secretKey`, `sessionToken`, `region`, `service` and `endpoint` are for `method: awsSigV4`",
                 at: beginning(node))
             return nil
         }
@@ -229,6 +239,18 @@ extension Reader {
         return Set(entries.map { tree.text($0.0) })
     }
 
+    /// Returns the URL of an object store.
+    fileprivate func endpoint(_ node: NodeID) -> ResourceURL? {
+        guard let url = url(node) else { return nil }
+        guard url.isHTTP, url.query == nil, url.userInformation == nil else {
+            error(
+                "invalid-value", "`endpoint` is an http or https URL without user and query",
+                hint: "such as `https://s3.example.org`", node)
+            return nil
+        }
+        return url
+    }
+
     private func signature(_ draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
         guard let access = draft.accessKey, let secret = draft.secretKey, let region = draft.region,
             let service = draft.service
@@ -247,6 +269,17 @@ extension Reader {
                 "`method: awsSigV4` signs each request to its servers; it goes with no `realm`, no `proxy` and nothing "
                     + "else to show", at: beginning(node))
             return nil
+        }
+        if let endpoint = draft.endpoint {
+            if service != "s3" {
+                error(
+                    "conflicting-keys", "`endpoint` is where `to: s3://…` goes, and this key is for `\(service)`",
+                    hint: "`service: s3`", at: beginning(node))
+            } else if let host = draft.host, !host.matches(endpoint.origin) {
+                error(
+                    "conflicting-keys", "the key is for `\(host)` alone, and its `endpoint` is at `\(endpoint.host)`",
+                    hint: "leave `host` out", at: beginning(node))
+            }
         }
         let ofChallenges = ["preemptive", "maximumFailures", "persistence"]
         if let name = ofChallenges.first(where: writtenKeys(node).contains) {

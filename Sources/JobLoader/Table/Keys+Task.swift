@@ -54,7 +54,8 @@ extension Sections {
         Key(
             "to", over: \.self, .path, default: "required",
             """
-            a file, a folder ending in `/`, or `"-"` for standard output. In a folder the name comes from the server or the \
+            a file, a folder ending in `/`, `"-"` for standard output, or `s3://bucket/key`: an object that is put into a store \
+            once the file is here and verified, signed with the `awsSigV4` credential (docs/downloads.md). In a folder the name comes from the server or the \
             URL, made safe; a URL's stays percent-encoded where it is no UTF-8. Standard output gets whole, verified bodies, \
             one after the other in the order of the job (docs/pipes.md). A symlink that the job names stays, and the file that it leads to is \
             replaced, or made in a folder that is there; `file.path` tells that file's. What leads to a device, pipe, socket \

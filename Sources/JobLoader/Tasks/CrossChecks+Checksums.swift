@@ -65,7 +65,7 @@ extension TaskChecker {
             return nil
         }
         if leavesNoFile(owner) {
-            let why = tasks[Int(owner)].toStandardOutput ? "goes to standard output" : "is no download"
+            let why = whyNoFile(tasks[Int(owner)])
             reader.error("not-for-type", "`\(named.text)` \(why): it leaves no file with checksums", named.node)
         }
         return owner

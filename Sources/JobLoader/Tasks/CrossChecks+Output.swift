@@ -19,9 +19,16 @@ extension TaskChecker {
             at: place(of: "needs", task))
     }
 
+    /// Returns why a task leaves no file that others could read, in words that follow its id.
+    func whyNoFile(_ task: TaskSpecification) -> String {
+        if task.options.values.object != nil { return "becomes an object of a store" }
+        return task.toStandardOutput ? "goes to standard output" : "is no download"
+    }
+
     /// Returns whether a task leaves no file that others could read.
     func leavesNoFile(_ task: UInt32) -> Bool {
-        tasks[Int(task)].type != .download || tasks[Int(task)].toStandardOutput
+        let task = tasks[Int(task)]
+        return task.type != .download || task.toStandardOutput || task.options.values.object != nil
     }
 }
 

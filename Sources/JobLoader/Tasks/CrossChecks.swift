@@ -112,10 +112,7 @@ struct TaskChecker {
 
     private mutating func checkDestinations() {
         for number in tasks.indices {
-            guard let destination = tasks[number].destination, destination.utf8.last != UInt8(ascii: "/") else {
-                continue
-            }
-            let path = Paths.resolvingDots(destination)
+            guard let path = written(number) else { continue }
             guard let first = destinations.insert(path, owner: UInt32(number)) else { continue }
             let (other, this) = (tasks[Int(first)], tasks[number])
             reader.error(
@@ -124,6 +121,14 @@ struct TaskChecker {
                 hint: "give each a `to` of its own", at: place(of: "to", this))
         }
         checkFolders()
+    }
+
+    /// Returns the path of the task's file, or the name of its object, where the job says it.
+    private func written(_ number: Int) -> String? {
+        guard let destination = tasks[number].destination else {
+            return tasks[number].type == .download ? tasks[number].options.values.object?.name.plain : nil
+        }
+        return destination.utf8.last == UInt8(ascii: "/") ? nil : Paths.resolvingDots(destination)
     }
 
     /// Checks that no task writes a file where another one needs a folder.

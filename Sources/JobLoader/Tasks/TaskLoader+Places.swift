@@ -84,7 +84,7 @@ extension TaskLoader {
         values.awaitsCaptures = true
         // A default that does not fit the task's type waits for nothing.
         if draft.type != .download { values.checksum = nil }
-        if draft.type == .download, let to = draft.head.awaitedTo {
+        if draft.type == .download, let to = draft.head.awaitedTo, !namesObject(draft) {
             let folder = folder(draft.head.group)
             let isAbsolute = to.pieces.first.map {
                 if case .literal(let text) = $0 { text.hasPrefix("/") } else { false }
@@ -134,7 +134,7 @@ extension TaskLoader {
         let command = "a session's `protocols` can name a command that fetches it"
         return [
             "sftp": command, "scp": command, "ftps": command, "tftp": command, "ws": command, "wss": command,
-            "s3": "write the bucket's `https:` URL, and `method: awsSigV4` among the `credentials`",
+            "s3": "write the object's `https:` URL, and `method: awsSigV4` among the `credentials`",
         ]
     }()
 
@@ -173,7 +173,7 @@ extension TaskLoader {
             return nil
         }
         let folder = folder(draft.head.group)
-        if writesStandardOutput(draft) { return nil }
+        if writesStandardOutput(draft) || namesObject(draft) { return nil }
         let path = Paths.absolute(to, in: folder)
         let row = written.has(table.to) ? written : defaults.written
         reader.noteFile(.write, path, row.value(table.to))

@@ -115,8 +115,8 @@ extension TaskChecker {
     /// Checks that the task brings something to read rows from, and marks it: what it brought is kept for that.
     private mutating func checkBrings(_ owner: UInt32, _ list: CapturedList) {
         let task = tasks[Int(owner)]
-        if task.type == .upload || task.toStandardOutput {
-            let why = task.type == .upload ? "is an upload" : "goes to standard output"
+        if task.type == .upload || task.toStandardOutput || task.options.values.object != nil {
+            let why = task.type == .upload ? "is an upload" : whyNoFile(task)
             reader.error(
                 "not-for-type", "`\(Reader.short(list.source))` \(why): it leaves nothing to go over",
                 hint: "name a download or data task", list.node)

@@ -299,6 +299,7 @@ final class TaskLoader {
         {
             checkOptions(draft, &task)
         }
+        if namesObject(draft) { readObject(draft, &task) }
         if isBackground(session) { checkBackground(draft, task) }
         if !reader.captureUses.isEmpty { settleCaptures(draft, &task) }
         noteUses(number)

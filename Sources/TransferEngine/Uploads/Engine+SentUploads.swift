@@ -11,6 +11,8 @@ import TransferModel
 enum UploadComparison {
     /// Asked the store what was sent to the URL before.
     case lookingUp
+    /// Asked the store what was put there before in the place of a download's object.
+    case recallingObject
     /// Reads the file, which may be the one that was sent.
     case reading(SentUpload)
     /// The upload has succeeded, and its file is read to be known again.
@@ -23,6 +25,7 @@ extension Engine {
     /// What the task's upload begins with; `nil`: with the body. `skip` asks in the first attempt only: what a later one
     /// finds there may be the half that the first one sent.
     func uploadQuestion(_ attempt: Attempt) -> UploadQuestion? {
+        if let object = attempt.object { return object.question }
         guard attempt.specification.type == .upload, attempt.life.request.method == "PUT" else { return nil }
         if attempt.specification.options.values.ownExisting == .skip {
             return attempt.number == 1 ? .isAnythingThere : nil
@@ -32,7 +35,8 @@ extension Engine {
 
     /// Asks the store what was sent to the task's URL before.
     func recallUpload(_ attempt: Attempt) -> StepOutcome {
-        guard keepsSent(attempt), carryovers[attempt.task]?.leftUploadUnasked != true, let memory,
+        guard attempt.object == nil, keepsSent(attempt), carryovers[attempt.task]?.leftUploadUnasked != true,
+            let memory,
             memory.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
         else { return .done }
         attempt.phase = .comparing(.lookingUp)
@@ -40,7 +44,9 @@ extension Engine {
     }
 
     func foundSent(_ task: TaskIndex, _ sent: SentUpload?) {
-        guard let attempt = attempt(of: task), case .comparing(.lookingUp) = attempt.phase else { return }
+        guard let attempt = attempt(of: task), case .comparing(let comparison) = attempt.phase else { return }
+        if case .recallingObject = comparison { return recalledObject(attempt, sent) }
+        guard case .lookingUp = comparison else { return }
         guard let sent, let file = attempt.sending.planned?.file else { return stepDone(.recallUpload, attempt) }
         switch sent.compare(file.mark, at: file.path, shape: SentUpload.shape(of: attempt.rules.headers)) {
         case .other: stepDone(.recallUpload, attempt)
@@ -54,7 +60,7 @@ extension Engine {
     /// The file was read.
     func compared(_ attempt: Attempt, _ comparison: UploadComparison, _ digest: Checksum) {
         switch comparison {
-        case .lookingUp: break
+        case .lookingUp, .recallingObject: break
         case .reading(var sent):
             if digest.bytes == sent.digest, let file = attempt.sending.planned?.file {
                 (sent.path, sent.file, sent.readAt) = (file.path, file.mark, attempt.startedAt.wall)
@@ -84,6 +90,7 @@ extension Engine {
 
     /// The server has what would be sent: nothing is.
     func uploadIsThere(_ attempt: Attempt) {
+        if attempt.object != nil { return objectIsThere(attempt) }
         if let sent = attempt.sending.sentBefore {
             do throws(TransferError) { try attempt.sending.planned?.check() } catch { return fail(attempt, error) }
             let kept = sent.confirmed(attempt.exchange.head?.headers ?? .empty)
@@ -105,6 +112,9 @@ extension Engine {
     /// Whether the task's body is a file that is to be known again in the next run.
     private func keepsSent(_ attempt: Attempt) -> Bool {
         let specification = attempt.specification
+        if let object = attempt.object {
+            return object.leg == .storing && object.place.existing == .revalidate && keepsObjects(attempt)
+        }
         return specification.type == .upload && specification.options.values.ownExisting == .revalidate
             && specification.effectiveMethod == "PUT" && specification.options.values.captures.isEmpty
             && attempt.sending.planned?.file != nil

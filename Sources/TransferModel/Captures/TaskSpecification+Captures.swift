@@ -9,6 +9,7 @@ extension TaskSpecification {
         if let path = values.awaitedDestination {
             filled.destination = try path.filled(from: captured, in: .path).revealed
         }
+        if let object = values.object { values.object?.name = try object.name.filled(from: captured, in: .path) }
         try values.fill(from: captured)
         values.awaitsCaptures = false
         filled.options = TaskOptions(values)
@@ -25,6 +26,7 @@ extension TaskSpecification {
             for field in query { body(field.value) }
         }
         if let path = options.values.awaitedDestination { body(path) }
+        if let object = options.values.object { body(object.name) }
         options.values.forEachPlace(body)
     }
 }

@@ -1,0 +1,85 @@
+import Diagnostics
+import TransferModel
+import YAMLTree
+
+/// Tasks whose `to` is an object of a store: `to: s3://bucket/key`.
+extension TaskLoader {
+    /// Returns whether the task is a download that becomes an object.
+    func namesObject(_ draft: TaskDraft) -> Bool {
+        guard draft.type == .download else { return false }
+        if let to = draft.head.to { return ObjectPlace.isMeant(by: to) }
+        guard case .literal(let start)? = draft.head.awaitedTo?.pieces.first else { return false }
+        return ObjectPlace.isMeant(by: start)
+    }
+
+    /// Reads where the object goes and who signs for it, and makes the task's options those of fetching its file.
+    func readObject(_ draft: TaskDraft, _ task: inout TaskSpecification) {
+        let place = (written.has(table.to) ? written : defaults.written).value(table.to)
+        var values = task.options.values
+        checkObject(draft, values)
+        guard let name = objectName(draft, place) else { return }
+        let signers = values.policies.credentials.filter { $0.objectStore != nil }
+        guard let store = signers.first?.objectStore else {
+            return reader.error(
+                "missing-key", "nobody signs for `\(Reader.short(name.redacted))`",
+                hint: "`credentials: [{ method: awsSigV4, accessKey: …, secretKey: …, region: …, service: s3 }]`", place
+            )
+        }
+        if let object = try? ObjectName(name.redacted), let url = try? store.url(of: object) {
+            reader.noteHost(url, place)
+        }
+        let ofStore = values.headers.filter { $0.name.lowercased().hasPrefix("x-amz-") }
+        values.object = ObjectPlace(
+            name: name, store: store, existing: values.existing,
+            credentials: signers.filter { $0.objectStore == store }, headers: ofStore)
+        // What is fetched becomes no file that could be there already.
+        if values.existing != .replace { values.ownExisting = .revalidate }
+        values.mode = nil
+        values.headers.removeAll { $0.name.lowercased().hasPrefix("x-amz-") }
+        // A key without a host is for the servers that the task names: here that is the store.
+        values.policies.credentials.removeAll { $0.objectStore != nil && $0.host == nil }
+        task.options = TaskOptions(values)
+    }
+
+    private func objectName(_ draft: TaskDraft, _ place: NodeID) -> SecretText? {
+        let name = draft.head.to.map { SecretText($0) } ?? draft.head.awaitedTo
+        guard let name else { return nil }
+        do throws(ObjectName.Problem) {
+            // What is captured may be any part of a key, but not of a bucket's name.
+            if name.awaitsCapture {
+                guard case .literal(let start)? = name.pieces.first else { return nil }
+                let known = start.dropFirst("s3://".count).contains("/")
+                _ = try ObjectName(known ? start + "x" : start)
+            } else {
+                _ = try ObjectName(name.redacted)
+            }
+        } catch {
+            reader.error(
+                "invalid-value", "`\(Reader.short(name.redacted))` \(error.message)", hint: error.hint, place)
+            return nil
+        }
+        return name
+    }
+
+    /// Reports keys that mean nothing for an object.
+    private func checkObject(_ draft: TaskDraft, _ values: TaskOptions.Values) {
+        let conflicts: [(Bool, Int, String, String)] = [
+            (draft.head.group != nil, table.group, "group", "a group is a folder of this machine"),
+            (written.has(table.mode), table.mode, "mode", "an object has no mode"),
+            (values.next != nil, table.next, "next", "give each page to a task of its own, or write files"),
+            (
+                values.resume == .adopt, table.resume, "resume: adopt",
+                "what another program put there is not on this machine"
+            ),
+            (
+                values.existing == .skip && values.checksum != nil, table.checksum, "existing: skip` and `checksum",
+                "`existing: revalidate` puts what the store does not have in this version"
+            ),
+        ]
+        for (isSet, row, name, hint) in conflicts where isSet {
+            reader.error(
+                "conflicting-keys", "`to: s3://…` and `\(name)` exclude each other", hint: hint,
+                at: written.has(row) ? reader.tree.span(written.key(row)) : reader.beginning(draft.node))
+        }
+    }
+}

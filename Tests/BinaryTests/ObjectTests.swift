@@ -171,6 +171,44 @@ import TransferModel
         #expect(place.body("/bucket/in/a") == Array("hello".utf8) && waiting(stage) == [])
     }
 
+    @Test func aResetForgetsWhatWaits() throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        let stage = try Stage()
+        #expect(try stage.run(place.job().replacing("hush-hush-secret", with: "another-secret")).status == 1)
+        #expect(waiting(stage).count == 1)
+        #expect(try stage.binary.run("reset", "default").exitStatus == 0)
+        #expect(waiting(stage) == [])
+    }
+
+    /// Bytes of a file that was cut are not lost to a store that does not answer meanwhile.
+    @Test func aCutFileGoesOnAfterTheStoreWasSilent() throws {
+        let place = try Place()
+        let size = 1 << 20
+        let tag = ("ETag", "\"v\"")
+        place.serve("/a", "first")
+        let stage = try Stage()
+        #expect(try stage.run(place.job()).status == 0)
+        place.source.on("/a") { request in
+            guard let range = request.header("Range") else {
+                return [
+                    .bytes(Script.head(200, [tag, ("Content-Length", "\(size)")])), .pattern(count: size / 2), .cut,
+                ]
+            }
+            let start = Int(range.dropFirst("bytes=".count).prefix { $0.isNumber }) ?? 0
+            return .respond(
+                206, headers: [tag, ("Content-Range", "bytes \(start)-\(size - 1)/\(size)")],
+                body: Script.patternBytes(size - start, from: start))
+        }
+        // The question of the second attempt is refused, that of the third answered.
+        place.store.on(
+            "/bucket/in/a", .headOnly(404, length: 0), .respond(429), .headOnly(404, length: 0), .respond(200))
+        let run = try stage.run(place.job().replacing("attempts: 2", with: "attempts: 4"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(place.store.requests().last?.body == Script.patternBytes(size))
+        #expect(place.source.requests().last?.header("Range")?.hasPrefix("bytes=") == true)
+    }
+
     @Test func aBusyStoreIsAskedAgain() throws {
         let place = try Place()
         place.serve("/a", "hello")

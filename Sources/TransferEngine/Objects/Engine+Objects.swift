@@ -257,7 +257,12 @@ extension Engine {
 
     /// Keeps what was fetched for the next attempt, unless that is what was wrong.
     private func keepFetched(_ attempt: Attempt, _ verdict: Verdict) {
-        guard let object = attempt.object, object.leg == .storing, let fetch = object.fetch else { return }
+        guard let object = attempt.object, let fetch = object.fetch else { return }
+        if object.leg == .asking, let point = fetch.life.resume {
+            let part = Carryover.PartialFile(staging: fetch.download.staging, point: point, mirror: fetch.mirror)
+            carryovers[attempt.task, default: Carryover()].partialFiles.append(part)
+        }
+        guard object.leg == .storing else { return }
         switch verdict.outcome {
         case .succeeded: break
         case .failed(let error) where error.name == .bodyFileChanged || error.name == .fileDoesNotExist: break

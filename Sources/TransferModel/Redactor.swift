@@ -82,7 +82,7 @@ package struct Redactor: Sendable {
     /// Redacts a body of which reports show the beginning only. Searching all of a long one would take seconds: only
     /// what is shown is searched, and behind it as much as a secret can take in any form.
     package func redacted(body: [UInt8]) -> [UInt8] {
-        let longest = (secrets.map(\.value.utf8.count).max() ?? 0) * Self.widestWriting
+        let longest = longestWriting
         let end = Self.characterBoundary(body, 2 * Self.shownOfBody)
         guard !isEmpty, body.count > 4 * Self.shownOfBody, longest < Self.shownOfBody,
             Self.isText(body.span) == Self.isText(body.span.extracting(..<end))
@@ -93,6 +93,9 @@ package struct Redactor: Sendable {
 
     /// Bytes of a body that reports show.
     package static let shownOfBody = 64 << 10
+    /// Most bytes that a secret can take in any form.
+    package var longestWriting: Int { (secrets.map(\.value.utf8.count).max() ?? 0) * Self.widestWriting }
+
     /// Most bytes that may stand for one of a secret, escapes within escapes included.
     private static let widestWriting = 64
 

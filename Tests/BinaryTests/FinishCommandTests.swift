@@ -73,6 +73,24 @@ import TextFormats
                 && run.value("$.hooks[0].command[2]") == "echo \"said $0\"; echo \"not with $0\" >&2; exit 1")
     }
 
+    /// A line without an end is passed on in pieces, and none of them ends in a secret.
+    @Test func aLongLineHidesSecretsWhereverItIsCut() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: "x") }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.write("token", "hunter22secret")
+        let run = try stage.run(
+            """
+            secrets: { TOKEN: { file: token } }
+            onFinish: [sh, -c, 'i=0; while [ $i -lt 16000 ]; do printf "$0.."; i=$((i+1)); done', "${secret.TOKEN}"]
+            tasks: [{ id: a, url: "\(server.url("/a"))", to: a }]
+            """)
+        #expect(run.status == 0)
+        let told = run.errorText.filter { $0 != "*" }
+        #expect(!told.contains("hunter") && !told.contains("22secret"), "\(told.prefix(300))")
+        #expect(run.errorText.ranges(of: "***..").count == 16000)
+    }
+
     /// All of the job is in the background: the process that carries it runs the command too, whoever follows.
     @Test func inTheBackground_theProcessRunsIt() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

@@ -97,9 +97,21 @@ private struct MaskedLines {
     mutating func add(_ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
         unsafe pending += bytes
         guard let end = pending.lastIndex(of: UInt8(ascii: "\n")) else {
-            return pending.count < Self.longest || pass(pending.count, take)
+            return pending.count < Self.longest + 2 * redactor.longestWriting || passPart(take)
         }
         return pass(end + 1, take)
+    }
+
+    /// Passes on a piece of a long line that ends in no secret: of one that is cut in two no half would be found.
+    private mutating func passPart(_ take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+        let whole = redactor.redacted(pending)
+        var end = pending.count - redactor.longestWriting
+        while end > 0 {
+            let halves = [pending[..<end], pending[end...]].map { redactor.redacted(Array($0)) }
+            if halves[0] + halves[1] == whole { return pass(end, take) }
+            end -= max(1, redactor.longestWriting)
+        }
+        return pass(pending.count, take)
     }
 
     /// Passes on a last line without a line break.

@@ -280,7 +280,8 @@ let package = Package(
             "JobImportTests",
             ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
-            "CommandLineToolTests", ["CommandLineTool", "JobRunner", "Stores", "TransferModel", "TestSupport"],
+            "CommandLineToolTests",
+            ["CommandLineTool", "JobLoader", "JobRunner", "Stores", "TransferModel", "TestSupport"],
             data: ["Golden"]),
         tests(
             "BinaryTests",

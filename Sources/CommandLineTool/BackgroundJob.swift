@@ -100,7 +100,7 @@ struct BackgroundJob {
     private func recipe(_ inputs: RecordedInputs, _ job: Job, _ place: (String) -> String) -> RunRecipe {
         var recipe = RunRecipe(
             inputs, sha256: job.sha256?.text, delivery: String(UInt64.random(in: 1...UInt64.max), radix: 36))
-        recipe.selection = TaskSelection(only: options.only, except: options.except)
+        recipe.selection = options.selection
         recipe.changes.maximumConcurrentTasks = options.maximumConcurrentTasks
         recipe.changes.bandwidth = options.bandwidth
         recipe.changes.failsFast = options.failFast

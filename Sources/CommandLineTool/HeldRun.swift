@@ -1,4 +1,5 @@
 import Diagnostics
+import JobLoader
 import JobRunner
 import LockFiles
 import Planning
@@ -53,7 +54,7 @@ struct HeldRun {
     func tellOfOthers(_ job: Job, _ held: HeldAnswers) {
         let ids = Set(job.tasks.map { ExactText($0.id) })
         let gone = held.ids.filter { !ids.contains(ExactText($0)) }
-        if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty {
+        if !gone.isEmpty, options.selection.isEverything {
             console.errors("warning: \(held.file) has tasks that the job has not: \(Self.names(gone))\n")
         }
         let new = job.tasks.filter { task in
@@ -183,7 +184,7 @@ extension RunningJob {
         }
         let ids = Set(job.tasks.map { ExactText($0.id) })
         let gone = held.ids.filter { !ids.contains(ExactText($0)) }
-        if !gone.isEmpty, options.only.isEmpty, options.except.isEmpty, !job.tasks.contains(where: \.isTemplate) {
+        if !gone.isEmpty, options.selection.isEverything, !job.tasks.contains(where: \.isTemplate) {
             console.errors(
                 "warning: \(path) has \(HeldRun.names(gone)), which the job has not: "
                     + "`transfer-run lock \(job.file)` leaves them out\n")

@@ -170,8 +170,7 @@ struct Rerun {
         guard choice.askedCount > 0 else {
             throw UsageError("the job has none of these tasks any more", hint: "run the whole job")
         }
-        options.only = choice.selection.only
-        options.except = choice.selection.except
+        options.selection = choice.selection
         if replaces { options.replaced = Set(report.chosen) }
         console.errors(firstLine(choice, job))
     }
@@ -188,7 +187,7 @@ struct Rerun {
         let more = report.chosen.count > 5 ? " and \(HumanText.grouped(report.chosen.count - 5)) more" : ""
         let along =
             choice.added.isEmpty
-            ? "" : "; along with them, for what they capture or for their group: \(Self.short(choice.added))"
+            ? "" : "; along with them, for what they capture or bring, or for their group: \(Self.short(choice.added))"
         let count = "\(HumanText.grouped(report.chosen.count)) of \(HumanText.count(report.taskCount, "task"))"
         return SafeText.line("rerun: \(count) of \(job.file), \(words): \(ids)\(more)\(along)") + "\n"
     }

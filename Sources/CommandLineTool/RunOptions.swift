@@ -1,3 +1,4 @@
+package import JobLoader
 package import Reporting
 package import TransferModel
 
@@ -91,10 +92,8 @@ package struct RunOptions: Sendable {
     package var events: Events
     /// Paths of the formats that the command line or the environment exports; `-` is standard output.
     package var exports: [ReportFormat: String]
-    /// Patterns of `--only`: ids of the tasks to run.
-    package var only: [String]
-    /// Patterns of `--except`: ids of the tasks to leave out.
-    package var except: [String]
+    /// The tasks that the run is limited to, by `--only`, `--except` or the command `rerun`.
+    package var selection: TaskSelection
     /// Number of tasks at a time, over the job's limit; `nil` keeps that.
     package var maximumConcurrentTasks: Int?
     /// Bytes a second, over the job's bandwidth; `nil` keeps that.
@@ -139,8 +138,7 @@ package struct RunOptions: Sendable {
         report = Self.report(meant)
         events = meant.value(.events).map { $0 == "-" ? .standardOutput : .path($0) } ?? .asJobSays
         exports = meant.exports()
-        only = meant.list(.only)
-        except = meant.list(.except)
+        selection = TaskSelection(only: meant.list(.only), except: meant.list(.except))
         maximumConcurrentTasks = try meant.count(.maxConcurrent, RunLimits.concurrentTasks)
         bandwidth = try meant.rate(.bandwidth)
         failFast = meant.isSet(.failFast)

@@ -126,7 +126,7 @@ struct RunningJob {
         }
         guard var job = together else { return nil }
         do throws(TaskSelection.Problem) {
-            let selection = TaskSelection(only: options.only, except: options.except)
+            let selection = options.selection
             let withoutList = try selection.templatesWithoutList(in: job)
             job = try selection.apply(to: job)
             if !withoutList.isEmpty {
@@ -272,7 +272,9 @@ struct RunningJob {
         settings.networks = networks
         settings.traceParent = ExportSurroundings(environment).traceParent
         settings.host = Terminal.hostName()
-        if !inputs.isEmpty { settings.expand = Self.expansion(of: job, inputs) }
+        if !inputs.isEmpty {
+            settings.expand = Self.expansion(of: job, inputs, options.selection, replacing: options.replaced)
+        }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }
@@ -306,15 +308,19 @@ struct RunningJob {
         return Transferred(status: status, run: run)
     }
 
-    /// Reads a template's job file again, and holds what it becomes to the run's lock.
+    /// Reads a template's job file again, takes of its tasks those that the run is limited to, and holds them to the
+    /// run's lock.
     static func expansion(
-        of job: Job, _ inputs: [RecordedInputs]
+        of job: Job, _ inputs: [RecordedInputs], _ selection: TaskSelection = TaskSelection(),
+        replacing replaced: Set<String> = []
     ) -> @Sendable (TemplateValues) -> Result<ExpandedJob, TransferError> {
         { [inputs, job] values in
             guard inputs.indices.contains(values.file) else {
                 return .failure(TransferError(.expansionFailed, "the file of the template is not known"))
             }
             return inputs[values.file].expand(values).map { job.named($0, ofFile: values.file) }
+                .flatMap { selection.applied(to: $0) }
+                .map { $0.replacingFiles(of: replaced) }
                 .flatMap { $0.held(to: job.held) }
         }
     }

@@ -13,8 +13,13 @@ package struct LoadResult: Sendable {
     package var notBuilt: [Diagnostic]
     /// What the job may do; `nil` unless the load was called with `notesAccess`.
     package var access: JobAccess?
-    /// Indices of the tasks that the last template made, after a load with `templates`; else `nil`.
-    package var added: Range<Int>?
+    /// The tasks that each template became, after a load with `templates`; else `nil`.
+    package var made: [ExpandedTemplate]?
+    /// Indices of the tasks that the last template became, after a load with `templates`; else `nil`.
+    package var added: Range<Int>? {
+        guard let made, let count = job?.tasks.count else { return nil }
+        return made.last?.tasks ?? count..<count
+    }
 
     package init(job: Job?, diagnostics: DiagnosticList, notBuilt: [Diagnostic]) {
         self.job = job
@@ -52,7 +57,7 @@ package enum JobLoader {
         var result = LoadResult(
             job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
         result.access = reader.access
-        result.added = file.added
+        result.made = file.made
         return result
     }
 }
@@ -61,7 +66,7 @@ package enum JobLoader {
 struct JobFile {
     let reader: Reader
     let options: LoadOptions
-    private(set) var added: Range<Int>?
+    private(set) var made: [ExpandedTemplate]?
 
     init(reader: Reader, options: LoadOptions) {
         self.reader = reader
@@ -166,7 +171,7 @@ struct JobFile {
             reader: reader, sessions: sessions, groups: draft.groups, defaults: draft.defaults,
             expecting: min(count, TaskLoader.maximumTasks))
         loader.readAll(list)
-        added = loader.expandTemplates()
+        made = loader.expandTemplates()
         var checker = TaskChecker(loader)
         checker.run()
         return checker.tasks

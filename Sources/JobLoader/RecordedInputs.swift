@@ -37,7 +37,7 @@ package struct RecordedInputs: Sendable {
             let help = first?.hint.map { " (\($0))" } ?? ""
             return .failure(TransferError(.expansionFailed, (first?.message ?? "the job cannot be read again") + help))
         }
-        return .success(ExpandedJob(job: job, added: added))
+        return .success(ExpandedJob(job: job, added: added, made: result.made ?? []))
     }
 
     fileprivate init(source: SourceText, options: LoadOptions, answers: RecordedAnswers) {

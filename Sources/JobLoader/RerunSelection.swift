@@ -3,9 +3,10 @@ package import TransferModel
 /// Chooses the tasks of a job that run again, and with them only those of their needs that cannot be taken as done.
 ///
 /// A task that they need has succeeded before, so it does not run again, unless they use what it captures or the list
-/// that it brings: both live in a run alone. Members of a group run together, because a group is published whole.
+/// that it brings: both live in a run alone. Of the tasks that a template becomes, those run again that are asked for.
+/// Members of a group run together, because a group is published whole.
 package struct RerunSelection: Sendable {
-    /// The choice in the form of `--only` and `--except`.
+    /// The choice as the selection of a run.
     package let selection: TaskSelection
     /// Number of tasks that were asked for and that the job has. A template counts once for all that it makes.
     package let askedCount: Int
@@ -21,7 +22,7 @@ package struct RerunSelection: Sendable {
         askedCount = choice.chosen.count
         let asked = Set(choice.chosen)
         choice.addNeeded()
-        added = choice.chosen.filter { !asked.contains($0) }.sorted().map { job.tasks[$0].id }
+        added = Set(choice.chosen.filter { !asked.contains($0) } + choice.widened).sorted().map { job.tasks[$0].id }
         selection = choice.selection()
     }
 }
@@ -30,39 +31,30 @@ private struct Choice {
     let job: Job
     private var isChosen: [Bool]
     private(set) var chosen: [Int] = []
-    private var places: [String: Int] = [:]
-    private var templates: [(pattern: TaskPattern, index: Int)] = []
+    private let ids: JobIDs
+    /// The ids that were asked for and that no task of the job has, by the template that may become them.
+    private var rows: [Int: [String]] = [:]
+    /// Templates of which all tasks run, whatever was asked for.
+    private var wholeTemplates: Set<Int> = []
 
     init(_ job: Job) {
         self.job = job
         isChosen = Array(repeating: false, count: job.tasks.count)
-        places.reserveCapacity(job.tasks.count)
-        for (index, task) in job.tasks.enumerated() {
-            places[task.id] = index
-            if task.isTemplate { templates.append((Self.pattern(task.id), index)) }
-        }
+        ids = JobIDs(job, lookups: .max)
     }
 
-    /// Returns a pattern of the ids that a template's tasks have: `*` for each reference.
-    private static func pattern(_ id: String) -> TaskPattern {
-        var text = ""
-        var rest = id[...]
-        while let start = rest.firstRange(of: "${") {
-            text += rest[..<start.lowerBound] + "*"
-            rest = rest[start.upperBound...].drop { $0 != "}" }.dropFirst()
-        }
-        return TaskPattern(text + rest)
-    }
-
-    /// Chooses the task, or the template that made it; returns whether the job has one.
+    /// Chooses the task, or of the template that made it this task alone; returns whether the job has one.
     mutating func ask(for id: String) -> Bool {
-        if let index = places[id] {
+        let found = ids.matches(ofID: id)
+        for index in found.tasks {
+            if job.tasks[index].isTemplate { wholeTemplates.insert(index) }
             choose(index)
-            return true
         }
-        let makers = templates.filter { $0.pattern.matches(id) }
-        for maker in makers { choose(maker.index) }
-        return !makers.isEmpty
+        for index in found.makers {
+            rows[index, default: []].append(id)
+            choose(index)
+        }
+        return !found.isEmpty
     }
 
     private mutating func choose(_ index: Int) {
@@ -82,13 +74,17 @@ private struct Choice {
             let task = job.tasks[chosen[next]]
             next += 1
             if let group = task.group {
-                for member in members.removeValue(forKey: group) ?? [] { choose(member) }
+                for member in members.removeValue(forKey: group) ?? [] {
+                    if job.tasks[member].isTemplate { wholeTemplates.insert(member) }
+                    choose(member)
+                }
             }
-            for id in sources(of: task) {
-                if let index = places[id] { choose(index) }
-            }
+            for id in sources(of: task) { _ = ask(for: id) }
         }
     }
+
+    /// Templates of which single tasks were asked for and all run.
+    var widened: [Int] { rows.keys.filter { wholeTemplates.contains($0) } }
 
     /// Returns the ids of the tasks whose answers a task uses.
     private func sources(of task: TaskSpecification) -> [String] {
@@ -101,14 +97,11 @@ private struct Choice {
     }
 
     func selection() -> TaskSelection {
-        if chosen.count == job.tasks.count { return TaskSelection() }
-        let only = chosen.sorted().map { job.tasks[$0].id }
-        return TaskSelection(only: only, except: unwanted().map { job.tasks[$0].id })
-    }
-
-    /// Returns the tasks that `--only` would add and that are not to run.
-    private func unwanted() -> [Int] {
-        let selected = TaskSelection.withNeeds(isChosen, of: job)
-        return job.tasks.indices.filter { selected[$0] && !isChosen[$0] }
+        let parts = rows.keys.filter { !wholeTemplates.contains($0) }
+        if chosen.count == job.tasks.count, parts.isEmpty { return TaskSelection() }
+        let only = chosen.sorted().flatMap { index in
+            if !wholeTemplates.contains(index), let rows = rows[index] { rows } else { [job.tasks[index].id] }
+        }
+        return TaskSelection(only: only, addsNeeds: false)
     }
 }

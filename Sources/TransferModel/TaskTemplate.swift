@@ -66,10 +66,27 @@ package struct ExpandedJob: Sendable {
     package var job: Job
     /// Places of the new tasks: those of the last template, unless more are asked for.
     package var added: Range<Int>
+    /// What each template became, in the order in which they did.
+    package var made: [ExpandedTemplate]
 
-    package init(job: Job, added: Range<Int>) {
+    package init(job: Job, added: Range<Int>, made: [ExpandedTemplate] = []) {
         self.job = job
         self.added = added
+        self.made = made
+    }
+
+    /// Returns the job with some of its tasks only; the templates stay.
+    package func keeping(_ isKept: [Bool]) -> ExpandedJob {
+        guard isKept.contains(false) else { return self }
+        var places = [0]
+        for isKept in isKept { places.append(places[places.count - 1] + (isKept ? 1 : 0)) }
+        func moved(_ tasks: Range<Int>) -> Range<Int> { places[tasks.lowerBound]..<places[tasks.upperBound] }
+        return ExpandedJob(
+            job: job.keeping(isKept), added: moved(added),
+            made: made.map {
+                ExpandedTemplate(
+                    template: TaskIndex(raw: UInt32(places[Int($0.template.raw)])), tasks: moved($0.tasks))
+            })
     }
 }
 

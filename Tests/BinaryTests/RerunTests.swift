@@ -71,11 +71,12 @@ import TextFormats
         #expect(try binary.folder.text("out/b") == "b", "\(again.errorText)")
         let left = try binary.run("rerun", "job.report.rerun.json")
         #expect(left.errorText.contains("nothing to run again"), "\(left.errorText)")
-        binary.folder.remove("out/a")
+        binary.folder.remove("out/b")
         #expect(try binary.run("verify", "job.report.rerun.json").exitStatus == 1)
         let repair = try binary.run("verify", "job.report.rerun.json", "--repair")
         #expect(repair.exitStatus == 0, "\(repair.errorText)")
-        #expect(try binary.folder.text("out/a") == "a")
+        #expect(try binary.folder.text("out/b") == "b")
+        #expect(server.requests("/a").count == 1)
     }
 
     @Test func tasksAreChosenByNameByChangeOrAll() throws {
@@ -149,7 +150,36 @@ import TextFormats
         #expect(try binary.run("job.yaml").exitStatus == 1)
         let again = try binary.run("rerun", "job.report.json")
         #expect(again.exitStatus == 0, "\(again.errorText)")
-        #expect(again.errorText.contains("; along with them, for what they capture or for their group: login\n"))
+        let along = "; along with them, for what they capture or bring, or for their group: login\n"
+        #expect(again.errorText.contains(along))
         #expect(try binary.folder.text("x") == "x")
+    }
+
+    /// Of the tasks that a list of the run becomes, only the chosen one runs again.
+    @Test func aTaskOfAListRunsAgainAlone() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/list", .respond(200, body: "[1, 2, 3]"), .respond(200, body: "[1, 2, 3]"))
+        server.on("/2", .respond(404), .respond(200, body: "two"))
+        for item in ["/1", "/3"] { server.on(item, .respond(200, body: item)) }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: list, url: '\(server.url("/list"))', capture: { n: { json: "$[*]", all: true } } }
+              - { id: "item-${n}", forEach: { n: { captured: tasks.list.n } }, url: '\(server.url("/"))${n}', to: "out/${n}" }
+              - { id: all, needs: ["item-*"], url: '\(server.url("/1"))' }
+            """)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        #expect(again.errorText.contains("rerun: 2 of 5 tasks of job.yaml, that did not succeed: all, item-2; "))
+        let counts = ["/list", "/1", "/2", "/3"].map { server.requests($0).count }
+        #expect(counts == [2, 2, 2, 1])
+        #expect(try binary.folder.text("out/2") == "two")
+        let none = try binary.run("job.yaml", "--only", "item-4", "--no-report")
+        #expect(none.exitStatus == 1 && none.errorText.contains("none of its 3 tasks matches `item-4`"))
     }
 }

@@ -1,4 +1,5 @@
 import CommandLineTool
+import JobLoader
 import JobRunner
 import Stores
 import TestSupport
@@ -154,10 +155,10 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(fromOutside.events == .standardOutput)
         #expect(fromOutside.maximumConcurrentTasks == 3)
         #expect(fromOutside.failFast && fromOutside.amount == .quiet)
-        #expect(fromOutside.only == ["a", "b-*"])
+        #expect(fromOutside.selection.only == ["a", "b-*"])
         let typed = try options(["a.yaml", "--no-report", "-v", "--max-concurrent", "7", "--only", "c"], environment)
         #expect(typed.report == .none)
-        #expect(typed.amount == .verbose && typed.maximumConcurrentTasks == 7 && typed.only == ["c"])
+        #expect(typed.amount == .verbose && typed.maximumConcurrentTasks == 7 && typed.selection.only == ["c"])
     }
 
     @Test func theLaterOfTwoContradictingFlagsIsMeant() throws {

@@ -128,6 +128,49 @@ struct TemplateTests {
         #expect(growth.tasks.map(\.needs) == [[TaskIndex(raw: 0)]])
     }
 
+    private func selected(_ selection: TaskSelection, _ more: String = "") throws -> Result<[String], TransferError> {
+        let result = expand(Self.list + get + more, book(.string("a"), .string("b"), .string("c")))
+        let job = try #require(result.job, "\(result.messages)")
+        let expanded = ExpandedJob(
+            job: job, added: try #require(result.added), made: try #require(result.made))
+        return selection.applied(to: expanded).map { $0.job.tasks[$0.added].map(\.id) }
+    }
+
+    @Test(arguments: [
+        (["get-2"], [], ["get-2"]), (["get-3", "get-1"], [], ["get-1", "get-3"]), (["*-2"], [], ["get-2"]),
+        (["get-*"], [], ["get-1", "get-2", "get-3"]), (["get-${n.index}"], [], ["get-1", "get-2", "get-3"]),
+        ([], ["get-2"], ["get-1", "get-3"]), (["get-*"], ["*-1", "get-9"], ["get-2", "get-3"]),
+        (["list", "get-2"], [], ["get-2"]),
+    ])
+    func ofTheTasksOfATemplate_thoseThatAPatternChoosesRun(
+        _ only: [String], _ except: [String], _ left: [String]
+    ) throws {
+        #expect(try selected(TaskSelection(only: only, except: except)) == .success(left))
+    }
+
+    @Test func aTaskThatIsNotMadeFailsTheTemplate() throws {
+        #expect(throws: TransferError.self) { try selected(TaskSelection(only: ["get-4"])).get() }
+        #expect(try selected(TaskSelection(only: ["get-4", "get-2"])) == .success(["get-2"]))
+    }
+
+    @Test func whatIsNeededRunsWhole_unlessNothingIsAdded() throws {
+        let all = "  - { id: all, url: https://a.test/, needs: [get-*] }\n"
+        let only = ["all", "get-2"]
+        #expect(try selected(TaskSelection(only: only), all) == .success(["get-1", "get-2", "get-3"]))
+        #expect(try selected(TaskSelection(only: only, addsNeeds: false), all) == .success(["get-2"]))
+    }
+
+    /// Which files the tasks that do not run would write is not known, so none of the folder is extraneous.
+    @Test func aGroupOfWhichSomeTasksRunRemovesNoFile() throws {
+        let text =
+            "groups: { site: { to: www, extraneous: remove } }\n" + Self.list
+            + get.replacing("to: \"out/${n}\"", with: "to: \"./${n}\", group: site")
+        let job = try #require(load(text).job, "\(load(text).messages)")
+        #expect(try TaskSelection(only: ["get-2"]).apply(to: job).groups[0].absent == [nil])
+        #expect(try TaskSelection(except: ["get-2"]).apply(to: job).groups[0].absent == [nil])
+        #expect(try TaskSelection(only: ["get-*"]).apply(to: job).groups[0].absent.isEmpty)
+    }
+
     @Test func anEmptyListMakesNoTask_andNothingThatNeedsThemIsWrong() {
         let text = Self.list + get + "  - { id: all, url: https://a.test/, needs: [get-*] }\n"
         #expect(ids(expand(text, book())) == [], "\(expand(text, book()).messages)")

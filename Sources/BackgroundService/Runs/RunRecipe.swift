@@ -13,7 +13,7 @@ package struct RunRecipe: Sendable {
     package var inputs: RecordedInputs
     /// The job file's SHA-256, for the report; `nil` if it is not known.
     package var sha256: String?
-    /// The `--only` and `--except` patterns.
+    /// The tasks that `--only`, `--except` or `rerun` chose.
     package var selection = TaskSelection()
     /// What the command line changed in the job.
     package var changes = Changes()
@@ -87,7 +87,7 @@ package struct RunRecipe: Sendable {
     /// Loads the job again with the tasks that its templates become, and holds the new ones to the lock. The new ones are
     /// the last `count` tasks; without `count`, those of the last template.
     func expand(_ values: TemplateValues, count: Int? = nil) -> Result<ExpandedJob, TransferError> {
-        inputs.expand(values).flatMap { read in
+        inputs.expand(values).flatMap { selection.applied(to: $0) }.flatMap { read in
             var read = read
             if let count {
                 guard count <= read.job.tasks.count else {
@@ -129,8 +129,8 @@ extension RunRecipe {
 // MARK: - As bytes
 
 extension RunRecipe {
-    /// Version 1 had no `exports` and no `traceParent`, version 2 no `held`.
-    private static let version: UInt8 = 3
+    /// Version 1 had no `exports` and no `traceParent`, version 2 no `held`, version 3 no `selection.addsNeeds`.
+    private static let version: UInt8 = 4
 
     /// Returns the recipe as bytes for the journal.
     package func encoded() -> [UInt8] {
@@ -159,6 +159,7 @@ extension RunRecipe {
             $0.put($1.name)
             $0.put($1.bytes)
         }
+        writer.put(selection.addsNeeds)
         return writer.bytes
     }
 
@@ -172,6 +173,7 @@ extension RunRecipe {
             self = try Self.read(&reader)
             if version >= 2 { try readExports(&reader) }
             if version >= 3 { try readHeld(&reader) }
+            if version >= 4 { selection.addsNeeds = try reader.flag() }
             try reader.finish()
         } catch {
             throw ServiceTrouble("what was handed over cannot be read: \(error)", mayPass: error.kind == .unknown)

@@ -61,21 +61,23 @@ extension TaskLoader {
         reader.warning("duplicate-id", message + ": the run would fail", hint: hint, at: reader.tree.span(node))
     }
 
-    /// Adds the templates' tasks, in the order of expansion, after all written ones. Returns the indices of the last
-    /// template's tasks.
-    func expandTemplates() -> Range<Int>? {
+    /// Adds the templates' tasks, in the order of expansion, after all written ones. Returns the tasks that each
+    /// template became; `nil` if none was to become tasks.
+    func expandTemplates() -> [ExpandedTemplate]? {
         guard let values = reader.templateValues else { return nil }
-        var added = tasks.count..<tasks.count
+        var made: [ExpandedTemplate] = []
         isExpanding = true
         for number in values.order where checks.templates.indices.contains(number) {
             let start = tasks.count
             let node = checks.templates[number].node
             guard gather(node, into: &written, isDefaults: false) else { continue }
             expand(node)
-            added = start..<tasks.count
+            made.append(
+                ExpandedTemplate(
+                    template: TaskIndex(raw: checks.templates[number].task), tasks: start..<tasks.count))
         }
         isExpanding = false
-        return added
+        return made
     }
 }
 

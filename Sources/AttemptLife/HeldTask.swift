@@ -18,7 +18,8 @@ package struct HeldTask: Sendable {
         self.answers = answers
         self.id = id
         self.redactor = redactor
-        original = isOneOfSeveral && held.sha256 != nil ? nil : redactor.redacted(url.text)
+        let takesAnyPlace = !answers.holdsPlaces || isOneOfSeveral && held.sha256 != nil
+        original = takesAnyPlace ? nil : redactor.redacted(url.text)
     }
 
     /// Returns why a response with these headers is not the one that the task is held to; `nil` if it is.

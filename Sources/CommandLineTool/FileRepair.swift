@@ -43,6 +43,9 @@ struct FileRepair {
             } else { nil }
         let base = Self.tidied(Self.absolute(self.folder, in: folder))
         job.tasks = []
+        if case .lock(let lock) = source {
+            job.held = lock.held(file: path, redactor: .none, holdsPlaces: false)
+        }
         // Where a list has several digests of one file, the longest counts.
         var places: [ExactText: (task: Int, digest: Int)] = [:]
         for file in broken {

@@ -77,9 +77,10 @@ private struct LockRun {
 
     /// The downloads to lock, and templates that may become some.
     private func wantedTasks() throws(UsageError) -> [Int] {
-        for pattern in options.update where !job.tasks.contains(where: { TaskPattern(pattern).matches($0.id) }) {
-            guard !job.tasks.contains(where: \.isTemplate) else { continue }
-            throw UsageError("no task matches `--update \(pattern)`")
+        do throws(TaskSelection.Problem) {
+            try TaskSelection.check(options.update, in: job, flag: "--update")
+        } catch {
+            throw UsageError("no task matches `\(error.pattern)`", hint: error.hint)
         }
         var wanted: [Int] = []
         for index in job.tasks.indices {
@@ -138,10 +139,15 @@ private struct LockRun {
         console.errors(
             "error: \(HumanText.count(failures.count, "file")) could not be fetched; \(SafeText.line(path)) was not written\n"
         )
+        var toldAdvice: Set<String> = []
         for (id, error) in failures.prefix(10) {
             console.errors(
                 "  \(SafeText.line(redactor.redacted(name: id))): \(SafeText.line(redactor.redacted(error.message))) "
                     + "[\(error.name.rawValue)]\n")
+            let advice = error.whatHelps(.download)
+            if toldAdvice.insert(advice).inserted {
+                console.errors("    \(SafeText.line(redactor.redacted(advice)))\n")
+            }
         }
         if failures.count > 10 { console.errors("  and \(failures.count - 10) more\n") }
         return ExitStatus.failed.code

@@ -30,9 +30,10 @@ package struct LockFile: Hashable, Sendable {
     }
 
     /// The answers to hold a run to; `file` is this file as named by the user.
-    package func held(file: String, redactor: Redactor) -> HeldAnswers {
+    package func held(file: String, redactor: Redactor, holdsPlaces: Bool = true) -> HeldAnswers {
         HeldAnswers(
-            kind, file: file, Dictionary(entries.map { (ExactText($0.id), $0.answer) }) { $1 }, redactor: redactor)
+            kind, file: file, Dictionary(entries.map { (ExactText($0.id), $0.answer) }) { $1 }, redactor: redactor,
+            holdsPlaces: holdsPlaces)
     }
 }
 

@@ -58,14 +58,18 @@ package final class HeldAnswers: Sendable {
     package let kind: Kind
     /// The file that they were read from, as named by the user.
     package let file: String
+    /// Whether the final URL must be the same as then; if not, the bytes alone decide.
+    package let holdsPlaces: Bool
     private let answers: [ExactText: HeldAnswer]
     private let redactor: Redactor
     /// Answers of another file, for tasks that this one has none for.
     private let others: HeldAnswers?
 
     package init(
-        _ kind: Kind, file: String, _ answers: [ExactText: HeldAnswer], redactor: Redactor, others: HeldAnswers? = nil
+        _ kind: Kind, file: String, _ answers: [ExactText: HeldAnswer], redactor: Redactor, others: HeldAnswers? = nil,
+        holdsPlaces: Bool = true
     ) {
+        self.holdsPlaces = holdsPlaces
         self.kind = kind
         self.file = file
         self.answers = answers
@@ -79,13 +83,16 @@ package final class HeldAnswers: Sendable {
     /// Returns the answers for these tasks alone.
     package func only(for ids: [String]) -> HeldAnswers {
         let ids = Set(ids.map { ExactText($0) })
-        return HeldAnswers(kind, file: file, answers.filter { ids.contains($0.key) }, redactor: redactor)
+        return HeldAnswers(
+            kind, file: file, answers.filter { ids.contains($0.key) }, redactor: redactor,
+            holdsPlaces: holdsPlaces)
     }
 
     /// Returns these answers, and those of another file for tasks that these are not about.
     package func followed(by others: HeldAnswers) -> HeldAnswers {
         HeldAnswers(
-            kind, file: file, answers, redactor: redactor, others: self.others?.followed(by: others) ?? others)
+            kind, file: file, answers, redactor: redactor, others: self.others?.followed(by: others) ?? others,
+            holdsPlaces: holdsPlaces)
     }
 
     /// Ids that the file has answers for, ordered.

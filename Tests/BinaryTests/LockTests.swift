@@ -163,6 +163,11 @@ import TransferModel
         #expect(mirror.count("GET", "/b") == 1)
         let unknown = try binary.run("lock", "job.yaml", "--update", "zz")
         #expect(unknown.exitStatus == 2 && unknown.errorText.contains("no task matches `--update zz`"))
+        #expect(unknown.errorText.contains("there are `b`, `a`"), "\(unknown.errorText)")
+        mirror.server.on("/gone", .respond(404))
+        let gone = try self.binary(mirror.job().replacing("/b", with: "/gone"))
+        let failed = try gone.run("lock", "job.yaml")
+        #expect(failed.errorText.contains("[unexpectedResponse]\n    Check the URL.\n"), "\(failed.errorText)")
     }
 
     @Test func jobAndLockMustFit() throws {

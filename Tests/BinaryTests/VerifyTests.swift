@@ -159,7 +159,8 @@ import TextFormats
         let repaired = try binary.run("verify", "--json", "job.lock", "--repair")
         #expect(repaired.exitStatus == 1)
         #expect(try JSONParser.parse(repaired.output)["wrong"]?.plainText == "1")
-        #expect(repaired.errorText.contains("checksumMismatch"), "\(repaired.errorText)")
+        #expect(repaired.errorText.contains("lockMismatch"), "\(repaired.errorText)")
+        #expect(repaired.errorText.contains("`transfer-run lock JOB --update ID`"), "\(repaired.errorText)")
         #expect(
             repaired.errorText.contains("Run it again: transfer-run verify job.lock --repair\n"),
             "\(repaired.errorText)")

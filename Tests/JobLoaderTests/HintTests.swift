@@ -133,10 +133,8 @@ struct HintTests {
         }
     }
 
-    /// A task that `forEach` makes in mid-run has no id before, and a misspelled id is a slip.
+    /// A misspelled id is a slip. A task that `forEach` makes in mid-run has no id before, and is found in the run.
     @Test(arguments: [
-        ("f-1", "`f-${n.index}` becomes its tasks in the run: `--only 'f-${n.index}'` means all of them"),
-        ("f-*x", "`f-${n.index}` becomes its tasks in the run: `--only 'f-${n.index}'` means all of them"),
         ("lst", "did you mean `list`?"), ("nothing", "there are `list`, `f-${n.index}`"),
     ])
     func whatOnlyDoesNotFindIsExplained(_ pattern: String, _ hint: String) throws {
@@ -150,7 +148,23 @@ struct HintTests {
             ).job)
         let problem = #expect(throws: TaskSelection.Problem.self) { try TaskSelection(only: [pattern]).apply(to: job) }
         #expect(problem?.hint == hint)
-        #expect(try TaskSelection(only: ["f-${n.index}"]).apply(to: job).tasks.count == 2)
+        for found in ["f-${n.index}", "f-1", "f-*1", "*2", "f-*"] {
+            #expect(try TaskSelection(only: [found]).apply(to: job).tasks.map(\.id) == ["list", "f-${n.index}"])
+        }
+    }
+
+    /// Other tools write references with one sign, or with two braces.
+    @Test(arguments: [
+        ("https://h.test/$site/1", "3:19 warning foreign-reference", "write `${site}`"),
+        ("https://h.test/{{ site }}/1", "3:19 warning foreign-reference", "write `${site}`"),
+        ("$site/1", "3:19 invalid-url", "write `${site}` for `$site`"),
+        ("{{site}}/1", "3:19 invalid-url", "write `${site}` for `{{site}}`"),
+        ("https://h.test/$sites/$$site/{{other}}/$1", nil, ""),
+    ])
+    func aReferenceAsOtherToolsWriteItIsTold(_ url: String, _ summary: String?, _ hint: String) {
+        let result = load("variables: { site: \"https://e.org\" }\ntasks:\n  - { id: a, url: \"\(url)\" }")
+        #expect(result.summary == (summary.map { [$0] } ?? []), "\(result.messages)")
+        #expect(result.diagnostics.sorted().first?.hint ?? "" == hint)
     }
 
     /// No task can write a file where another needs a folder.

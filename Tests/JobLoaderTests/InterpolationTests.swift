@@ -164,6 +164,27 @@ struct SecretTests {
         }
     }
 
+    /// Whether a task can be sent with its secret is known before the run; only the run refuses it.
+    @Test(arguments: [
+        ("headers: { A: x, B: 'k ${secret.K}' }", "4:58 warning secret-elsewhere"),
+        ("body: { json: { key: '${secret.K}' } }", "4:38 warning secret-elsewhere"),
+        ("session: s", "4:5 warning secret-elsewhere"), ("headers: { A: x }", nil),
+    ])
+    func aSecretThatMayNotGoToTheHostIsTold(_ part: String, _ told: String?) {
+        func summary(_ host: String) -> [String] {
+            load(
+                """
+                secrets: { K: { hosts: [example.org] } }
+                sessions: { default: {}, s: { headers: { C: "${secret.K}" } } }
+                tasks:
+                  - { id: a, url: https://\(host)/, \(part) }
+                """, environment: ["K": "hush"]
+            ).summary
+        }
+        #expect(summary("evil.net") == (told.map { [$0] } ?? []))
+        #expect(summary("example.org") == [])
+    }
+
     @Test func stayMarked() throws {
         let text = """
             secrets: { K: { hosts: ["*.example.org"] } }

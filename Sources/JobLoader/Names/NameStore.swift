@@ -29,6 +29,9 @@ final class NameStore {
         variables[name] = .known(value)
     }
 
+    /// Whether the job has a variable of that name.
+    func defines(_ name: String) -> Bool { variables[name] != nil }
+
     func variable(_ name: String, _ reader: Reader) -> Value? {
         switch variables[name] {
         case .known(let value): return value

@@ -77,6 +77,7 @@ extension Reader {
         if tree.kind(node) == .scalar, !hasDollar(node) {
             let text = tree.text(node)
             if let url = try? urls.parse(text) {
+                warnOfForeignReference(node)
                 noteHost(url, node)
                 return .url(url)
             }

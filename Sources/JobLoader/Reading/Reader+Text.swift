@@ -97,10 +97,12 @@ extension Reader {
     /// Warns of a path that only a shell would take for one below the home folder or a variable's.
     func warnOfShellPath(_ node: NodeID) {
         let first = tree.withUTF8(node) { $0.first }
-        guard first == UInt8(ascii: "~") || first == UInt8(ascii: "$") else { return }
+        guard first == UInt8(ascii: "~") || first == UInt8(ascii: "$") else { return warnOfForeignReference(node) }
         let word = tree.text(node).prefix { $0 != "/" }
         let name = word == "~" ? "HOME" : String(word.dropFirst())
-        guard word == "~" || word.hasPrefix("$") && Names.isWellFormed(name) else { return }
+        guard word == "~" || word.hasPrefix("$") && Names.isWellFormed(name), !names.defines(name) else {
+            return warnOfForeignReference(node)
+        }
         warning(
             "no-shell", "no shell reads `\(key)`: `\(word)` is the name of a folder here",
             hint: "write `${env.\(name)}`; for a folder of that name write `./\(word)`", at: tree.span(node))
@@ -145,6 +147,7 @@ extension Reader {
                     hint: "its `hosts` say where it may go", node)
                 return nil
             }
+            warnOfForeignReference(node)
             noteHost(url, node)
             return url
         } catch {
@@ -156,7 +159,8 @@ extension Reader {
             let message = text.isSecret ? "a part of it is wrong" : error.message
             self.error(
                 "invalid-url", "`\(Self.short(shown))` is no URL: \(message)",
-                hint: text.isSecret ? nil : urlHint(shown), at: urlSpan(node, error.offset))
+                hint: foreignReference(node).map { "write `\($0.meant)` for `\($0.written)`" }
+                    ?? (text.isSecret ? nil : urlHint(shown)), at: urlSpan(node, error.offset))
             return nil
         }
     }

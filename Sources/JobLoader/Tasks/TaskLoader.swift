@@ -301,6 +301,7 @@ final class TaskLoader {
         }
         if namesObject(draft) { readObject(draft, &task) }
         if isBackground(session) { checkBackground(draft, task) }
+        checkSecrets(draft, task)
         if !reader.captureUses.isEmpty { settleCaptures(draft, &task) }
         noteUses(number)
         tasks.append(task)

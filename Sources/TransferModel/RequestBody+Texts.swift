@@ -1,5 +1,3 @@
-package import TransferModel
-
 extension RequestBody {
     /// Every text that goes over the wire with it, or may: where secrets may be. What a command writes can hold the
     /// words it was given. Paths stay here.

@@ -6,7 +6,7 @@ enum FirstJob {
     /// Returns the file's text; rejects URLs with a user or password, because others read the file.
     static func text(for urls: [ResourceURL]) throws(UsageError) -> String {
         var tasks: [String] = []
-        var taken: Set<String> = []
+        var taken = (files: Set<String>(), ids: Set<String>())
         let site = commonSite(urls)
         for url in urls {
             guard url.userInformation == nil else {
@@ -42,10 +42,12 @@ enum FirstJob {
         return String(text[..<(text[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex)])
     }
 
-    private static func task(_ url: ResourceURL, _ site: String?, _ taken: inout Set<String>) -> String {
+    private static func task(_ url: ResourceURL, _ site: String?, _ taken: inout (files: Set<String>, ids: Set<String>))
+        -> String
+    {
         let name = SuggestedFilename.of(.empty, url: url) ?? "download"
-        let file = unique(name, &taken)
-        let id = unique(identifier(file), &taken)
+        let file = unique(name, &taken.files)
+        let id = unique(identifier(file), &taken.ids)
         let location = site.map { "${site}" + escaped(String(url.text.dropFirst($0.count))) } ?? escaped(url.text)
         return """
               - id: \(quoted(id))

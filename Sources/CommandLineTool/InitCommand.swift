@@ -30,7 +30,9 @@ struct InitOptions {
     private static func url(_ word: String) throws(UsageError) -> ResourceURL {
         let url: ResourceURL
         do throws(URLProblem) { url = try ResourceURL.parse(word) } catch {
-            throw UsageError("`\(word)` is no URL: \(error.message)", hint: "a URL begins with `https://` or `http://`")
+            let isHost = !word.contains("://") && (try? ResourceURL.parse("https://\(word)")) != nil
+            throw UsageError(
+                "`\(word)` is no URL: \(error.message)", hint: isHost ? "write `https://\(word)`" : nil)
         }
         guard ["http", "https", "ftp"].contains(url.scheme) else {
             throw UsageError(

@@ -53,6 +53,7 @@ struct DiskLook {
         }
         var plan = JobPlan(job, outlooks)
         plan.disks = rooms(outlooks)
+        plan.removals = GroupRemovals(job).all()
         if let problem { plan.notes.append(problem) }
         return plan
     }

@@ -103,6 +103,7 @@ struct OnlinePlan {
         let outlooks = zip(plan.outlooks, words).map { $0.knowing($1) }
         var online = JobPlan(job, outlooks, words: words)
         online.disks = look.rooms(outlooks)
+        online.removals = plan.removals
         if let problem = look.problem { online.notes.append(problem) }
         online.estimate()
         return online

@@ -139,6 +139,7 @@ struct RunOutputs {
             advice: options.advice, width: isWatched ? Terminal.width(2) : nil, report: reportPath,
             heartbeat: isWatched ? nil : .seconds(30))
         style.holdsSummary = reportPath != nil
+        style.explainsUnchanged = options.exitUnchanged
         switch options.amount {
         case .quiet: style.amount = .quiet
         case .normal: style.amount = .normal

@@ -29,8 +29,8 @@ struct CarryOver {
     private var touched: Set<Int> = []
     /// Whether the new tree will differ from the old one.
     private(set) var hasChange: Bool
-    /// Files and symlinks that stay behind and whose names no member has.
-    private var removed = 0
+    /// Files and symlinks that stay behind and whose names no member has, in folders of the new tree.
+    private var removed = RemovedFiles()
 
     init(_ staging: GroupStaging, from old: FolderCache.Folder) throws(TransferError) {
         self.staging = staging
@@ -50,16 +50,22 @@ struct CarryOver {
         }
     }
 
+    /// All files and symlinks that stay behind and whose names no member has.
+    var removedFiles: RemovedFiles {
+        var all = removed
+        for (index, folder) in snapshot.folders.enumerated() {
+            // Of a folder that stays behind nothing was looked at.
+            guard case .left = fates[index] else { continue }
+            for entry in folder.entries where entry.folder == nil { all.add(snapshot.list.path(index, entry.name)) }
+        }
+        return all
+    }
+
     /// Throws if the publication would remove more files than the group's `maximumRemovals`.
     func checkRemovals() throws(TransferError) {
         guard let limit = staging.place.maximumRemovals else { return }
-        var (removed, total) = (removed, 0)
-        for (index, folder) in snapshot.folders.enumerated() {
-            let files = folder.entries.count { $0.folder == nil }
-            total += files
-            // Of a folder that stays behind nothing was looked at.
-            if case .left = fates[index] { removed += files }
-        }
+        let removed = removedFiles.count
+        let total = snapshot.folders.reduce(0) { $0 + $1.entries.count { $0.folder == nil } }
         guard limit.forbids(removed, of: total) else { return }
         throw TransferError(
             .groupNotPublished,
@@ -86,7 +92,7 @@ struct CarryOver {
             } else if keepsRest || isSpared(entry, members) || entry.isUnderWay(in: old) {
                 try keep(entry, index, from: old, into: new)
             } else {
-                if entry.folder == nil { removed += 1 }
+                if entry.folder == nil { removed.add(snapshot.list.path(index, entry.name)) }
                 leave(index)
             }
         }
@@ -129,7 +135,7 @@ struct CarryOver {
         } else if keeps {
             throw obstacle(entry, index)
         } else {
-            removed += 1
+            removed.add(snapshot.list.path(index, entry.name))
             leave(index)
         }
     }

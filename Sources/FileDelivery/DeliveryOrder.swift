@@ -183,8 +183,8 @@ package enum DeliveryReport: Sendable {
     /// The body was written to standard output, or the reason why not all of it was.
     case written(TaskIndex, TransferError?)
     /// The group is published; with `flush` it would survive a power cut. After an error nothing has changed, unless
-    /// the flush failed (`cannotWriteToFile`).
-    case groupPublished(GroupIndex, TransferError?)
+    /// the flush failed (`cannotWriteToFile`). `removed` is `nil` where the group removes no files.
+    case groupPublished(GroupIndex, TransferError?, removed: RemovedFiles?)
     /// Follows `published` if a flush was asked for.
     case flushed(TaskIndex)
     case failed(TaskIndex, TransferError)

@@ -193,7 +193,7 @@ struct DeliveryWorker {
         let group = waiting.group
         do throws(TransferError) {
             switch try publisher.groups.publish(group, absent: waiting.absent) {
-            case .done: answers.append(.groupPublished(group.index, nil))
+            case .done(let removed): answers.append(.groupPublished(group.index, nil, removed: removed))
             case .stopped: break
             case .held:
                 let now = Clocks.instant()
@@ -208,7 +208,7 @@ struct DeliveryWorker {
                 nextTry = now + Self.triedAfter
             }
         } catch {
-            answers.append(.groupPublished(group.index, error))
+            answers.append(.groupPublished(group.index, error, removed: nil))
         }
     }
 
@@ -218,7 +218,7 @@ struct DeliveryWorker {
         waitingGroups.remove(at: place)
         publisher.groups.discard(group)
         let error = TransferError(.cancelled, "another run was still publishing at \(group.folder)")
-        answers.append(.groupPublished(group.index, error))
+        answers.append(.groupPublished(group.index, error, removed: nil))
     }
 
     mutating func publishWaitingIfDue() {

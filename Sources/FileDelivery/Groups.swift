@@ -260,7 +260,7 @@ final class Groups {
     // MARK: Publishing
 
     enum Publication {
-        case done
+        case done(removed: RemovedFiles?)
         /// The hook ended the publication.
         case stopped
         /// Another run is publishing there.
@@ -270,7 +270,7 @@ final class Groups {
     /// Publishes a group. One without members is left as it is: an empty list must not empty a folder. Afterwards
     /// nothing is staged, whatever the outcome, unless another run holds the place.
     func publish(_ place: GroupPlace, absent: [String?] = []) throws(TransferError) -> Publication {
-        guard let staging = stagings[place.index] else { return .done }
+        guard let staging = stagings[place.index] else { return .done(removed: place.removed) }
         do throws(TransferError) {
             let publication = try publish(staging, absent)
             if case .held = publication { return .held }
@@ -289,34 +289,36 @@ final class Groups {
     private func publish(_ staging: GroupStaging, _ absent: [String?]) throws(TransferError) -> Publication {
         if !staging.hasNewMembers, staging.place.extraneous == .keep {
             try flush(staging)
-            return .done
+            return .done(removed: nil)
         }
         guard let target = try GroupTarget.claim(staging.place, folders) else { return .held }
         // The target keeps the lock.
         defer { withExtendedLifetime(target) {} }
         if staging.place.extraneous == .remove { for path in absent { staging.spare(path) } }
-        return try publish(staging, at: target) ? .done : .stopped
+        return try publish(staging, at: target)
     }
 
-    /// Publishes the staged tree; returns `false` when the hook ended it.
-    private func publish(_ staging: GroupStaging, at target: GroupTarget) throws(TransferError) -> Bool {
+    /// Publishes the staged tree.
+    private func publish(_ staging: GroupStaging, at target: GroupTarget) throws(TransferError) -> Publication {
         try spareReserved(staging.place)
+        var removed = staging.place.removed
         var snapshot: TreeSnapshot?
         if let old = target.old {
             var carrying = try CarryOver(staging, from: old)
             try carrying.run()
             try carrying.checkRemovals()
             snapshot = carrying.snapshot
+            if removed != nil { removed = carrying.removedFiles }
             if !carrying.hasChange {
                 try flush(staging)
-                return true
+                return .done(removed: removed)
             }
         }
         try flush(staging)
-        guard goesOn(.prepared) else { return false }
+        guard goesOn(.prepared) else { return .stopped }
         try look(again: target, snapshot, staging.place)
-        guard goesOn(.looked) else { return false }
-        return try swap(staging, target, snapshot)
+        guard goesOn(.looked) else { return .stopped }
+        return try swap(staging, target, snapshot) ? .done(removed: removed) : .stopped
     }
 
     /// Throws if the publication would remove a reserved file. A run checks that before it begins, but links may lead
@@ -370,4 +372,9 @@ final class Groups {
     }
 
     private func goesOn(_ step: GroupStep) -> Bool { hook?(step) ?? true }
+}
+
+extension GroupPlace {
+    /// What a publication that removes nothing has removed; `nil` for a group that never removes files.
+    fileprivate var removed: RemovedFiles? { extraneous == .remove ? RemovedFiles() : nil }
 }

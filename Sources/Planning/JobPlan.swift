@@ -16,6 +16,8 @@ package struct JobPlan: Sendable {
     package var words: [ServerWord]
     /// Where files go, with the room there.
     package var disks: [DiskRoom] = []
+    /// Groups that remove files when they are published, with the number of files.
+    package var removals: [Removal] = []
     /// How long the run would take at least, with what that rests on; `nil` where servers were not asked.
     package var duration: (span: TimeSpan, basis: String)?
     /// What is not known, one sentence each.
@@ -33,6 +35,18 @@ package struct JobPlan: Sendable {
         package var unknownSizes = 0
         /// Most simultaneous connections, over all sessions.
         package var connections = 0
+    }
+
+    /// What the publication of a group would remove.
+    package struct Removal: Hashable, Sendable {
+        /// The group's name.
+        package let group: String
+        /// Number of files that no task of the group names; `nil` if it is known only in the run.
+        package let count: Int?
+        package init(group: String, count: Int?) {
+            self.group = group
+            self.count = count
+        }
     }
 
     /// Sums over all tasks of a plan.

@@ -132,6 +132,15 @@ extension JobPlan {
             json.endObject()
         }
         json.endArray()
+        json.key("removals")
+        json.beginArray()
+        for removal in removals {
+            json.beginObject()
+            json.member("group", redactor.redacted(name: removal.group))
+            json.member("files", removal.count)
+            json.endObject()
+        }
+        json.endArray()
     }
 
     // MARK: Tasks

@@ -19,6 +19,7 @@ extension JobPlan {
         section("Sessions", sessionRows)
         section("Limits of the run", limitRows)
         section("Room", diskRows(redactor))
+        section("Files that groups remove", removalRows(redactor))
         if let duration { section("How long", ["  at least \(HumanText.duration(duration.span)): \(duration.basis)"]) }
         section("Not known", unknownRows.map { "  \($0)" })
         section("Tasks", taskRows(redactor, isWhole))
@@ -117,6 +118,14 @@ extension JobPlan {
 
     private static func number(_ value: Double) -> String {
         value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
+    }
+
+    private func removalRows(_ redactor: Redactor) -> [String] {
+        let rows = removals.map { removal in
+            let count = removal.count.map { $0 == 0 ? "none" : Words.count($0, "file") } ?? "known in the run"
+            return [SafeText.line(redactor.redacted(name: removal.group)), count]
+        }
+        return Words.table(rows)
     }
 
     private func diskRows(_ redactor: Redactor) -> [String] {

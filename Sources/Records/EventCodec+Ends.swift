@@ -68,6 +68,14 @@ extension RecordWriter {
         put(step.reason, Coded.connectionReasons)
     }
 
+    mutating func put(_ record: GroupRecord) {
+        put(record.name)
+        put(record.removed) {
+            $0.put($1.count)
+            $0.put($1.named) { $0.put($1) }
+        }
+    }
+
     mutating func put(_ record: HookRecord) {
         put(record.task)
         put(record.command) { $0.put($1) }
@@ -196,6 +204,16 @@ extension RecordReader {
             task: try text(), command: try list { (reader) throws(RecordProblem) in try reader.text() },
             exitStatus: try optional { (reader) throws(RecordProblem) in try reader.int() }, duration: try span(),
             trouble: try optionalText())
+    }
+
+    mutating func groupRecord() throws(RecordProblem) -> GroupRecord {
+        GroupRecord(
+            name: try text(),
+            removed: try optional { (reader) throws(RecordProblem) in
+                RemovedFiles(
+                    count: try reader.int(),
+                    named: try reader.list { (reader) throws(RecordProblem) in try reader.text() })
+            })
     }
 
     mutating func runRecord() throws(RecordProblem) -> RunRecord {

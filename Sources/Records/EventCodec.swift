@@ -22,6 +22,8 @@ package enum EventCodec {
         case pages
         /// A file was copied from that of another task.
         case copies
+        /// A group was published.
+        case groups
     }
 
     /// Returns the event's bytes.
@@ -47,6 +49,7 @@ package enum EventCodec {
         if case .taskFinished(let record) = event.kind, record.hidesOfParts { return .partSizes }
         if case .expanded = event.kind { return .expansions }
         if case .pageFinished = event.kind { return .pages }
+        if case .groupPublished = event.kind { return .groups }
         if case .fileFinished(let record) = event.kind, record.copiedFrom != nil { return .copies }
         if case .attemptFinished(let record) = event.kind {
             if record.retriesUntil != nil { return .deadlines }
@@ -83,7 +86,7 @@ private enum KindNumber: UInt8 {
     case sessionStarted, taskCreated, taskResumed, waiting, attemptStarted, challenge, redirect, resumedAtOffset
     case response, becameDownload, needNewBodyStream, sentBodyData, receivedData, cacheStored, fileFinished
     case attemptFinished, taskFinished, sessionFinishedEvents, sessionInvalidated, runFinished, expanded
-    case hookFinished, connectionsChanged, pageFinished
+    case hookFinished, connectionsChanged, pageFinished, groupPublished
 }
 
 extension RecordWriter {
@@ -117,6 +120,7 @@ extension RecordWriter {
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
         case .connectionsChanged(let step): begin(.connectionsChanged) { $0.put(step) }
         case .hookFinished(let record): begin(.hookFinished) { $0.put(record) }
+        case .groupPublished(let record): begin(.groupPublished) { $0.put(record) }
         case .sessionFinishedEvents: begin(.sessionFinishedEvents)
         case .sessionInvalidated(let record): begin(.sessionInvalidated) { $0.put(record) }
         case .runFinished(let record): begin(.runFinished) { $0.put(record) }
@@ -167,6 +171,7 @@ extension RecordReader {
         case .taskFinished: return .taskFinished(try taskRecord(hasPartSizes: version == .partSizes))
         case .connectionsChanged: return .connectionsChanged(try connectionStep())
         case .hookFinished: return .hookFinished(try hookRecord())
+        case .groupPublished: return .groupPublished(try groupRecord())
         case .sessionFinishedEvents: return .sessionFinishedEvents
         case .sessionInvalidated: return .sessionInvalidated(try sessionRecord())
         case .runFinished: return .runFinished(try runRecord())

@@ -118,6 +118,9 @@ package final class EventLines: EventConsumer {
             line.member("exitStatus", record.exitStatus)
             line.member("duration", record.duration)
             line.member("trouble", record.trouble)
+        case .groupPublished(let record):
+            line.member("group", redactor.redacted(name: record.name))
+            line.member("removed", removed: record.removed)
         case .runFinished(let record):
             line.member("outcome", record.outcome.rawValue)
             line.member("exitStatus", record.exitStatus)
@@ -202,6 +205,7 @@ extension Event.Kind {
         case .attemptFinished: "attemptFinished"
         case .taskFinished: "taskFinished"
         case .hookFinished: "hookFinished"
+        case .groupPublished: "groupPublished"
         case .connectionsChanged: "connectionsChanged"
         case .sessionFinishedEvents: "sessionFinishedEvents"
         case .sessionInvalidated: "sessionInvalidated"

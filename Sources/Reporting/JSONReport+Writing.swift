@@ -25,7 +25,7 @@ extension JSONReport {
     private static let end = Array("\n]}\n".utf8)
 
     /// Upper bound in bytes for the part before the tasks; only unforeseen content, such as a long error, exceeds it.
-    var roomForHead: Int { head().count + 512 + 256 * job.sessions.count + 64 * job.groups.count }
+    var roomForHead: Int { head().count + 512 + 256 * job.sessions.count + 96 * job.groups.count }
 
     /// Writes the whole report piece by piece, straight from the rendered tasks.
     package func write(to sink: some ByteSink) throws(OutputProblem) {
@@ -172,6 +172,7 @@ extension JSONReport {
             writer.beginObject()
             writer.member("name", group.name)
             writer.member("published", result?.published ?? false)
+            writer.member("removed", removed: result?.published == true ? removed[group.name] : nil)
             writer.member("error", error: result?.error?.redacted(by: redactor))
             writer.endObject()
         }

@@ -28,6 +28,9 @@ package final class JSONReport: EventConsumer {
     /// Changes of the sessions' numbers of connections, in order.
     private(set) var steps: [SessionIndex: [(time: WallTime, step: ConnectionStep)]] = [:]
 
+    /// Files that the publications of groups removed, by the group's name.
+    private(set) var removed: [String: RemovedFiles] = [:]
+
     /// Sessions of a background run that existed already, and to which this command came back.
     package var reassociated: Set<SessionIndex> = []
     /// Results of the tasks' `onFinish` commands, in the order in which these ended.
@@ -90,6 +93,7 @@ package final class JSONReport: EventConsumer {
                 HookResult(
                     task: record.task, command: record.command, exitStatus: record.exitStatus,
                     duration: record.duration))
+        case .groupPublished(let record): removed[record.name] = record.removed
         case .runFinished(let record):
             run = record
             finishedAt = event.time

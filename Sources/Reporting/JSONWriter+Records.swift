@@ -145,6 +145,16 @@ extension JSONWriter {
         endArray()
     }
 
+    /// Writes the files that a group's publication removed; `null` where that is not known.
+    mutating func member(_ key: StaticString, removed: RemovedFiles?) {
+        self.key(key)
+        guard let removed else { return null() }
+        beginObject()
+        member("count", removed.count)
+        member("files", texts: removed.named)
+        endObject()
+    }
+
     mutating func member(_ key: StaticString, hosts: [SessionRecord.Host]) {
         self.key(key)
         beginArray()

@@ -26,6 +26,8 @@ package final class PlainProgress: EventConsumer {
         package var heartbeat: TimeSpan?
         /// Whether the summary waits for `conclude`, which knows whether the report was written.
         package var holdsSummary = false
+        /// Whether the summary says why downloads that brought what was there already do not count as unchanged.
+        package var explainsUnchanged = false
 
         package init(
             amount: Amount = .normal, color: Bool = false, isGitHub: Bool = false,
@@ -60,6 +62,8 @@ package final class PlainProgress: EventConsumer {
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
     private var retryLines = RetryLines()
+    /// Whether a file was told of that is stored as the server packed it.
+    private var hasToldCoding = false
     /// The run's end, whose summary is held back.
     private var ending: RunRecord?
 
@@ -108,6 +112,7 @@ package final class PlainProgress: EventConsumer {
             tally.countFailedHook()
             append("error: `onFinish` of the task `\(record.task)` \(trouble)")
         }
+        if case .groupPublished(let record) = event.kind { tellRemoved(record) }
         guard let task = event.task, Int(task.raw) < job.tasks.count else { return }
         switch event.kind {
         case .attemptStarted(let record):
@@ -207,11 +212,23 @@ package final class PlainProgress: EventConsumer {
         }
     }
 
+    /// Notes the files that a group's publication removed; with `-v` they are named.
+    private func tellRemoved(_ record: GroupRecord) {
+        guard let removed = record.removed, removed.count > 0 else { return }
+        tally.count(removed, of: record.name)
+        guard style.amount == .verbose else { return }
+        let name = redactor.redacted(name: record.name)
+        for path in removed.named { append("  \(name): removed \(path)") }
+        let more = removed.count - removed.named.count
+        if more > 0 { append("  \(name): removed \(HumanText.count(more, "other file"))") }
+    }
+
     private func finish(_ task: TaskIndex, _ record: TaskRecord) {
         let course = courses.removeValue(forKey: task) ?? TaskCourse()
         pulse.finished(task)
         let word = OutcomeWord(record)
         let isShown = isShown(record, course)
+        if record.outcome == .succeeded { warnOfCoding(task, course) }
         tally.count(task, record, course, shownAt: lineCount)
         guard isShown else { return }
         word.append(to: &lines, color: style.color)
@@ -308,6 +325,19 @@ package final class PlainProgress: EventConsumer {
         let place = String(url.prefix(while: { $0 != "?" }).split(separator: "/").prefix(2).joined(separator: "//"))
         guard brokenPlaces.insert(place).inserted else { return }
         append("  warning: \(place) is broken: \(PeopleText.message(failure.message)); another of the `urls` was used")
+    }
+
+    /// Warns of a file that is stored as the server packed it for the way, unless its name says so; once a run.
+    private func warnOfCoding(_ task: TaskIndex, _ course: TaskCourse) {
+        guard !hasToldCoding, style.amount != .quiet, let coding = course.coding, let path = course.path,
+            job.tasks[Int(task.raw)].type == .download, job.tasks[Int(task.raw)].options.values.decompress == .no,
+            !PackedName.saysSo(path)
+        else { return }
+        hasToldCoding = true
+        let name = path.split(separator: "/").last.map { String($0) } ?? path
+        append(
+            "  warning: \(id(task)): `\(name)` is stored in \(coding), as the server sent it; `decompress: true` unpacks it"
+        )
     }
 
     private func annotate(_ task: TaskIndex, _ record: TaskRecord) {

@@ -24,16 +24,18 @@ struct RunTally {
     private(set) var moved: Int64 = 0
     /// Bytes of bodies that servers had already.
     private var unsent: Int64 = 0
+    /// Downloads that fetched the very file that was there, because the server said nothing to ask for changes with.
+    private var unprovable = 0
     /// Bytes of partial downloads that are left for the next run.
     private var kept: Int64 = 0
     /// Verified files of groups that were not published, which are left for the next run.
     private var keptMembers = 0
+    /// Files that the publications of groups removed, in the order of the publications.
+    private var removals: [(group: String, count: Int)] = []
     /// `onFinish` commands of tasks that failed.
     private var failedHooks = 0
     /// Templates that became tasks.
     private var gone: Set<TaskIndex> = []
-    /// Number of tasks in the job file, before templates became tasks.
-    private let writtenCount: Int
     /// Groups with members of ephemeral sessions.
     private let ephemeralGroups: Set<GroupIndex>
 
@@ -42,7 +44,6 @@ struct RunTally {
         self.advice = advice
         self.redactor = redactor
         causes = RunCauses(job: job)
-        writtenCount = job.tasks.count
         let ephemeral =
             job.groups.isEmpty ? [] : job.tasks.filter { job.sessions[Int($0.session.raw)].kind == .ephemeral }
         ephemeralGroups = Set(ephemeral.compactMap(\.group))
@@ -61,6 +62,8 @@ struct RunTally {
     /// Number of tasks that did not succeed so far.
     var troubled: Int { causes.causes.reduce(causes.followerCount) { $0 + $1.tasks.count } }
 
+    mutating func count(_ removed: RemovedFiles, of group: String) { removals.append((group, removed.count)) }
+
     mutating func countFailedHook() { failedHooks += 1 }
 
     mutating func count(_ attempt: AttemptRecord) {
@@ -77,6 +80,9 @@ struct RunTally {
         moved += course.moved
         if record.source == .unchanged { unsent += course.unsent }
         times.count(record)
+        if record.outcome == .succeeded, record.source == .network, record.changed == false, !course.hasValidator {
+            unprovable += 1
+        }
         let word = OutcomeWord(record)
         counts[word.place] += 1
         guard word.isTrouble else { return }
@@ -136,7 +142,18 @@ struct RunTally {
             }
             lines.append(again(style.report))
         }
-        if style.amount != .quiet { lines += times.lines(run.duration) }
+        if style.amount != .quiet {
+            lines += removals.map { group, count in
+                "\(HumanText.count(count, "file")) removed from the group `\(redactor.redacted(name: group))`: "
+                    + "no task names \(count == 1 ? "it" : "them")."
+            }
+            if style.explainsUnchanged, unprovable > 0 {
+                lines.append(
+                    "\(HumanText.count(unprovable, "file")) came again without a change: the server sends neither `ETag` "
+                        + "nor `Last-Modified`, so only fetching tells; a `checksum` would save it.")
+            }
+            lines += times.lines(run.duration)
+        }
         if let words = words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
         lines.append(closing(run, style.report))
         return lines
@@ -246,8 +263,6 @@ struct RunTally {
     /// Returns ids or one pattern that choose exactly these tasks; `nil` where that takes too many words: running the
     /// whole job again costs at most one conditional request for each task that succeeded.
     private func pattern(_ tasks: [TaskIndex]) -> [String]? {
-        // A task cannot be named before it is made.
-        guard tasks.allSatisfy({ Int($0.raw) < writtenCount && !job.tasks[Int($0.raw)].isTemplate }) else { return nil }
         let ids = tasks.map { id($0) }
         if ids.count <= 3 { return ids }
         guard var start = ids.first.map({ Array($0.utf8) }) else { return nil }

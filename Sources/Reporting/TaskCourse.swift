@@ -25,6 +25,12 @@ final class TaskCourse {
     private var pageBytes: Int64 = 0
     /// Whether the last answer had a validator with which its rest could be requested.
     private(set) var isResumable = false
+    /// Whether the last answer had a validator with which the next run can ask for changes only.
+    private(set) var hasValidator = false
+    /// `Content-Encoding` of the last answer with a body; `nil` for a body that is sent as it is.
+    private(set) var coding: String?
+    /// Path of the file that the task wrote.
+    private(set) var path: String?
     /// Bytes that have arrived of a body that did not end.
     private(set) var kept: Int64 = 0
     /// Whether the last attempt's file was verified, whatever then happened to its group.
@@ -47,7 +53,7 @@ final class TaskCourse {
 
     func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
     func advance(to bytes: Int64) { progress = bytes }
-    func name(_ record: FileRecord) { bytes = record.bytes }
+    func name(_ record: FileRecord) { (bytes, path) = (record.bytes, record.path) }
     func turn(_ page: PageRecord) {
         pageBytes = (page.number == 1 ? 0 : pageBytes) + (page.file?.bytes ?? 0)
         (pages, bytes) = (page.number, pageBytes)
@@ -57,6 +63,12 @@ final class TaskCourse {
         guard let status = record.status, status == 200 || status == 206 else { return }
         let tag = record.headers.first("etag")
         isResumable = tag.map { !$0.hasPrefix("W/") } ?? record.headers.has("last-modified")
+        hasValidator = tag != nil || record.headers.has("last-modified")
+        coding = record.contentEncoding.flatMap { codings in
+            codings.lowercased().split(separator: ",")
+                .map { String($0.drop { $0 == " " }.prefix { $0 != " " }) }
+                .first { $0 == "x-gzip" || ContentCoding(named: $0) != nil }
+        }
     }
 
     func end(_ record: AttemptRecord, isUpload: Bool) {

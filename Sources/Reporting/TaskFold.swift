@@ -36,7 +36,8 @@ struct TaskFold {
             pages.append(record)
         case .attemptFinished(let record): attempts.append(record)
         case .sessionStarted, .expanded, .taskResumed, .waiting, .resumedAtOffset, .needNewBodyStream, .sentBodyData,
-            .receivedData, .cacheStored, .taskFinished, .hookFinished, .connectionsChanged, .sessionFinishedEvents,
+            .receivedData, .cacheStored, .taskFinished, .hookFinished, .groupPublished, .connectionsChanged,
+            .sessionFinishedEvents,
             .sessionInvalidated,
             .runFinished:
             break

@@ -16,7 +16,7 @@ package struct RandomEvents: Sendable {
     /// Number of kinds that random stories use.
     package static let kinds = 20
     /// Number of all kinds, including those that came later and are in no random story.
-    package static let allKinds = 24
+    package static let allKinds = 25
     /// The names of the format's first release: one more would change the story of every seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
 
@@ -33,11 +33,11 @@ package struct RandomEvents: Sendable {
     }
 
     /// Returns one event of each kind, in which every field has a value: no zero, no empty text, nothing missing.
-    package static func filled(format: Int = 8) -> [Event] {
+    package static func filled(format: Int = 9) -> [Event] {
         var full = RandomEvents(Seeded(seed: 1))
         full.isFilled = true
         full.format = format
-        return (0..<(format < 4 ? kinds : format < 6 ? 21 : format < 7 ? 23 : allKinds)).map { kind in
+        return (0..<(format < 4 ? kinds : format < 6 ? 21 : format < 7 ? 23 : format < 9 ? 24 : allKinds)).map { kind in
             var event = full.next(kind: kind)
             event.time = WallTime(nanoseconds: 1_795_244_400_000_000_000 + Int64(kind))
             event.session = SessionIndex(raw: 7)
@@ -50,7 +50,7 @@ package struct RandomEvents: Sendable {
 
     private var isFilled = false
     /// Version of the events' format: a sample of an older one contains nothing that came later.
-    private var format = 8
+    private var format = 9
 
     private mutating func isThere() -> Bool { isFilled || random.oneIn(2) }
 
@@ -157,6 +157,11 @@ package struct RandomEvents: Sendable {
                 PageRecord(
                     number: Int(number()), url: text(), status: maybe { Int($0.number()) }, file: maybe { $0.file() },
                     body: maybe { Array($0.text().utf8) }, isCut: flag()))
+        case 24:
+            .groupPublished(
+                GroupRecord(
+                    name: text(), removed: maybe { RemovedFiles(count: Int($0.number()), named: $0.some { $0.text() }) }
+                ))
         case 20: .expanded(Expansion(count: Int(number())))
         default: .runFinished(run())
         }

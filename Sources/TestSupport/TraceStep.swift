@@ -121,7 +121,7 @@ extension TraceStep.Kind {
             case .runFinished(let record): .runFinished(outcome: record.outcome, exitStatus: record.exitStatus)
             case .expanded: .expanded
             case .sessionStarted, .challenge, .resumedAtOffset, .becameDownload, .needNewBodyStream, .cacheStored,
-                .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated:
+                .hookFinished, .groupPublished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated:
                 .other
             }
     }

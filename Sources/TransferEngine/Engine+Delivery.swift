@@ -139,7 +139,7 @@ extension Engine {
         case .adopted(let task, let problem): adopted(task, problem)
         case .part(let staging, let task, let part): noted(staging, task, part)
         case .staged(let task, let record): staged(task, record)
-        case .groupPublished(let group, let error): published(group, error)
+        case .groupPublished(let group, let error, let removed): published(group, error, removed)
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
             // A download reads nothing but checksums.
@@ -227,7 +227,7 @@ extension Engine {
         outbox.add(.discardGroup(group.place, keepingMembers: !group.members.contains { unwanted.contains($0) }))
     }
 
-    private func published(_ group: GroupIndex, _ error: TransferError?) {
+    private func published(_ group: GroupIndex, _ error: TransferError?, _ removed: RemovedFiles?) {
         if error == nil {
             for attempt in members(of: group) {
                 tellFile(attempt)
@@ -241,6 +241,7 @@ extension Engine {
                 }
             }
         }
+        if error == nil { tellPublished(group, removed) }
         reports.append(.published(group, error))
     }
 

@@ -30,9 +30,15 @@ extension Engine {
         switch report {
         case .published(let task, let record, isKept: false):
             if let attempt = attempt(of: task) { emit(.fileFinished(withSource(record, attempt)), attempt) }
-        case .groupPublished(let group, nil): for member in members(of: group) { tellFile(member) }
+        case .groupPublished(let group, nil, let removed):
+            for member in members(of: group) { tellFile(member) }
+            tellPublished(group, removed)
         default: break
         }
+    }
+
+    func tellPublished(_ group: GroupIndex, _ removed: RemovedFiles?) {
+        events.append(.groupPublished(GroupRecord(name: job.groups[Int(group.raw)].name, removed: removed)))
     }
 
     /// The attempts of a group's members, which are published with it.

@@ -6,16 +6,6 @@ package import Stores
 import SystemIO
 package import TransferModel
 
-/// Takes an engine's events; the owner of the log numbers and dates them.
-package protocol EventSink: AnyObject {
-    /// Appends an event of a task.
-    func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex)
-    /// Adds secrets that became known during the run: later events are redacted of them.
-    func learn(_ secrets: [KnownSecret])
-    /// The redactor of the events: a text must be redacted before it is cut, because a cut may split a secret.
-    var hiding: Redactor { get }
-}
-
 /// Result of an attempt that ended: the runner makes the attempt's event and the end of the task from it.
 package struct AttemptResult: Sendable {
     /// Number of the attempt within its task, from 1.

@@ -25,6 +25,7 @@ extension Event.Kind {
         case .sessionInvalidated(let record): .sessionInvalidated(record.redacted(by: redactor))
         case .connectionsChanged(let step): .connectionsChanged(step.redacted(by: redactor))
         case .hookFinished(let record): .hookFinished(record.redacted(by: redactor))
+        case .groupPublished(let record): .groupPublished(record.redacted(by: redactor))
         case .runFinished(let record): .runFinished(record.redacted(by: redactor))
         case .waiting(let reason, let lacks): .waiting(reason, lacks: redactor.redacted(lacks))
         case .sessionStarted, .taskCreated, .expanded, .taskResumed, .resumedAtOffset, .becameDownload,
@@ -45,6 +46,16 @@ extension ConnectionStep {
     fileprivate func redacted(by redactor: Redactor) -> ConnectionStep {
         let origin = Origin(scheme: origin.scheme, host: redactor.redacted(origin.host), port: origin.port)
         return ConnectionStep(origin: origin, from: from, to: to, reason: reason)
+    }
+}
+
+extension GroupRecord {
+    fileprivate func redacted(by redactor: Redactor) -> GroupRecord {
+        GroupRecord(
+            name: name,
+            removed: removed.map {
+                RemovedFiles(count: $0.count, named: $0.named.map { redactor.redacted(name: $0) })
+            })
     }
 }
 

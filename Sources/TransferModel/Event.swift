@@ -48,6 +48,8 @@ package struct Event: Sendable {
         case taskFinished(TaskRecord)
         /// The `onFinish` command of a task has ended. An event of the task's session: the task itself has ended before.
         case hookFinished(HookRecord)
+        /// A group was published. An event of the run.
+        case groupPublished(GroupRecord)
         /// The session's number of connections to a host changes, where it is found by what the host bears.
         case connectionsChanged(ConnectionStep)
         case sessionFinishedEvents

@@ -42,6 +42,37 @@ import TextFormats
         """
     }
 
+    /// The plan says before the run how many files a group removes, and the run how many it removed.
+    @Test func filesThatAGroupRemovesAreCounted() throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            groups: { site: { to: site, extraneous: remove }, other: { to: other } }
+            tasks:
+              - { id: a, url: '\(server.url("/a"))', to: a, group: site }
+              - { id: b, url: '\(server.url("/b"))', to: sub/b, group: site }
+              - { id: c, url: '\(server.url("/a"))', to: c, group: other }
+            """)
+        for folder in ["site/sub", "site/gone"] { try binary.folder.makeFolder(folder) }
+        for name in ["a", "old", "sub/b", "sub/older", "gone/oldest"] {
+            try binary.folder.write("site/\(name)", "x")
+        }
+        let plan = try Self.plan(binary)
+        #expect(try Self.value(plan, "$.removals[*].group") == ["site"])
+        #expect(try Self.value(plan, "$.removals[*].files") == ["3"])
+        let run = try binary.run("job.yaml")
+        #expect(run.exitStatus == 0)
+        #expect(run.errorText.contains("3 files removed from the group `site`: no task names them.\n"))
+        let report = try JSONParser.parse(binary.folder.bytes("job.report.json"))
+        #expect(try Self.value(report, "$.groups[*].removed.count") == ["3"])
+        #expect(
+            try Self.value(report, "$.groups[0].removed.files[*]").sorted() == ["gone/oldest", "old", "sub/older"])
+        #expect(try Self.value(Self.plan(binary), "$.removals[*].files") == ["0"])
+    }
+
     @Test func beforeTheFirstRun_everythingIsFetched() throws {
         let server = try server()
         defer { server.stop() }

@@ -201,7 +201,7 @@ import TransferModel
                         length: Int64(6 * Self.mebibyte), reserve: 0)))
             #expect(try failure(desk).task.raw == 2)
             desk.submit(.publishGroup(place))
-            guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }
+            guard case .groupPublished(_, nil, _) = try desk.next() else { throw Desk.Silence() }
             #expect(tree.list("small/site") == ["a/", "a/b"])
         }
     }

@@ -28,6 +28,8 @@ final class GroupStage {
     let desk: Desk
     let place: GroupPlace
     private var tasks: UInt32 = 0
+    /// The files that the last publication removed.
+    private(set) var removed: RemovedFiles?
 
     init(
         _ tree: TemporaryTree, folder: String = "site", extraneous: GroupSpecification.Extraneous = .keep,
@@ -102,7 +104,10 @@ final class GroupStage {
     }
 
     func published() throws -> TransferError? {
-        guard case .groupPublished(GroupIndex(raw: 3), let error) = try desk.next() else { throw Desk.Silence() }
+        guard case .groupPublished(GroupIndex(raw: 3), let error, let removed) = try desk.next() else {
+            throw Desk.Silence()
+        }
+        self.removed = removed
         return error
     }
 

@@ -38,6 +38,8 @@ import TransferModel
         #expect(try stage.keep("sub/b").bytes == 4)
         #expect(try stage.publish() == nil)
         #expect(try tree.texts("site") == ["a": "new", "sub/": "", "sub/b": "kept"])
+        #expect(stage.removed?.count == 5)
+        #expect(stage.removed?.named.sorted() == ["deep/er/gone", "gone", "link", "pipe", "sub/gone"])
         #expect(try tree.inode("site/sub/b") == inode)
         #expect(tree.leftovers == [])
     }
@@ -124,7 +126,7 @@ import TransferModel
                         lengthUnverified: false)))
             guard case .staged = try desk.next() else { throw Desk.Silence() }
             desk.submit(.publishGroup(place))
-            guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }
+            guard case .groupPublished(_, nil, _) = try desk.next() else { throw Desk.Silence() }
             desk.finish()
             told[number - 1] = "\(round)"
             #expect(try [tree.text("w1/site/a"), tree.text("w2/site/a")] == told)

@@ -73,7 +73,7 @@ struct SeveralThreadsTests {
         }
         #expect(staged == 9 && !tree.list().contains("site/"))
         desk.submit(.publishGroup(group))
-        guard case .groupPublished(_, nil) = try desk.next() else { throw Desk.Silence() }
+        guard case .groupPublished(_, nil, _) = try desk.next() else { throw Desk.Silence() }
         #expect(tree.list("site").count == 9)
         #expect(Set(tree.list().filter { !$0.hasPrefix("site/m") }) == ["alone3", "alone7", "alone11", "site/"])
     }

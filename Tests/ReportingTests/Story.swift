@@ -110,6 +110,8 @@ struct Story {
         append(
             nil, SessionIndex(raw: 0),
             .sessionInvalidated(SessionRecord(connectionsOpened: 1, connectionsReused: 2, hosts: [host])))
+        let removed = RemovedFiles(count: 3, named: [text(), text()])
+        append(nil, nil, .groupPublished(GroupRecord(name: "site", removed: removed)))
         let group = RunRecord.Group(name: "site", published: true, error: nil)
         append(
             nil, nil,

@@ -57,7 +57,8 @@ package struct SessionTask: Hashable, Sendable {
             error = record.error
         case .expanded: isGone = true
         case .sessionStarted, .taskCreated, .challenge, .redirect, .becameDownload, .needNewBodyStream, .sentBodyData,
-            .receivedData, .cacheStored, .hookFinished, .pageFinished, .connectionsChanged, .sessionFinishedEvents,
+            .receivedData, .cacheStored, .hookFinished, .groupPublished, .pageFinished, .connectionsChanged,
+            .sessionFinishedEvents,
             .sessionInvalidated, .runFinished:
             break
         }

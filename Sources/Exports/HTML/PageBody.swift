@@ -284,7 +284,8 @@ struct PageBody {
             facts.append(("Session \(session.name)", words.joined(separator: ", ")))
         }
         for group in head.groups {
-            let state = group.published ? "published" : "not published"
+            let gone = group.removedCount.flatMap { $0 > 0 ? ", \(HumanText.count($0, "file")) removed" : nil }
+            let state = group.published ? "published\(gone ?? "")" : "not published"
             let words = [state, group.error?.message].compactMap { $0 }
             facts.append(("Group \(group.name)", words.joined(separator: ": ")))
         }

@@ -237,6 +237,17 @@ extension ReportHead.Group {
             switch name {
             case "name": self.name = try cursor.string()
             case "published": published = try cursor.bool()
+            case "removed":
+                removedCount = try cursor.optional { (cursor) throws(CursorStop) in
+                    var count: Int?
+                    try cursor.object { (name, cursor) throws(CursorStop) in
+                        switch name {
+                        case "count": count = try cursor.count()
+                        default: try cursor.skip()
+                        }
+                    }
+                    return count ?? 0
+                }
             case "error": error = try ReportedError.optional(&cursor)
             default: try cursor.skip()
             }

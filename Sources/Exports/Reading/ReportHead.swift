@@ -123,6 +123,8 @@ package struct ReportHead: Sendable {
         package var name = ""
         /// Whether the group's files were published.
         package var published = false
+        /// Number of files that the publication removed; `nil` where none can be, or it is not known.
+        package var removedCount: Int?
         /// Why the group's folder could not be exchanged, or, if it was published, why it may not outlast a power cut;
         /// else `nil`.
         package var error: ReportedError?

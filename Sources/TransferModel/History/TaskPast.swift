@@ -145,7 +145,9 @@ package struct TaskPast: Sendable {
         case .taskFinished(let record): finishes(record)
         case .expanded: expands()
         case .sessionStarted, .challenge, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
-            .cacheStored, .hookFinished, .connectionsChanged, .sessionFinishedEvents, .sessionInvalidated, .runFinished:
+            .cacheStored, .hookFinished, .groupPublished, .connectionsChanged, .sessionFinishedEvents,
+            .sessionInvalidated,
+            .runFinished:
             break
         }
     }

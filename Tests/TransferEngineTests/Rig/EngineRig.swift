@@ -189,7 +189,9 @@ final class EngineRig {
 
 private final class RigEvents: EventSink {
     private(set) var events: [(kind: Event.Kind, task: TaskIndex)] = []
+    private(set) var runEvents: [Event.Kind] = []
     private(set) var hiding = Redactor([])
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex) { events.append((kind, task)) }
+    func append(_ kind: Event.Kind) { runEvents.append(kind) }
     func learn(_ secrets: [KnownSecret]) {}
 }

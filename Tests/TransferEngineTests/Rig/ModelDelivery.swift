@@ -131,7 +131,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         case .publishGroup(let group, _):
             for (path, bytes) in staged { files[path] = File(bytes: bytes, stamp: newStamp(bytes.count)) }
             staged = [:]
-            answer(.groupPublished(group.index, nil))
+            answer(.groupPublished(group.index, nil, removed: nil))
         case .discardGroup: staged = [:]
         case .giveUpGroup, .settle, .announce, .decode, .conceal, .keepPart, .removePart, .sweep, .hurry: break
         }

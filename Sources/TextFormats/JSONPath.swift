@@ -14,10 +14,19 @@ package struct JSONPath: Sendable {
     }
 
     private let segments: [Segment]
+    /// The path as it is written.
+    package let text: String
+    /// For each segment, the offset in bytes at which it ends in `text`.
+    private let ends: [Int]
 
-    package init(_ text: String) throws(Problem) { segments = try JSONPathParser.parse(text) }
+    package init(_ text: String) throws(Problem) {
+        (segments, ends) = try JSONPathParser.parse(text)
+        self.text = text
+    }
 
-    private init(segments: [Segment]) { self.segments = segments }
+    private init(segments: [Segment], _ text: String, ends: [Int]) {
+        (self.segments, self.text, self.ends) = (segments, text, ends)
+    }
 
     /// Whether the last segment selects any number of values: `[*]`, a slice, a filter, `..name`.
     package var selectsSeveral: Bool {
@@ -32,19 +41,40 @@ package struct JSONPath: Sendable {
     }
 
     /// The path without its last segment.
-    package var parent: JSONPath { JSONPath(segments: segments.dropLast()) }
+    package var parent: JSONPath {
+        JSONPath(segments: segments.dropLast(), beginning(max(0, segments.count - 1)), ends: ends.dropLast())
+    }
+
+    /// The path's first `count` segments as they are written.
+    private func beginning(_ count: Int) -> String {
+        String(decoding: text.utf8.prefix(count == 0 ? 1 : ends[count - 1]), as: UTF8.self)
+    }
 
     /// Returns the values that the path selects, in document order.
     package func select(from root: JSONValue) -> [JSONValue] {
-        JSONPath.select(segments, from: root, Walk(root: root, left: .max))
+        JSONPath.select(segments, from: [root], Walk(root: root, left: .max))
     }
 
     /// Returns the values that the path selects, or `nil` if that takes `steps` steps or more. For documents from
     /// servers: each `..` visits all that the one before it found, in a deep document many times.
     package func select(from root: JSONValue, steps: Int) -> [JSONValue]? {
         let walk = Walk(root: root, left: steps)
-        let found = JSONPath.select(segments, from: root, walk)
+        let found = JSONPath.select(segments, from: [root], walk)
         return walk.left > 0 ? found : nil
+    }
+
+    /// Returns the longest beginning of the path that selects anything, as it is written, and the values it selects;
+    /// `nil` if that takes `steps` steps or more. For messages about a path that leads to nothing.
+    package func reach(in root: JSONValue, steps: Int) -> (path: String, found: [JSONValue])? {
+        let walk = Walk(root: root, left: steps)
+        var (reached, found) = (0, [root])
+        for segment in segments {
+            let next = JSONPath.select([segment], from: found, walk)
+            guard walk.left > 0 else { return nil }
+            if next.isEmpty { break }
+            (reached, found) = (reached + 1, next)
+        }
+        return (beginning(reached), found)
     }
 
     /// State of one selection: the document and the steps that are left.
@@ -110,8 +140,8 @@ package struct JSONPath: Sendable {
 
     // MARK: Walking
 
-    private static func select(_ segments: [Segment], from start: JSONValue, _ walk: Walk) -> [JSONValue] {
-        segments.reduce([start]) { nodes, segment in
+    private static func select(_ segments: [Segment], from start: [JSONValue], _ walk: Walk) -> [JSONValue] {
+        segments.reduce(start) { nodes, segment in
             nodes.flatMap { node -> [JSONValue] in
                 let places = segment.isDescendant ? descendants(of: node, walk) : [node]
                 guard walk.spend(places.count) else { return [] }
@@ -189,7 +219,7 @@ package struct JSONPath: Sendable {
     }
 
     static func results(_ query: Query, _ value: JSONValue, _ walk: Walk) -> [JSONValue] {
-        select(query.segments, from: query.isRelative ? value : walk.root, walk)
+        select(query.segments, from: [query.isRelative ? value : walk.root], walk)
     }
 
     /// Returns the operand's value; `nil` if its query selects nothing or its function has no result.

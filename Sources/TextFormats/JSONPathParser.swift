@@ -7,24 +7,27 @@ struct JSONPathParser {
     /// Largest nesting of filters, which may hold queries with filters.
     private static let deepest = 32
 
-    static func parse(_ text: String) throws(JSONPath.Problem) -> [JSONPath.Segment] {
+    /// Returns the segments, and for each the offset in bytes at which it ends.
+    static func parse(_ text: String) throws(JSONPath.Problem) -> (segments: [JSONPath.Segment], ends: [Int]) {
         var parser = JSONPathParser(bytes: Array(text.utf8))
         guard parser.take("$") else { throw parser.problem("a path begins with `$`") }
-        let segments = try parser.segments()
+        var ends: [Int] = []
+        let segments = try parser.segments { ends.append($0) }
         guard parser.offset == parser.bytes.count else {
             if parser.next == UInt8(ascii: "(") {
                 throw parser.problem("a function stands in a filter: `[?length(@.a) > 1]`")
             }
             throw parser.problem("`.` or `[` is wanted here")
         }
-        return segments
+        return (segments, ends)
     }
 
     private init(bytes: [UInt8]) { self.bytes = bytes }
 
     // MARK: Segments
 
-    private mutating func segments() throws(JSONPath.Problem) -> [JSONPath.Segment] {
+    /// Calls `ended` with the offset at which each segment ends.
+    private mutating func segments(ended: (Int) -> Void = { _ in }) throws(JSONPath.Problem) -> [JSONPath.Segment] {
         var segments: [JSONPath.Segment] = []
         while true {
             let before = offset
@@ -40,6 +43,7 @@ struct JSONPathParser {
                 offset = before
                 return segments
             }
+            ended(offset)
         }
     }
 

@@ -257,16 +257,24 @@ extension Engine {
         }
         // An error's page need not hold what the answer would have held, and tells what went wrong.
         if attempt.life.isDeclined {
-            if attempt.inspection.answer?.isDone != true {
-                guard !rules.isHeavy(attempt.exchange.body.count) else { return nil }
-                prepare(attempt, rules, charset(attempt), source).look(attempt.exchange.body)
-                takeFindings(attempt)
-            }
+            guard knowsSecretsInErrorPage(attempt, source) else { return nil }
             return attempt.inspection.answer?.findings.toldBody ?? attempt.exchange.body
         }
         guard attempt.inspection.answer?.isDone == true else { return nil }
         let findings = attempt.inspection.answer?.findings ?? AnswerFindings()
         return findings.withholdsBody ? nil : findings.toldBody ?? attempt.exchange.body
+    }
+
+    /// Looks for the secrets that the task captures in an answer that is not the one wanted, so that they are masked where
+    /// that is shown. Returns `false` if that takes too long here: then it must not be shown.
+    func knowsSecretsInErrorPage(_ attempt: Attempt, _ source: ResultSource) -> Bool {
+        guard let rules = attempt.rules.answer, rules.hidesSomethingInBody, !attempt.exchange.body.isEmpty,
+            attempt.inspection.answer?.isDone != true
+        else { return true }
+        guard !rules.isHeavy(attempt.exchange.body.count) else { return false }
+        prepare(attempt, rules, charset(attempt), source).look(attempt.exchange.body)
+        takeFindings(attempt)
+        return true
     }
 
     /// What a task captured that ended in another process, or is carried by one.

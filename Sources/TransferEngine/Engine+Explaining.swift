@@ -28,15 +28,29 @@ extension Engine {
         if request.headers.contains(where: { $0.isNamed("authorization") }) {
             return "the `Authorization` header was refused"
         }
-        return attempt.life.hasAnsweredChallenge ? "the credential of the job was refused" : "no credential was sent"
+        if attempt.life.hasAnsweredChallenge { return "the credential of the job was refused" }
+        return sentSecret(attempt) ?? "no credential was sent"
     }
 
-    /// Not of a body in which something is a secret that only a look through all of it finds, nor where the job's own
-    /// expectations of the body quote it.
+    /// `the secret `key` was sent in the body`: a secret of the job is a credential, wherever it stands.
+    private func sentSecret(_ attempt: Attempt) -> String? {
+        let request = attempt.life.request
+        for field in request.headers {
+            if let name = field.value.secretNames.first {
+                return "the secret `\(name)` was sent in the header `\(field.name)`"
+            }
+        }
+        let body = request.sendsBody ? attempt.specification.options.values.body : nil
+        if let name = body?.secretNames.first { return "the secret `\(name)` was sent in the body" }
+        return secrets.areKnown(in: request.url) ? "a secret was sent in the URL" : nil
+    }
+
+    /// Not where the job's own expectations of the body quote it. Where a secret is captured from the body, that is
+    /// looked for first, so that it is masked.
     private func serverWords(_ attempt: Attempt) -> String? {
         guard let head = attempt.exchange.head, head.isHTTP, head.status >= 400, attempt.exchange.mixed == nil,
-            attempt.rules.answer?.hidesSomethingInBody != true,
-            !attempt.life.missesWhatIsNamed || attempt.rules.answer?.expectsOfBody != true
+            !attempt.life.missesWhatIsNamed || attempt.rules.answer?.expectsOfBody != true,
+            knowsSecretsInErrorPage(attempt, .network)
         else { return nil }
         return ServerWords.of(attempt.exchange.body, head.headers)
     }

@@ -80,6 +80,9 @@ struct RunSecrets {
 
     func areCaptured(in text: String) -> Bool { !captured.isEmpty && captured.finds(in: Array(text.utf8)) }
 
+    /// Whether a secret of the job, or one that came up in the run, is part of the URL.
+    mutating func areKnown(in url: ResourceURL) -> Bool { !known.isEmpty && ofTheLog().finds(in: Array(url.text.utf8)) }
+
     /// Whether a secret is part of the URL.
     func are(in url: ResourceURL) -> Bool { !unwritten.isEmpty && unwritten.finds(in: Array(url.text.utf8)) }
 

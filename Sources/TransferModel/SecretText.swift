@@ -88,6 +88,12 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         return pieces.contains { if case .secret = $0 { true } else { false } }
     }
 
+    /// Names of the secrets in it.
+    package var secretNames: [String] {
+        guard case .pieces(let pieces) = storage else { return [] }
+        return pieces.compactMap { if case .secret(let name, _, _) = $0 { name } else { nil } }
+    }
+
     /// Whether a captured value is still missing in it.
     package var awaitsCapture: Bool {
         guard case .pieces(let pieces) = storage else { return false }

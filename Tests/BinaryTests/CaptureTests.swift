@@ -220,8 +220,8 @@ import TransferModel
         #expect(try run.task("asks", "request.original.url") == "\(server.url("/a"))?k=${tasks.text.v}&q=1&r=2")
         let messages = [
             "header": "the answer has no header `x-not`",
-            "path": "`v` was not captured: its path leads to 2 values, where one is wanted; "
-                + "`w` was not captured: its path leads to nothing",
+            "path": "`v` was not captured: `$.ids[*]` leads to 2 values, where one is wanted; "
+                + "`w` was not captured: `$.x` leads to nothing; the body has the keys `ids`, `none`",
             "nothing": "leads to null", "group": "the first group", "regex": "`zzz` matches nothing",
             "text": "the body is no JSON",
         ]

@@ -64,6 +64,39 @@ import TransferModel
         #expect(!holds("plainT0ken0123"))
     }
 
+    /// What a server says of a refusal helps, and holds no more than what is masked.
+    @Test func aRefusalIsTold_andWhatWasSentAsACredential() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/401", .respond(401, headers: Self.json, body: #"{"error": "invalid client"}"#))
+        server.on(
+            "/403", .respond(403, headers: Self.json, body: #"{"error": "no \#(Self.secret)", "t": "\#(Self.secret)"}"#)
+        )
+        server.on("/401?k=pass-w0rd", .respond(401, headers: Self.json, body: "{}"))
+        let capture = "capture: { t: { json: $.t, secret: true } }"
+        let run = try Stage().run(
+            """
+            defaults: { allowFailure: true }
+            tasks:
+              - { id: none, url: "\(server.url("/401"))", \(capture) }
+              - { id: body, url: "\(server.url("/401"))", body: { form: { s: "${secret.PW}" } }, \(capture) }
+              - { id: header, url: "\(server.url("/401"))", headers: { X-Key: "${secret.PW}" }, \(capture) }
+              - { id: query, url: "\(server.url("/401"))", query: { k: "${secret.PW}" }, \(capture) }
+              - { id: repeats, url: "\(server.url("/403"))", \(capture) }
+            """, environment: ["PW": "pass-w0rd"])
+        let words = [
+            "none": "no credential was sent: \"invalid client\"",
+            "body": "the secret `PW` was sent in the body: \"invalid client\"",
+            "header": "the secret `PW` was sent in the header `X-Key`: \"invalid client\"",
+            "query": "a secret was sent in the URL", "repeats": "403 Forbidden: \"no ***\"",
+        ]
+        for (id, words) in words {
+            let message = try run.task(id, "error.message") ?? ""
+            #expect(message.hasSuffix(words), "\(message)")
+        }
+        expectNothingTold(run)
+    }
+
     @Test func itIsMaskedEverywhereAtOnce() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

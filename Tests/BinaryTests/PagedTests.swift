@@ -83,7 +83,7 @@ import TextFormats
         let run = try Stage().run(job(server, "next: { json: $.next }"))
         #expect(run.status == 1)
         #expect(
-            try run.task("list", "error.message")?.hasPrefix("the next page was not found: its path leads to ") == true)
+            try run.task("list", "error.message")?.hasPrefix("the next page was not found: `$.next` leads to ") == true)
     }
 
     // MARK: Files and captures

@@ -69,6 +69,54 @@ import TransferModel
         return capture
     }
 
+    /// How far a path leads, and the names there: no values.
+    @Test(arguments: [
+        ("$.data.tokenId", "`$.data` has the keys `token_id`, `items`, `kind`"),
+        ("$.data.items[3].id", "`$.data.items` is a list of 1"), ("$.data['kind'].x", "`$.data['kind']` is a text"),
+        ("$.nothing.a", "the body has the keys `data`, `n`, `empty`"), ("$.n.a", "`$.n` is a number"),
+        ("$.empty[0]", "`$.empty` is an empty list"), ("$.data.items[*].id", "`$.data.items[*]` has the key `name`"),
+        ("$.data.*.id", "the first of 3 values of `$.data.*` is a text"),
+    ])
+    func aPathThatLeadsToNothing_saysWhatIsThere(_ path: String, _ words: String) throws {
+        let body =
+            #"{"data": {"token_id": "v4lue", "items": [{"name": "v4lue"}], "kind": "v4lue"}, "n": 1, "empty": []}"#
+        let rules = try Self.rules([Capture(name: "x", source: .json(path))])
+        let findings = rules.examine(Array(body.utf8), charset: nil, .empty, hiding: .none)
+        #expect(findings.error?.name == .captureNotFound)
+        #expect(findings.error?.message == "`x` was not captured: `\(path)` leads to nothing; \(words)")
+    }
+
+    /// Few names of many, none of them at length, and none that could be a secret.
+    @Test func theNamesThatAreThere_areFewAndMasked() throws {
+        let names = (0..<40).map { "name-\($0)" } + [String(repeating: "x", count: 500)]
+        func message(_ names: [String], _ capture: Capture, _ redactor: Redactor = .none) throws -> String {
+            let body = "{" + names.map { "\"\($0)\": 1" }.joined(separator: ", ") + "}"
+            let rules = try Self.rules([capture])
+            let findings = rules.examine(Array(body.utf8), charset: nil, .empty, hiding: redactor)
+            return ForeignText.told(findings.error?.message ?? "") { redactor.redacted($0) }
+        }
+        let plain = Capture(name: "x", source: .json("$.a"))
+        #expect(try message(names, plain).hasSuffix("`name-10`, `name-11` and 29 more"))
+        let long = try message(Array(names.reversed()), plain)
+        #expect(long.contains("`xxx") && long.count < 200, "\(long)")
+        let known = Redactor([KnownSecret(name: "s", value: "name-1")])
+        #expect(try message(["name-1", "b"], plain, known).hasSuffix("has the keys `***`, `b`"))
+        let odd = ["access_token", "3f9a8b7c6d5e4f3a2b1c", String(repeating: "t", count: 25)]
+        #expect(try message(odd, Self.secret(.json("$.a"))).hasSuffix("has the keys `access_token` and 2 more"))
+        #expect(try message([odd[1]], Self.secret(.json("$.a"))).hasSuffix("the body has 1 key"))
+    }
+
+    @Test(arguments: [
+        ("text/html; charset=utf-8", "<p>", "the body is no JSON but `text/html`: "),
+        ("application/json", "<p>", "the body is no JSON: "), ("text/html", "", "the body is empty"),
+    ])
+    func aBodyThatIsNoJSON_saysWhatItIs(_ type: String, _ body: String, _ words: String) throws {
+        let rules = try Self.rules([Capture(name: "x", source: .json("$.a"))])
+        let findings = rules.examine(
+            Array(body.utf8), charset: nil, HeaderBlock([("Content-Type", type)]), hiding: .none)
+        #expect(findings.error?.message.hasPrefix("`x` was not captured: \(words)") == true, "\(findings)")
+    }
+
     /// Against a search that nobody can get wrong, over few letters, so that much nearly fits.
     @Test func aTextIsFoundWhereItStands() throws {
         var random = Seeded("aTextIsFoundWhereItStands")

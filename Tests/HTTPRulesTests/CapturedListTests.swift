@@ -32,7 +32,7 @@ struct CapturedListTests {
     }
 
     @Test(arguments: [
-        (#"[1, null]"#, "value 2 of its path is null"), (#"[[1]]"#, "value 1 of its path is a list"),
+        (#"[1, null]"#, "value 2 of `$[*]` is null"), (#"[[1]]"#, "value 1 of `$[*]` is a list"),
         (#"["\ud800"]"#, "holds half of a character"), ("{", "the body is no JSON"),
     ])
     func whatCannotStandInAListIsNotCaptured(_ body: String, _ words: String) throws {

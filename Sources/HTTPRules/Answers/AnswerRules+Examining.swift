@@ -67,13 +67,14 @@ extension AnswerRules {
         case .success(let found) where capture.isNextPage && found.isNoURL:
             // Some say so that there is none.
             if found.value == .boolean(false) { return nil }
-            return notCaptured("its path leads to \(ForeignText.quoted(found.text)), which is no URL", isThere: true)
+            let path = source.path.map { ForeignText.quoted($0.text) } ?? "its path"
+            return notCaptured("\(path) leads to \(ForeignText.quoted(found.text)), which is no URL", isThere: true)
         case .failure(let miss):
             if capture.isSecret, !source.isHeader { findings.withholdsBody = true }
             if capture.isSecret, let told = miss.told {
                 findings.secrets.append(KnownSecret(name: capture.name, value: told, hosts: capture.hosts))
             }
-            return notCaptured(miss.reason, isThere: miss.isThere)
+            return notCaptured(miss.reason + wordsOfWhatIsThere(miss, source, answer), isThere: miss.isThere)
         case .success(let found):
             if capture.isSecret {
                 findings.secrets += found.hidden.map {
@@ -101,6 +102,17 @@ extension AnswerRules {
         var isFinal = false
         /// Whether there is nothing at the place.
         var isAbsence = false
+        /// Whether the path selects nothing, not even null.
+        var isDeadEnd = false
+    }
+
+    /// `; `$.data` has the keys `id`, `kind`` where a path selects nothing: how far it leads, and the names there.
+    private func wordsOfWhatIsThere(_ miss: Miss, _ source: Source, _ answer: borrowing ReadAnswer) -> String {
+        guard miss.isDeadEnd, let path = source.path, case .success(let root) = answer.document,
+            let reach = path.reach(in: root, steps: Self.steps),
+            let words = JSONNames.words(reach.found, at: reach.path, hidesOddNames: hidesSomethingInBody)
+        else { return "" }
+        return "; \(words)"
     }
 
     private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
@@ -119,16 +131,18 @@ extension AnswerRules {
             return .success(FoundValue(value))
         case .regex(let regex): return match(regex, answer)
         case .jsonList(let path):
-            return select(path, answer).flatMap { found in list(found) }
+            return select(path, answer).flatMap { found in list(found, path) }
         case .json(let path):
             return select(path, answer).flatMap { found in
+                let start = "\(ForeignText.quoted(path.text)) leads to"
                 guard found.count == 1 else {
                     let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
-                    return .failure(Miss(reason: "its path leads to \(what)", isAbsence: found.isEmpty))
+                    return .failure(
+                        Miss(reason: "\(start) \(what)", isAbsence: found.isEmpty, isDeadEnd: found.isEmpty))
                 }
-                if found[0] == .null { return .failure(Miss(reason: "its path leads to null", isAbsence: true)) }
+                if found[0] == .null { return .failure(Miss(reason: "\(start) null", isAbsence: true)) }
                 guard !found[0].isBroken else {
-                    let reason = "its path leads to half of a character (a `\\u` surrogate alone), which is no text"
+                    let reason = "\(start) half of a character (a `\\u` surrogate alone), which is no text"
                     return .failure(Miss(reason: reason, isThere: true, told: found[0].words))
                 }
                 return .success(FoundValue(found[0]))
@@ -141,7 +155,8 @@ extension AnswerRules {
         case .failure(let problem): return .failure(Miss(reason: problem.message))
         case .success(let root):
             guard let found = path.select(from: root, steps: Self.steps) else {
-                return .failure(Miss(reason: "its path takes too many steps through this body"))
+                let reason = "\(ForeignText.quoted(path.text)) takes too many steps through this body"
+                return .failure(Miss(reason: reason))
             }
             return .success(found)
         }
@@ -149,16 +164,17 @@ extension AnswerRules {
 
     /// Accepts texts, numbers, booleans and objects of these, each within the length of one value; the list may be
     /// empty.
-    private func list(_ found: [JSONValue]) -> Result<FoundValue, Miss> {
+    private func list(_ found: [JSONValue], _ path: JSONPath) -> Result<FoundValue, Miss> {
+        let name = ForeignText.quoted(path.text)
         guard found.count <= CapturedValue.mostInList else {
             let count = "\(found.count) values, and a list has at most \(CapturedValue.mostInList)"
-            return .failure(Miss(reason: "its path leads to \(count)"))
+            return .failure(Miss(reason: "\(name) leads to \(count)"))
         }
         let told = { JSONValue.array(found).words }
         for (number, value) in found.enumerated() {
             if let problem = Self.problem(inList: value) {
                 return .failure(
-                    Miss(reason: "value \(number + 1) of its path \(problem)", isThere: true, told: told()))
+                    Miss(reason: "value \(number + 1) of \(name) \(problem)", isThere: true, told: told()))
             }
         }
         return .success(FoundValue(list: found))
@@ -207,7 +223,7 @@ extension AnswerRules {
 
     private func match(_ regex: TextFormats.Regex, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
         guard let text = answer.text else { return .failure(Miss(reason: answer.problem)) }
-        return match(regex, text.bytes, "in the body")
+        return match(regex, text.bytes, text.bytes.isEmpty ? "in the body, which is empty" : "in the body")
     }
 
     /// Returns the first group, or the whole match where the expression has no group.

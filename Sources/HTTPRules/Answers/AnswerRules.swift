@@ -32,6 +32,12 @@ package final class AnswerRules: Sendable {
             }
         }
         var isRegex: Bool { if case .regex = self { true } else { false } }
+        var path: JSONPath? {
+            switch self {
+            case .json(let path), .jsonList(let path): path
+            case .header, .link, .regex: nil
+            }
+        }
     }
 
     /// `nil` where the task has no rules, which is the usual case.

@@ -44,9 +44,18 @@ struct ReadAnswer: ~Copyable {
         do throws(JSONProblem) {
             return .success(try JSONParser.parse(text.bytes, limits: Self.limits, keepsHalves: true))
         } catch {
-            return .failure(
-                Problem(message: "the body is no JSON: \(error.message) (line \(error.line), column \(error.column))"))
+            if text.bytes.isEmpty { return .failure(Problem(message: "the body is empty")) }
+            let place = "(line \(error.line), column \(error.column))"
+            return .failure(Problem(message: "the body is no JSON\(otherType): \(error.message) \(place)"))
         }
+    }
+
+    /// ` but `text/html`` where the answer itself says that the body is something else.
+    private var otherType: String {
+        guard let type = headers.first("content-type").flatMap({ MediaType($0)?.type }),
+            !type.hasSuffix("json"), !["text/plain", "application/octet-stream"].contains(type)
+        else { return "" }
+        return " but \(ForeignText.quoted(type))"
     }
 
     private final class ParsedOnce {

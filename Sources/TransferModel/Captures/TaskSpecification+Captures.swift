@@ -117,6 +117,13 @@ extension TaskSpecification.Location {
 }
 
 extension RequestBody {
+    /// Names of the secrets that the job writes into the body.
+    package var secretNames: [String] {
+        var names: [String] = []
+        forEachPlace { names += $0.secretNames }
+        return names
+    }
+
     fileprivate func forEachPlace(_ tell: (SecretText) -> Void) {
         switch self {
         case .data(let text): tell(text)

@@ -17,7 +17,8 @@ struct RetryLines {
         if let last = told[key], time >= last, time - last < Self.interval { return nil }
         told[key] = time
         let bound = record.retriesUntil.map { ", until \(Self.clock($0)) UTC at most" } ?? ""
-        return "\(PeopleText.message(error.message)); tried again in \(HumanText.duration(pause))\(bound)"
+        let again = record.isTriedOnceMore ? "tried once more" : "tried again"
+        return "\(PeopleText.message(error.message)); \(again) in \(HumanText.duration(pause))\(bound)"
     }
 
     /// The time of day: `10:24:03`.
@@ -26,4 +27,9 @@ struct RetryLines {
         RFC3339.append(time, to: &date)
         return String(decoding: date.dropFirst(11).prefix(8), as: UTF8.self)
     }
+}
+
+extension AttemptRecord {
+    /// Whether one more attempt follows and no other: what came was wrong, and may have been a cache's fault.
+    var isTriedOnceMore: Bool { retriesUntil == nil && (error?.name.isOfContent ?? false) }
 }

@@ -16,7 +16,9 @@ struct MirrorRound: Sendable {
         var foundNoRoute = false
         /// The file there was fetched whole and is not the wanted one: it is not fetched again. Where only a part was
         /// fetched, the rest of an earlier one may have been wrong.
-        var isForGood: Bool { (error.name == .checksumMismatch || error.name == .lockMismatch) && !canHeal }
+        var isForGood: Bool {
+            !canHeal && [.checksumMismatch, .lockMismatch, .cannotDecodeRawData].contains(error.name)
+        }
     }
 
     /// As written; `nil` for a place that needs no connection.

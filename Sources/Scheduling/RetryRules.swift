@@ -10,6 +10,13 @@ extension RetryPolicy {
         return error.name.canHeal
     }
 
+    /// Whether only the very next attempt can help, which asks past all caches.
+    func canHealOnce(_ error: TransferError, _ verdict: Verdict) -> Bool {
+        var later = verdict
+        later.mayBeOfACache = false
+        return canHeal(error, verdict) && !canHeal(error, later)
+    }
+
     /// Whether the request may be sent again. A POST is only when nothing was sent, it was answered 429 or 503, or the
     /// job says so.
     func mayRepeat(_ verdict: Verdict) -> Bool {

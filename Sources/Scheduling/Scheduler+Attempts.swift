@@ -145,13 +145,16 @@ extension Scheduler {
         case .none: return finish(task, .failed, error, verdict.status)
         }
         let pause = shortened(backoff, deadline)
+        let told = policy.canHealOnce(error, verdict) ? nil : deadline
         if let asked, asked > pause {
-            backOff(task, error, asked, .retryAfter, until: deadline)
+            backOff(task, error, asked, .retryAfter, until: told)
         } else {
-            backOff(task, error, pause, .backoff, until: deadline)
+            backOff(task, error, pause, .backoff, until: told)
         }
     }
 
+    /// Lets the task wait for its next attempt. `deadline` is until when it may be tried, as people are told; `nil` without
+    /// a bound, and where the next attempt is the last.
     mutating func backOff(
         _ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason, until deadline: Instant?
     ) {

@@ -32,9 +32,9 @@ struct Carryover {
     var leftForeignFileUnanswered = false
     /// Whether a file that was put together of several streams' parts had the wrong checksum: the next comes in one stream.
     var takesOneStream = false
-    /// The places of `urls` whose whole file had the wrong checksum: the next attempt there asks past all caches, and is
-    /// the last for that.
-    var placesWithWrongFile: Set<Int> = []
+    /// The places of `urls` whose whole file had the wrong checksum, or whose body was damaged, and which of both it was:
+    /// the next attempt there asks past all caches, and is the last for that.
+    var placesWithWrongBody: [Int: ErrorName] = [:]
     /// Whether an attempt failed after a response: the next request goes past the caches.
     var hadFailedResponse = false
     /// Credentials that servers rejected: the next attempt does not show them again.

@@ -151,8 +151,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .captureNotFound:
             "Look at the response in the report, and let `capture` lead to one value there, of at most 64 KiB."
         case .captureUnusable: "See what was captured, and where it is put: it cannot stand there as it is."
-        case .nextPageUnusable:
-            "See what the last page names as the next one, and `next` in the job. Pages before it are there."
+        case .nextPageUnusable: "See what the last page names as the next one, and `next` in the job."
         case .expansionFailed: "See what was captured or brought for `forEach`: no task was made of it."
         case .bodyFileChanged: "Run it again when nobody writes to the file."
         case .bodyCommandFailed: "Run the command by itself and see what it says; `length` must be what it writes."
@@ -183,7 +182,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     package var isOfContent: Bool {
         switch self {
         case .checksumMismatch, .magicMismatch, .unexpectedHTML, .unexpectedResponse, .captureNotFound, .lockMismatch,
-            .movedSincePlan:
+            .movedSincePlan, .cannotDecodeRawData:
             true
         default: false
         }
@@ -193,8 +192,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
     package var canHeal: Bool {
         switch self {
         case .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
-            .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotDecodeRawData,
-            .cannotLoadFromNetwork, .unknown, .noPermittedRoute, .cannotFindProxy, .cannotConnectToProxy,
+            .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .cannotLoadFromNetwork,
+            .unknown, .noPermittedRoute, .cannotFindProxy, .cannotConnectToProxy,
             .proxyCouldNotConnect, .commandFailed:
             true
         default: false

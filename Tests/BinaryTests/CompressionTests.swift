@@ -195,6 +195,30 @@ import TransferModel
         #expect(run.status == 0)
         #expect(try stage.text("a") == Self.text)
         #expect(try run.task("a", "attempts[0].error.name") == "cannotDecodeRawData")
+        #expect(server.requests("/a").map { $0.header("Cache-Control") } == [nil, "no-cache"])
+    }
+
+    /// What is damaged twice is no fault of a cache, and waiting does not mend it.
+    @Test func aBodyThatStaysDamaged_isAskedForTwice() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let cut = Array(Encoder.gzip(Self.bytes).dropLast(4))
+        for path in ["/data", "/file"] { server.on(path, packed("gzip", cut)) }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { backoff: { initial: 1ms } } }
+            tasks:
+              - { id: data, url: "\(server.url("/data"))" }
+              - { id: file, url: "\(server.url("/file"))", to: f, decompress: true }
+            """)
+        #expect(run.status == 1)
+        for id in ["data", "file"] {
+            #expect(try run.task(id, "error.name") == "cannotDecodeRawData")
+            #expect(server.requests("/\(id)").count == 2)
+            #expect(
+                try run.task(id, "attempts[1].startedOver")
+                    == "the body was damaged: asked for once more past all caches")
+        }
     }
 
     @Test func bombsGoOffNowhere() throws {

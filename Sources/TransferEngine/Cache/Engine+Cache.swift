@@ -53,19 +53,22 @@ extension Engine {
         if attempt.exchange.isFromCache {
             return attempt.specification.options.values.policies.cachePolicy != .returnCacheDataDontLoad
         }
+        if error.name == .cannotDecodeRawData { return attempt.life.endIsUnproven }
         if error.name == .checksumMismatch, attempt.streams.wereSeveral || attempt.life.endIsUnproven {
             return attempt.isDownload
         }
         return attempt.isDownload && attempt.life.offset > 0
     }
 
-    /// Whether a cache on the way may have sent the file that misses the job's checksum, and the server can be asked
-    /// past it: once for each place. Of several `urls` the scheduler asks so at the last.
+    /// Whether a cache on the way may have sent the file that misses the job's checksum, or the damaged body, and the
+    /// server can be asked past it: once for each place. Of several `urls` the scheduler asks so at the last.
     func mayBeOfACache(_ attempt: Attempt, _ error: TransferError) -> Bool {
-        guard error.name == .checksumMismatch, attempt.isDownload, attempt.rules.hasChecksum,
-            attempt.life.request.url.isHTTP
+        let isWrongFile = error.name == .checksumMismatch && attempt.isDownload && attempt.rules.hasChecksum
+        guard isWrongFile || error.name == .cannotDecodeRawData, attempt.life.request.url.isHTTP,
+            carryovers[attempt.task]?.placesWithWrongBody[attempt.mirror] == nil
         else { return false }
-        return carryovers[attempt.task, default: Carryover()].placesWithWrongFile.insert(attempt.mirror).inserted
+        carryovers[attempt.task, default: Carryover()].placesWithWrongBody[attempt.mirror] = error.name
+        return true
     }
 
     private func cacheRequest(

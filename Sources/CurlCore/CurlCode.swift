@@ -11,6 +11,8 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
 
     /// The transfer succeeded.
     package static let ok = CurlCode(CURLE_OK)
+    /// The connection ended before the body did.
+    package static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
 
     /// Returns the catalogue's error for this code. `verifyResult` is OpenSSL's verdict on the certificate chain.
     func errorName(verifyResult: Int) -> ErrorName {

@@ -69,7 +69,7 @@ struct CarryOver {
         guard limit.forbids(removed, of: total) else { return }
         throw TransferError(
             .groupNotPublished,
-            "\(removed) of the \(total) files in \(staging.place.folder) would be removed, `maximumRemovals` is \(limit)"
+            "\(removed) of the \(total) files in \(staging.place.folder)\(TransferError.removalsWords)\(limit)"
         )
     }
 

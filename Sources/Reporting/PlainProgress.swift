@@ -61,6 +61,10 @@ package final class PlainProgress: EventConsumer {
     /// Width of the id column, limited by the terminal's.
     private let idWidth: Int
     private var brokenPlaces: Set<String> = []
+    /// Groups that were not published, each with a line that says why.
+    private var brokenGroups: Set<GroupIndex> = []
+    /// Web pages, without their queries, that were warned of.
+    private var pagesReached: Set<String> = []
     private var retryLines = RetryLines()
     /// Whether a file was told of that is stored as the server packed it.
     private var hasToldCoding = false
@@ -131,7 +135,9 @@ package final class PlainProgress: EventConsumer {
             tally.count(record)
             pulse.ended(task)
             tellEnd(of: record, task, event.time)
-        case .redirect(let record): tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
+        case .redirect(let record):
+            courses[task]?.follow(record)
+            tell(task, "\(record.status) \(record.action.rawValue)", "to \(record.to)")
         case .waiting(let reason, let lacks):
             pulse.waits(task, reason)
             tellWait(task, reason, lacks)
@@ -194,7 +200,8 @@ package final class PlainProgress: EventConsumer {
             append("  \(id(task)): \(words)")
         }
         guard style.amount == .verbose else { return }
-        let pause = record.backoff.map { "; tried again in \(HumanText.duration($0))" } ?? ""
+        let again = record.isTriedOnceMore ? "tried once more" : "tried again"
+        let pause = record.backoff.map { "; \(again) in \(HumanText.duration($0))" } ?? ""
         append("  \(id(task)): attempt \(record.number) ended: \(PeopleText.message(error.message))\(pause)")
     }
 
@@ -227,9 +234,10 @@ package final class PlainProgress: EventConsumer {
         let course = courses.removeValue(forKey: task) ?? TaskCourse()
         pulse.finished(task)
         let word = OutcomeWord(record)
-        let isShown = isShown(record, course)
+        let isShown = isShown(record, course) && !isRepeated(task, record)
         if record.outcome == .succeeded { warnOfCoding(task, course) }
         tally.count(task, record, course, shownAt: lineCount)
+        defer { if record.outcome == .succeeded { warnOfPage(task, course) } }
         guard isShown else { return }
         word.append(to: &lines, color: style.color)
         let start = lines.count
@@ -251,6 +259,14 @@ package final class PlainProgress: EventConsumer {
         endLine()
         if record.outcome == .succeeded { warnOfBrokenPlace(task, course) }
         if isAnnotated { annotate(task, record) }
+    }
+
+    /// Whether another member's line said why the task's group was not published.
+    private func isRepeated(_ task: TaskIndex, _ record: TaskRecord) -> Bool {
+        guard record.outcome == .failed, let name = record.error?.name,
+            name == .groupNotPublished || name == .groupChanged, let group = job.tasks[Int(task.raw)].group
+        else { return false }
+        return !brokenGroups.insert(group).inserted
     }
 
     private func isShown(_ record: TaskRecord, _ course: TaskCourse) -> Bool {
@@ -338,6 +354,17 @@ package final class PlainProgress: EventConsumer {
         append(
             "  warning: \(id(task)): `\(name)` is stored in \(coding), as the server sent it; `decompress: true` unpacks it"
         )
+    }
+
+    /// Warns that a file's place was taken by the web page that a redirect led to, as a login page: once for each page.
+    private func warnOfPage(_ task: TaskIndex, _ course: TaskCourse) {
+        let specification = job.tasks[Int(task.raw)]
+        guard let page = course.pageReached, specification.type == .download,
+            let name = UnlikelyPage.name(specification.destination, course.firstURL)
+        else { return }
+        guard pagesReached.insert(String(page.prefix { $0 != "?" })).inserted else { return }
+        append("  warning: \(id(task)): \(name) is a web page: a redirect led to \(page)")
+        append("    If that is not the file, add `expect: { notHTML: true }`: then the task fails.")
     }
 
     private func annotate(_ task: TaskIndex, _ record: TaskRecord) {

@@ -2,7 +2,7 @@ internal import TransferModel
 
 /// What ended a whole run before its tasks were done, through no fault of theirs.
 enum RunStop: Hashable {
-    case signal, finishBy, maximumBytes
+    case signal, finishBy, maximumBytes, timeout
     /// Too many tasks failed; the message says how many.
     case failures(String)
 
@@ -10,6 +10,7 @@ enum RunStop: Hashable {
     init?(_ record: TaskRecord) {
         switch record.outcome {
         case .cancelled where record.error?.saysTheSame(as: .stoppedBySignal) == true: self = .signal
+        case .cancelled where record.error?.saysTheSame(as: .runTimedOut) == true: self = .timeout
         case .cancelled where record.error?.isByStopWhen == true: self = .failures(record.error?.message ?? "")
         case .deferred:
             switch record.deferral {
@@ -26,6 +27,7 @@ enum RunStop: Hashable {
         case .signal: "Stopped by a signal"
         case .finishBy: "`limits.finishBy` has come"
         case .maximumBytes: "`limits.maximumBytes` is reached"
+        case .timeout: "`limits.timeout` is over"
         case .failures(let message): message
         }
     }
@@ -33,8 +35,7 @@ enum RunStop: Hashable {
     /// Returns in words what ended the run before the task was done; `nil` where the task ended for a reason of its own.
     static func words(_ record: TaskRecord) -> String? {
         if let stop = RunStop(record) { return stop.words }
-        guard let error = record.error else { return nil }
-        if error.saysTheSame(as: .cancelledByFailFast) { return "`failFast` ended the run at the first failure" }
-        return error.saysTheSame(as: .runTimedOut) ? "`limits.timeout` is over" : nil
+        guard record.error?.saysTheSame(as: .cancelledByFailFast) == true else { return nil }
+        return "`failFast` ended the run at the first failure"
     }
 }

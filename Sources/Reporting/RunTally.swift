@@ -87,7 +87,9 @@ struct RunTally {
         counts[word.place] += 1
         guard word.isTrouble else { return }
         causes.add(task, record, saying: record.error.map { course.message(of: $0) }, shownAt: lines)
-        guard record.outcome != .failed, course.isResumable, isKept(task) else { return }
+        // A failure other than a lost connection says that the bytes may be wrong.
+        let mayGoOn = record.outcome != .failed || record.error?.name.saysNobodyAnswered == true
+        guard mayGoOn, course.isResumable, isKept(task) else { return }
         if course.isVerified, job.tasks[Int(task.raw)].group != nil {
             keptMembers += 1
         } else if course.kept >= TaskCourse.leastKept, !isCancelledByCommand(record) {
@@ -116,7 +118,7 @@ struct RunTally {
 
     /// Returns the lines: failures with causes, the command that runs them again, and one line of counts.
     mutating func summary(_ run: RunRecord, _ style: PlainProgress.Style, lines printed: Int) -> [String] {
-        var lines: [String] = []
+        var lines = style.amount == .quiet ? [] : times.lines(run.duration)
         if troubled > 0 {
             let unknown = causes.attribute()
             lines.append("")
@@ -152,7 +154,6 @@ struct RunTally {
                     "\(HumanText.count(unprovable, "file")) came again without a change: the server sends neither `ETag` "
                         + "nor `Last-Modified`, so only fetching tells; a `checksum` would save it.")
             }
-            lines += times.lines(run.duration)
         }
         if let words = words(run.exitStatus) { lines.append("Exit status \(run.exitStatus): \(words).") }
         lines.append(closing(run, style.report))
@@ -194,7 +195,8 @@ struct RunTally {
     private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> String {
         let count = cause.tasks.count + cause.followers
         let all = HumanText.count(counts.reduce(0, +), "task")
-        return "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done."
+        let advice = stop == .timeout ? " Raise it if they need longer." : ""
+        return "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done.\(advice)"
     }
 
     private func told(_ cause: RunCauses.Cause, isSeen: Bool) -> [String] {
@@ -205,9 +207,7 @@ struct RunTally {
         let reason = PeopleText.message(
             cause.message.map { isAlone ? $0 : TransferError.sharedMessage($0, of: record.error?.name) }
                 ?? Explanation.withoutOutcome(record.explanation ?? "no reason is known"))
-        let name = record.error.map { error in
-            " (\(error.name.rawValue)\(error.name.code.map { " \($0)" } ?? ""))"
-        }
+        let name = record.error.map { " (\($0.name.rawValue))" }
         let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
         let what = isSeen && isAlone && !RunCauses.isFolded(record) ? "" : ": \(reason)"

@@ -31,6 +31,12 @@ final class TaskCourse {
     private(set) var coding: String?
     /// Path of the file that the task wrote.
     private(set) var path: String?
+    /// Whether the present attempt had an answer. One without any leaves what an earlier one brought.
+    private var isAnswered = false
+    /// Whether a redirect was followed in the present attempt.
+    private var isRedirected = false
+    /// URL of the web page that redirects of the last attempt led to; `nil` where they led to no page.
+    private(set) var pageReached: String?
     /// Bytes that have arrived of a body that did not end.
     private(set) var kept: Int64 = 0
     /// Whether the last attempt's file was verified, whatever then happened to its group.
@@ -47,7 +53,8 @@ final class TaskCourse {
     func begin(_ record: AttemptStart, of task: TaskSpecification) {
         if task.type == .upload { unsent = record.bodySize(of: task) }
         attempts = max(attempts, record.number)
-        (progress, offset, isResumable) = (0, 0, false)
+        (progress, offset) = (0, 0)
+        (isAnswered, isRedirected, pageReached) = (false, false, nil)
         if firstURL == nil { firstURL = record.url }
     }
 
@@ -59,8 +66,14 @@ final class TaskCourse {
         (pages, bytes) = (page.number, pageBytes)
     }
 
+    func follow(_ record: RedirectRecord) {
+        if record.action == .followed { isRedirected = true }
+    }
+
     func answer(_ record: ResponseRecord) {
+        (isAnswered, isResumable) = (true, false)
         guard let status = record.status, status == 200 || status == 206 else { return }
+        pageReached = isRedirected && record.mimeType == "text/html" ? record.url : nil
         let tag = record.headers.first("etag")
         isResumable = tag.map { !$0.hasPrefix("W/") } ?? record.headers.has("last-modified")
         hasValidator = tag != nil || record.headers.has("last-modified")
@@ -84,7 +97,7 @@ final class TaskCourse {
         if count > 0 { movedTime = movedTime + record.duration }
         isVerified = record.outcome == .succeeded
         resumedFrom = record.resumedFrom
-        kept = isUpload ? 0 : record.resumedFrom + wire.received
+        if isAnswered { kept = isUpload ? 0 : record.resumedFrom + wire.received }
         if firstFailure == nil { firstFailure = record.error }
         lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
         (progress, offset) = (0, 0)

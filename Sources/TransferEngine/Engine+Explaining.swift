@@ -5,11 +5,31 @@ import TransferModel
 
 // What the message of a failed attempt says beside what went wrong.
 
+extension ErrorName {
+    /// Whether what came is not what the job expects, as where a redirect leads to a login page.
+    fileprivate var speaksOfOtherContent: Bool {
+        self == .unexpectedResponse || self == .unexpectedHTML || self == .magicMismatch
+    }
+}
+
+extension Attempt {
+    /// Where redirects led; `nil` where the task's own URL answered.
+    fileprivate var redirectedTo: ResourceURL? {
+        guard let own = specification.location(mirror: mirror).url, pages.url == nil,
+            life.request.url.text != own.text
+        else { return nil }
+        return life.request.url
+    }
+}
+
 extension Engine {
     /// Returns the error that a failed attempt is shown with.
     func told(_ error: TransferError, _ attempt: Attempt) -> TransferError {
         var shown = explained(attempt.life.held?.renamed(error) ?? error, attempt)
         if error.name == .checksumMismatch { shown.message = attempt.requestWords + shown.message }
+        if error.name.speaksOfOtherContent, !shown.message.contains("://"), let place = attempt.redirectedTo {
+            shown.message += "; the server had redirected to \(place.text)"
+        }
         return shown
     }
 

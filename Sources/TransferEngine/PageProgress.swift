@@ -31,8 +31,7 @@ struct PageProgress: Sendable {
         guard rowBytes <= Self.mostKept else {
             throw TransferError(
                 .dataLengthExceedsMaximum,
-                "the pages come to more than 64 MiB, which is too much for the lists that `forEach` reads from them; "
-                    + "give the task a `to`")
+                "the pages come to more than 64 MiB, \(TransferError.manyRowsWords)")
         }
         rows += more
     }

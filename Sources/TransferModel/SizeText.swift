@@ -14,6 +14,13 @@ package enum SizeText {
         return texts.0 == texts.1 && one != other ? ("\(one) bytes", "\(other) bytes") : texts
     }
 
+    /// `97.7 of 293.0 KiB`, `2.0 KiB of 7.4 MiB`.
+    package static func part(_ one: Int64, of all: Int64) -> String {
+        let texts = distinct(one, all)
+        let (unit, other) = (texts.0.split(separator: " ").last, texts.1.split(separator: " ").last)
+        return unit == other ? "\(texts.0.split(separator: " ")[0]) of \(texts.1)" : "\(texts.0) of \(texts.1)"
+    }
+
     /// Returns the size in tenths of the unit, with the unit: of 1,024 bytes and more.
     package static func tenths(_ bytes: Int64) -> (tenths: Int64, unit: String) {
         var unit = 0

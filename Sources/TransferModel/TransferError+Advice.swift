@@ -26,6 +26,7 @@ extension TransferError {
             "Correct `tls.trust.ca`; where the job has none, install the system's `ca-certificates`."
         case .nextPageUnusable where message.contains("`next.maximum`"):
             "Raise `next.maximum`, or write `stop: true` beside it to end there without a failure."
+        case .nextPageUnusable where type == .download: "\(name.whatHelps) Pages before it are there."
         case .cannotConnectToHost where message.hasPrefix(Self.socketWords):
             "Check that the service is running, and that you may write to its socket."
         case .cannotConnectToHost where finding.hasSuffix(Self.refusalWords):
@@ -45,6 +46,8 @@ extension TransferError {
             "End `to` in `/` to put the file into that folder."
         case .cannotMoveFile where message.contains("a device, pipe or socket"):
             "Write to a file, or to standard output with `to: \"-\"`."
+        case .groupNotPublished where message.contains(Self.removalsWords):
+            "The folder is as it was. If so many files may go, raise `maximumRemovals` of the group, or leave it out."
         case .notEnoughDiskSpace where message.contains("must stay free"):
             "Make room on that file system, or lower `limits.minimumFreeDisk`."
         case .badServerResponse where message.contains("HTTP/0.9"):
@@ -72,6 +75,10 @@ extension TransferError {
     package static let socketWords = "cannot connect to the Unix socket "
     /// Part of the message about a signature that was made with another key than the job's.
     package static let otherKeyWords = " was made with the key "
+    /// Part of the message about a group whose publication would remove too many files; the limit follows.
+    package static let removalsWords = " would be removed, `maximumRemovals` is "
+    /// End of the message about pages whose rows are too much for one list.
+    package static let manyRowsWords = "which is too much for the lists that `forEach` reads from them"
     /// Part of the message about a file that is no signature, or a damaged one.
     package static let noSignatureWords = " is no minisign signature: "
     /// End of the message about a host without an address of the session's `addressFamily`.
@@ -127,7 +134,8 @@ extension TransferError {
     private var sizeAdvice: String? {
         guard message.hasPrefix("expected "), let comma = message.firstRange(of: " bytes, ") else { return nil }
         let change = message.hasPrefix("expected at least ") ? "Lower `expect.minimumSize`" : "Correct `expect.size`"
-        let last = message[comma.upperBound...].split(separator: " ").last ?? ""
+        // A place that redirects led to may follow.
+        let last = message[comma.upperBound...].prefix { $0 != ";" }.split(separator: " ").last ?? ""
         return Int64(last).map { "\(change) if \($0) bytes are right." } ?? "\(change) if that length is right."
     }
 
@@ -151,6 +159,11 @@ extension TransferError {
     private func lengthAdvice(_ type: TaskType?) -> String {
         if message.contains("`limits.maximumBytes`") {
             return "Raise `limits.maximumBytes`: what cannot go on where it is cut must fit into one run."
+        }
+        if message.contains(Self.manyRowsWords) {
+            return type == .download
+                ? "Fetch fewer pages: lower `next.maximum`, or ask for less by the `url`."
+                : "Fetch fewer pages, or make it a download: `to: \"page-${page}.json\"`."
         }
         if message.contains("unpacks to more than") { return ErrorName.cannotDecodeContentData.whatHelps }
         guard message.contains("`maximumSize`") else { return "Ask who runs the server for more, or send less." }

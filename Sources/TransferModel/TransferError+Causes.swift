@@ -22,8 +22,13 @@ extension TransferError {
     package static func sharedMessage(_ message: String, of name: ErrorName?) -> String {
         let text = withoutNotes(message)
         // A host that does not answer does so whatever it is asked.
-        return name?.saysNobodyAnswered == true ? withoutRequest(text) : text
+        guard name?.saysNobodyAnswered == true else { return text }
+        let finding = withoutRequest(text)
+        return finding.hasPrefix(cutWords) ? "the connection was cut in the middle of the body" : finding
     }
+
+    /// Beginning of the message about a connection that was cut within a body; how much had come follows.
+    package static let cutWords = "the connection was cut after "
 
     /// What the messages of tasks that failed by one cause have in common. `name` is the error's name.
     package static func commonWords(_ message: String, of name: ErrorName?) -> String {

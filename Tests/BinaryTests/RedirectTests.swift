@@ -120,4 +120,29 @@ import Testing
         #expect(try run.task("accepted", "outcome") == "succeeded")
         #expect(try run.task("accepted", "response.status") == "302")
     }
+
+    /// By the status alone it is a success: what a login page is, its type says.
+    @Test func aLoginPageInTheFilesPlace_isWarnedOfOrRefused() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/file.tgz", .redirect(302, to: "/login"))
+        server.on("/login", .respond(200, headers: [("Content-Type", "text/html")], body: "<p>log in"))
+        let run = try Stage().run(
+            """
+            defaults: { url: "\(server.url("/file.tgz"))" }
+            tasks:
+              - { id: taken, to: a.tgz }
+              - { id: typed, to: b.tgz, expect: { mimeType: application/gzip } }
+              - { id: notPage, to: c.tgz, expect: { notHTML: true } }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.task("taken", "outcome") == "succeeded")
+        #expect(
+            run.errorText.contains("warning: taken: a.tgz is a web page: a redirect led to \(server.url("/login"))\n"))
+        let end = "; the server had redirected to \(server.url("/login"))"
+        #expect(
+            try run.task("typed", "error.message")
+                == "expected type application/gzip, the server sent text/html\(end)")
+        #expect(try run.task("notPage", "error.message") == "the server sent a web page (text/html)\(end)")
+    }
 }

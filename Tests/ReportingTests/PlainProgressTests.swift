@@ -92,7 +92,7 @@ import TransferModel
             tolerated  t4  1.50s  the connection was reset
 
             1 of 5 tasks failed, 1 because of that:
-              t1 failed (networkConnectionLost -1005)
+              t1 failed (networkConnectionLost)
                 1 task that needs it was skipped
                 Run it again; the server or the network cut the connection.
             Run only these again: transfer-run rerun jobs.report.json
@@ -144,6 +144,48 @@ import TransferModel
             text.contains("\nStopped by a signal: 4 of 4 tasks are not done.\n"))
     }
 
+    /// A lost connection leaves what had come; what fails a check may be wrong.
+    @Test func failure_saysWhatIsKept() throws {
+        let errors = [
+            TransferError(.networkConnectionLost, "GET https://example.org/0: \(TransferError.cutWords)1 of 3 MiB"),
+            TransferError(.checksumMismatch, "sha256 is a, expected b"),
+        ]
+        let text = try printed(errors.map { record(.failed, $0) }, answered: true)
+        #expect(text.contains("\n3.0 MiB of half-done downloads is kept: the same command resumes them.\n"))
+        #expect(!(try printed(errors.map { record(.failed, $0) })).contains("kept"))
+    }
+
+    /// `limits.timeout` is no fault of the tasks: it is told once, with what would help.
+    @Test func timeoutOfTheRun_isToldOnce() throws {
+        let text = try printed(
+            [record(.succeeded)] + (0..<3).map { _ in record(.cancelled, .runTimedOut, source: nil) }, answered: true)
+        #expect(
+            text.contains("\n\n`limits.timeout` is over: 3 of 4 tasks are not done. Raise it if they need longer.\n"))
+        #expect(text.ranges(of: "limits.timeout").count == 1)
+        #expect(text.contains("9.0 MiB of half-done downloads is kept"))
+        #expect(text.contains("\nGo on: transfer-run run 'my jobs.yaml'\n"))
+    }
+
+    /// What the run spent its time on is no part of what failed.
+    @Test func timesStandBeforeTheFailures() throws {
+        let wait = TaskRecord.Wait(reason: .hostLimit, duration: .seconds(7))
+        let text = try printed([record(.failed, TransferError(.timedOut, "late"), waits: [wait])])
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let place = try #require(lines.firstIndex { $0.hasPrefix("Waits: ") })
+        #expect(lines[(place + 1)...].starts(with: ["", "The task failed:"]), "\(text)")
+    }
+
+    /// The members of a group fail together: one line says why.
+    @Test func groupThatIsNotPublished_isToldOnce() throws {
+        let error = TransferError(.groupNotPublished, "4 of the 4 files in /site\(TransferError.removalsWords)1")
+        let text = try printed((0..<5).map { _ in record(.failed, error) }) { job in
+            for index in job.tasks.indices { job.tasks[index].group = GroupIndex(raw: index < 3 ? 0 : 1) }
+        }
+        #expect(text.ranges(of: "FAILED").count == 2)
+        #expect(text.contains("  5 tasks failed (groupNotPublished): 4 of the 4 files in /site would be removed"))
+        #expect(text.contains("raise `maximumRemovals` of the group"))
+    }
+
     /// A chain of needs leads back to the one that failed.
     @Test func tasksThatAreSkipped_countUnderTheTaskThatFailed() throws {
         let lost = TransferError(.timedOut, "late")
@@ -178,7 +220,7 @@ import TransferModel
             }, .init(amount: .quiet))
         #expect(text.contains("  29 tasks failed (unexpectedResponse): GET https://example.org/0: 404 Not Found\n"))
         #expect(text.contains("    t0, t1, t2, t3, t4, t5, t6, t8, t9, t10 and 19 more\n"))
-        #expect(text.contains("  t7 failed (timedOut -1001): late\n"))
+        #expect(text.contains("  t7 failed (timedOut): late\n"))
     }
 
     /// One found it out for the others, and one was given up after a minute: the host is down for all of them.
@@ -190,7 +232,7 @@ import TransferModel
             let text = try printed(
                 (errors[first...] + errors[..<first]).map { record(.failed, $0) }, .init(amount: .quiet))
             #expect(
-                text.contains("  4 tasks failed (cannotConnectToHost -1004): a.test port 9 refused the connection\n"))
+                text.contains("  4 tasks failed (cannotConnectToHost): a.test port 9 refused the connection\n"))
             #expect(text.contains("    Check that the server is running and that the port is right.\n"))
         }
     }
@@ -242,6 +284,68 @@ import TransferModel
             ])
         }
         #expect(sink.text.ranges(of: "refused the connection; tried again in 1.00s").count == 1)
+    }
+
+    /// What was wrong is asked for once more; what was lost, until a time.
+    @Test(arguments: [ErrorName.checksumMismatch, .cannotDecodeRawData, .networkConnectionLost])
+    func theLineOfARetry_saysWhetherThereAreMore(_ name: ErrorName) throws {
+        let sink = MemorySink()
+        let progress = PlainProgress(job: try job(1), sink: sink, style: .init(heartbeat: .seconds(30)))
+        let time = WallTime(nanoseconds: 0)
+        let isLost = name == .networkConnectionLost
+        let attempt = AttemptRecord(
+            number: 1, url: "u", outcome: .failed, resumedFrom: 0, startedAt: time, duration: .zero,
+            error: TransferError(name, "it broke"), backoff: .seconds(1), transactions: [],
+            retriesUntil: isLost ? time + .seconds(600) : nil)
+        progress.consume([
+            Event(time: time, sequence: 0, session: nil, task: TaskIndex(raw: 0), kind: .attemptFinished(attempt))
+        ])
+        let words = isLost ? "tried again in 1.00s, until 00:10:00 UTC at most" : "tried once more in 1.00s"
+        #expect(sink.text.contains("t0: it broke; \(words)\n"), "\(sink.text)")
+    }
+
+    /// A login page under the name of an archive is no failure by the job's rules, and hardly what was meant.
+    @Test(arguments: [
+        ("https://a.test/file.tgz", nil, "text/html", true),
+        ("https://a.test/file.tgz", "x/page.html", "text/html", false),
+        ("https://a.test/list.php?a=b.zip", nil, "text/html", false),
+        ("https://a.test/list.php", "x.zip", "text/html", true),
+        ("https://a.test/latest", nil, "text/html", false), ("https://a.test/v1.2", nil, "text/html", false),
+        ("https://a.test/file.tgz", nil, "application/gzip", false), ("https://a.test", "x/", "text/html", false),
+    ])
+    func aPageAfterARedirect_isWarnedOf(_ url: String, _ to: String?, _ type: String, _ isWarned: Bool) throws {
+        for isRedirected in [true, false] {
+            var job = try job(2)
+            for index in job.tasks.indices { job.tasks[index].destination = to }
+            let sink = MemorySink()
+            let progress = PlainProgress(job: job, sink: sink)
+            let time = WallTime(nanoseconds: 0)
+            for task in 0..<2 {
+                var kinds: [Event.Kind] = [.attemptStarted(AttemptStart(number: 1, url: url))]
+                if isRedirected {
+                    kinds.append(
+                        .redirect(
+                            RedirectRecord(
+                                status: 302, from: url, to: "https://a.test/login?next=\(task)", method: "GET",
+                                action: .followed, stripped: [])))
+                }
+                kinds.append(
+                    .response(
+                        ResponseRecord(
+                            status: 200, url: "https://a.test/login?next=\(task)", method: "GET", mimeType: type,
+                            charset: nil, expectedLength: nil, suggestedFilename: nil, contentEncoding: nil,
+                            headers: .empty)))
+                kinds.append(.taskFinished(record(.succeeded)))
+                progress.consume(
+                    kinds.map {
+                        Event(time: time, sequence: 1, session: nil, task: TaskIndex(raw: UInt32(task)), kind: $0)
+                    }[...])
+            }
+            let count = sink.text.ranges(of: "is a web page: a redirect led to https://a.test/login?next=0\n").count
+            #expect(count == (isWarned && isRedirected ? 1 : 0), "\(sink.text)")
+            #expect(sink.text.ranges(of: "warning").count == count)
+            #expect(sink.text.contains("add `expect: { notHTML: true }`") == (count == 1))
+        }
     }
 
     @Test func lines_areNoWiderThanTheTerminal_andWordsStayWhole() throws {
@@ -375,7 +479,7 @@ import TransferModel
         let text = try printed(
             [record(.succeeded), record(.failed, TransferError(.timedOut, "no byte for 60s"))], .init(amount: .quiet))
         #expect(!text.contains("t0"))
-        #expect(text.contains("  t1 failed (timedOut -1001): no byte for 60s\n"))
+        #expect(text.contains("  t1 failed (timedOut): no byte for 60s\n"))
         #expect(text.contains("1 ok, 1 failed · "))
     }
 

@@ -170,7 +170,7 @@ import TransferModel
                 """
 
                 1 of 2 tasks failed:
-                  index failed (timedOut -1001): late
+                  index failed (timedOut): late
 
                 """), "\(text)")
         #expect(text.contains("\nStopped by a signal: 1 of 2 tasks is not done.\nGo on: transfer-run run "))

@@ -78,6 +78,19 @@ import TransferModel
         try rig.answer(200, [("Content-Length", "10")], "text", stays: true)
         try rig.cut(.partialFile, "transfer closed with 6 bytes remaining to read", systemError: 0)
         #expect(rig.error()?.name == .networkConnectionLost && rig.delivery.files.isEmpty)
+        let words = "GET https://a.example/f: the connection was cut after 4 of 10 B"
+        #expect(rig.error()?.message == words)
+    }
+
+    /// The system says more of a connection that was reset.
+    @Test func cutOfABodyWithoutLength_saysWhatCame() throws {
+        let rig = try EngineRig(EngineRig.job("to: f"))
+        rig.start()
+        try rig.answer(200, [("Transfer-Encoding", "identity")], "text", stays: true)
+        try rig.cut(.recvError, "Recv failure: Connection reset by peer", systemError: 104)
+        #expect(
+            rig.error()?.message
+                == "GET https://a.example/f: the connection was cut after 4 B: Connection reset by peer")
     }
 
     @Test(arguments: [false, true]) func bodyWhoseEndNothingProves_isMarked(_ isRequired: Bool) throws {

@@ -84,9 +84,50 @@ import TransferModel
             "Correct `tls.trust.ca`"
         ),
         (.nextPageUnusable, "there are more than 3 pages, and `next.maximum` allows no more", "Raise `next.maximum`"),
+        (
+            .groupNotPublished, "4 of the 4 files in /a\(TransferError.removalsWords)1",
+            "raise `maximumRemovals` of the group"
+        ),
+        (
+            .dataLengthExceedsMaximum, "the pages come to more than 64 MiB, \(TransferError.manyRowsWords)",
+            "make it a download: `to: \"page-${page}.json\"`"
+        ),
+        (
+            .unexpectedResponse,
+            "expected 1000 bytes, the server announced 41; the server had redirected to https://a.test/login",
+            "Correct `expect.size` if 41 bytes are right."
+        ),
+        (
+            .unexpectedResponse, "POST http://a.test/f: 401 Unauthorized; the secret `pw` was sent in the body",
+            "Check the token or the password"
+        ),
     ])
     func aMistakeOfTheJobHasItsAdvice(_ name: ErrorName, _ message: String, _ words: String) {
         #expect(TransferError(name, message).whatHelps(.data).contains(words))
+    }
+
+    /// Where there are no files, nothing is said of any.
+    @Test func pagesOfADataTask_areNotThere() {
+        let error = TransferError(.nextPageUnusable, "page 1 names itself as the next page")
+        #expect(!error.whatHelps(.data).contains("are there") && error.whatHelps(.download).contains("are there"))
+    }
+
+    /// How much had come is each task's own.
+    @Test(arguments: ["97.7 of 293.0 KiB", "4 B: Connection reset by peer"])
+    func connectionsThatWereCut_haveOneCause(_ part: String) {
+        let message = "GET https://a.test/f: \(TransferError.cutWords)\(part)"
+        #expect(
+            TransferError.commonWords(message, of: .networkConnectionLost)
+                == "the connection was cut in the middle of the body")
+    }
+
+    @Test(
+        arguments: [
+            (100_000, 300_000, "97.7 of 293.0 KiB"), (4, 10, "4 of 10 B"), (4, 1 << 20, "4 B of 1.0 MiB"),
+            ((1 << 20) - 1, 1 << 20, "1048575 of 1048576 bytes"), (0, 10, "0 of 10 B"),
+        ] as [(Int64, Int64, String)])
+    func aPartOfASizeIsToldInOneUnit(_ part: Int64, _ all: Int64, _ text: String) {
+        #expect(SizeText.part(part, of: all) == text)
     }
 
     @Test func allOthersHaveOneAdvice() {

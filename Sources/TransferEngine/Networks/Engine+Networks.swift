@@ -69,8 +69,27 @@ extension Engine {
         if let failure = attempt.sending.body?.failure { return failure }
         if let error = networkError(attempt, completion) { return error }
         guard var error = completion.error else { return nil }
-        if let words = connectionWords(attempt, completion) { error.message = "\(attempt.requestWords)\(words)" }
+        if let words = connectionWords(attempt, completion) ?? cutWords(attempt, completion) {
+            error.message = "\(attempt.requestWords)\(words)"
+        }
         return error
+    }
+
+    /// How much of the body had come when the connection was cut; `nil` where it was not cut within the body of an answer.
+    private func cutWords(_ attempt: Attempt, _ completion: CurlCompletion) -> String? {
+        guard let error = completion.error, error.name == .networkConnectionLost, completion.proxyFailure == nil,
+            !(completion.receiver is Segment), attempt.exchange.head?.isHTTP == true
+        else { return nil }
+        let came = attempt.life.offset + attempt.bodyReceived
+        var words = TransferError.cutWords
+        if let all = attempt.life.announcedLength, all >= came {
+            words += SizeText.part(came, of: all)
+        } else {
+            words += SizeText.of(came)
+        }
+        if completion.code == .partialFile { return words }
+        let number = completion.systemError
+        return words + ": " + (number == 0 ? error.message : SystemError(call: "recv", errno: number).reason)
     }
 
     /// Why no connection to the server of an http or https URL could be used, in fewer words than libcurl's; `nil` where

@@ -117,7 +117,6 @@ final class ScriptedLoop: TransferLoop {
 
 extension CurlCode {
     static let cannotConnect = CurlCode(rawValue: 7)
-    static let partialFile = CurlCode(rawValue: 18)
     static let writeError = CurlCode(rawValue: 23)
     static let timedOut = CurlCode(rawValue: 28)
     static let emptyReply = CurlCode(rawValue: 52)

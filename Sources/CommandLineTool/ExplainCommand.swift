@@ -9,7 +9,7 @@ extension CommandLineTool {
         let path = typed.operands[0]
         try WorkingFolder.check(path == "-" ? nil : path)
         do throws(ReportProblem) {
-            let file = try ReportFile(path)
+            let file = try ReportFile.given(path)
             if typed.operands.count > 1 { return try explain(task: typed.operands[1], file, console) }
             let reader = try ReportReader(file, reading: RunExplanation.parts)
             var run = RunExplanation(reader.head)

@@ -56,7 +56,7 @@ extension CommandLineTool {
                 case .tooLarge: "larger than \(largestImport >> 20) MiB"
                 case .system(let error): error.reason
                 }
-            throw UsageError("cannot read `\(SafeText.line(path))`: \(reason)")
+            throw UsageError("cannot read `\(SafeText.line(path))`: \(reason)", hint: NearbyFile.question(path))
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw UsageError("`\(SafeText.line(path))` is not UTF-8 text")

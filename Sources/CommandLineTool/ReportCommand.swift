@@ -64,7 +64,7 @@ extension CommandLineTool {
         try checkPlaces(requests, report: path)
         let problems: [OutputProblem]
         do throws(ReportProblem) {
-            problems = try ReportConversion(requests, ExportSurroundings(environment)).perform(ReportFile(path))
+            problems = try ReportConversion(requests, ExportSurroundings(environment)).perform(ReportFile.given(path))
         } catch {
             console.errors("error: \(error)\n")
             return ExitStatus.invalidInput.code

@@ -58,8 +58,8 @@ extension CommandLineTool {
     static func diff(_ typed: TypedArguments, _ console: Console) throws(UsageError) -> Int32 {
         let kinds = try failures(typed.values[.failOn] ?? [])
         do throws(ReportProblem) {
-            let old = try ReportReader(ReportFile(typed.operands[1]), reading: ReportDiff.parts)
-            let new = try ReportReader(ReportFile(typed.operands[2]), reading: ReportDiff.parts)
+            let old = try ReportReader(ReportFile.given(typed.operands[1]), reading: ReportDiff.parts)
+            let new = try ReportReader(ReportFile.given(typed.operands[2]), reading: ReportDiff.parts)
             var diff = ReportDiff(old: old.head, new: new.head)
             while let task = try old.next() { diff.add(old: task) }
             while let task = try new.next() { diff.add(new: task) }
@@ -93,7 +93,7 @@ extension CommandLineTool {
         let path = typed.values[.output]?.last ?? "-"
         try WorkingFolder.check(path == "-" ? nil : path)
         do {
-            let merge = ReportMerge(try typed.operands.dropFirst().map { try ReportFile($0) })
+            let merge = ReportMerge(try typed.operands.dropFirst().map { try ReportFile.given($0) })
             if path == "-" {
                 try merge.write(to: DescriptorSink.standardOutput)
             } else {

@@ -53,7 +53,7 @@ struct RerunReport {
 
     init(_ path: String, _ choice: RerunChoice) throws(ReportProblem) {
         self.path = path
-        let reader = try ReportReader(try ReportFile(path), reading: [])
+        let reader = try ReportReader(try ReportFile.given(path), reading: [])
         job = reader.head.job
         var missing = choice.ids
         while let task = try reader.next() {

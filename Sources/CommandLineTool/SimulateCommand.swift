@@ -120,7 +120,7 @@ extension CommandLineTool {
         if let path = options.from {
             try WorkingFolder.check(path == "-" ? nil : path)
             do throws(ReportProblem) {
-                let reader = try ReportReader(ReportFile(path), reading: MeasuredNetwork.parts)
+                let reader = try ReportReader(ReportFile.given(path), reading: MeasuredNetwork.parts)
                 var measured = MeasuredNetwork()
                 while let task = try reader.next() { measured.add(task) }
                 return measured.model(source: "what \(SafeText.line(path)) measured")

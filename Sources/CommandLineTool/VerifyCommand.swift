@@ -22,7 +22,7 @@ enum VerifiedInput {
     /// Tells a report by its first character, and a lock by its format, from a list of checksums.
     init(_ path: String) throws(UsageError) {
         let file: ReportFile
-        do throws(ReportProblem) { file = try ReportFile(path) } catch {
+        do throws(ReportProblem) { file = try ReportFile.given(path) } catch {
             let isFolder = (try? FileFacts.of(path).isFolder) == true
             throw UsageError(
                 error.message, hint: isFolder ? "name a report, a lock or a list of checksums, such as SHA256SUMS" : nil

@@ -1,3 +1,4 @@
+import Diagnostics
 package import TransferModel
 
 /// Why a variable of the environment cannot be used: it is set, but is not UTF-8 text.
@@ -27,6 +28,18 @@ package struct Resources: Sendable {
         self.readFile = readFile
         self.listFiles = listFiles
         self.workingDirectory = workingDirectory
+    }
+
+    /// Returns `` did you mean `lists/a.txt`? `` where the folder of a missing file has one of a similar name; `text` is the
+    /// path as it is written.
+    func fileMeant(by text: String, at absolutePath: String) -> String? {
+        guard let slash = absolutePath.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        let name = String(absolutePath[absolutePath.utf8.index(after: slash)...])
+        let folder = slash == absolutePath.startIndex ? "/" : String(absolutePath[..<slash])
+        guard text.hasSuffix(name), case .success(let files) = listFiles(folder, 1) else { return nil }
+        let names = files.compactMap { String(validating: $0, as: UTF8.self) }.filter { !$0.hasPrefix(".") }.sorted()
+        return Spelling.closest(to: name, among: names, lettersOnly: true)
+            .map { "did you mean `\(Reader.short(text.dropLast(name.count) + $0))`?" }
     }
 
     /// Returns resources without environment and files, for tests to start from.

@@ -95,6 +95,17 @@ import TextFormats
         #expect(items.map { $0["line"] } == [.number("1"), .null])
     }
 
+    @Test(arguments: ["explain", "rerun", "verify"]) func aReportThatIsMissing_mayBeAnother(_ command: String) throws {
+        let binary = try Binary()
+        for name in ["a.report.json", "unlike.txt"] { try binary.folder.write(name, "{}") }
+        for folder in ["", binary.folder.path("") + "/"] {
+            let run = try binary.run(command, "\(folder)a.reprot.json")
+            let words = "cannot read \(folder)a.reprot.json: no such file; did you mean `\(folder)a.report.json`?"
+            #expect(run.exitStatus == 2 && run.errorText.contains(words), "\(run.errorText)")
+        }
+        #expect(try binary.run(command, "none/like-it").errorText.hasSuffix("cannot read none/like-it: no such file\n"))
+    }
+
     /// A place, and never a line: whatever stands there may be a secret.
     @Test func aSecretsFileIsToldByItsLines() throws {
         let binary = try Binary()

@@ -214,7 +214,7 @@ import TextFormats
     @Test(arguments: [
         (["report", "convert", "x.json", "--events", "y"], "not of `report`"),
         (["report", "convert", "x.json"], "no format is asked for"),
-        (["report", "convert", "none.json", "--failed-list", "y"], "cannot read none.json: No such file"),
+        (["report", "convert", "none.json", "--failed-list", "y"], "cannot read none.json: no such file"),
         (["report", "convert", "x.json", "--failed-list", "y"], "x.json:1:1: this is no report"),
         (["report", "convert", "x.json", "--failed-list", "x.json"], "it is the place of the report"),
         (["report", "turn", "x.json"], "`transfer-run report` cannot `turn`"),
@@ -230,7 +230,7 @@ import TextFormats
         (["report", "merge", "x.json", "-o", "y"], "x.json:1:1: this is no report"),
         (["explain", "job.transfer.yaml"], "error: job.transfer.yaml is a job file; unless"),
         (["report", "convert", "job.transfer.yaml", "--html", "y"], "its report is `job.report.json`"),
-        (["explain", "none.json"], "cannot read none.json: No such file"),
+        (["explain", "none.json"], "cannot read none.json: no such file"),
         (["explain", "x.json"], "x.json:1:1: this is no report"),
     ])
     func aWrongConversionEndsWithTwo(_ words: [String], _ message: String) throws {

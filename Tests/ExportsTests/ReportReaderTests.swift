@@ -171,7 +171,7 @@ import TransferModel
 
     @Test func aFileThatIsNotThereSaysSo() throws {
         let problem = #expect(throws: ReportProblem.self) { try ReportFile(tree.path("none")) }
-        #expect(problem?.message == "cannot read \(tree.path("none")): No such file or directory")
+        #expect(problem?.message == "cannot read \(tree.path("none")): no such file")
         #expect(throws: ReportProblem.self) { try ReportFile(tree.path("")) }
     }
 

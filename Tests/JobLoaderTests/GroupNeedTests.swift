@@ -26,6 +26,22 @@ struct GroupNeedTests {
         #expect(try #require(result.job).tasks.map(\.id) == ["z"])
     }
 
+    /// So `needs` of its tasks is met by none: the warning says it all.
+    @Test(arguments: ["a-*", "a-1", "[z2, a-*]"]) func needsOfAnEmptyListAreMet(_ needs: String) throws {
+        let result = loaded(
+            "{ id: 'a-${q}', forEach: { q: [] }, url: 'https://a.test/' }", "{ id: z2, url: 'https://a.test/' }",
+            "{ id: z, url: 'https://a.test/', needs: \(needs.hasPrefix("[") ? needs : "[\(needs)]") }")
+        #expect(result.summary == ["3:35 warning empty-for-each"], "\(result.messages)")
+        #expect(try #require(result.job).tasks.map(\.id) == ["z2", "z"])
+    }
+
+    @Test(arguments: ["b-*", "b-1"]) func needsOfOtherTasksAreNot(_ needs: String) {
+        let result = loaded(
+            "{ id: 'a-${q}', forEach: { q: [] }, url: 'https://a.test/' }",
+            "{ id: z, url: 'https://a.test/', needs: ['\(needs)'] }")
+        #expect(result.summary.count == 2 && result.summary.contains { $0.hasSuffix("unknown-task") })
+    }
+
     @Test func whoNeedsAGroupNeedsItsMembers() {
         let member = "{ id: a, group: g, url: 'https://a.test/', to: a }"
         let read = "url: 'https://a.test/', body: { file: g/a }"

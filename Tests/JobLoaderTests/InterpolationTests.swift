@@ -141,6 +141,16 @@ struct SecretTests {
         #expect(job.secrets.map { $0.hosts?.count } == [1, nil, nil])
     }
 
+    /// A file of secrets that is missing is one fault, however many secrets are used; those of other places have values.
+    @Test func aMissingFileOfSecrets_isOneFault() {
+        let result = load(
+            dataTask("headers: { X: \"${secret.K}\", Y: \"${secret.L}\", Z: \"${secret.M:-none}\" }"),
+            environment: ["L": "value"], files: ["/here/my.secrets": "K=a\n"],
+            options: LoadOptions(secretsFile: "my.secret"))
+        #expect(result.messages == "my.secret: no such file (did you mean `my.secrets`?)")
+        #expect(result.job == nil)
+    }
+
     /// `export` and quotes around a value are no part of it; what programs read differently is an error.
     @Test(arguments: [
         ("K=a=b", "a=b"), ("export K=a", "a"), ("  K=a", "a"), ("K='a $b \\n # \"c\"'", "a $b \\n # \"c\""),

@@ -20,7 +20,7 @@ package final class ReportFile {
             if facts.isFolder { throw SystemError(call: "read", errno: EISDIR) }
             file = facts.isRegular && path != "-" ? opened : try Self.copy(opened)
         } catch {
-            throw ReportProblem("cannot read \(name): \(error.reason)")
+            throw ReportProblem("cannot read \(name): \(error.errno == ENOENT ? "no such file" : error.reason)")
         }
     }
 
@@ -115,6 +115,8 @@ package struct ReportProblem: Error, Hashable, Sendable, CustomStringConvertible
     /// The sentence for people.
     package let message: String
     init(_ message: String) { self.message = message }
+    /// Returns the problem with what would help.
+    package func adding(_ words: String) -> ReportProblem { ReportProblem("\(message); \(words)") }
     /// The same as `message`.
     package var description: String { message }
 }

@@ -203,7 +203,10 @@ struct ForEachReader {
         if !reader.lists.contains(path) { reader.lists.append(path) }
         switch reader.resources.readFile(path, Self.fileLimit) {
         case .failure(let problem):
-            reader.error("unreadable-file", "`\(Reader.short(reader.tree.text(file)))`: \(problem.words)", file)
+            let text = reader.tree.text(file)
+            reader.error(
+                "unreadable-file", "`\(Reader.short(text))`: \(problem.words)",
+                hint: problem == .notFound ? reader.resources.fileMeant(by: text, at: path) : nil, file)
             return nil
         case .success(let bytes): return rows(bytes, format, file)
         }

@@ -91,7 +91,7 @@ struct CommandLineNames {
 
     /// Reads `NAME=value` lines, as `SecretLine` describes them.
     func readSecrets(_ path: String) {
-        guard let bytes = read(path, "unreadable-secret") else { return }
+        guard let bytes = read(path, "unreadable-secret") else { return reader.names.secrets.lacksFile = true }
         let body = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         // Messages quote no line of the file: any of them may be a secret.
         let source = SourceText(withheld: path)
@@ -118,10 +118,12 @@ struct CommandLineNames {
     }
 
     private func read(_ path: String, _ code: String) -> [UInt8]? {
-        switch reader.resources.readFile(Paths.absolute(path, in: reader.resources.workingDirectory), Self.fileLimit) {
+        let absolute = Paths.absolute(path, in: reader.resources.workingDirectory)
+        switch reader.resources.readFile(absolute, Self.fileLimit) {
         case .success(let bytes): return bytes
         case .failure(let reason):
-            problem(code, "\(path): \(reason.words)")
+            let hint = reason == .notFound ? reader.resources.fileMeant(by: path, at: absolute) : nil
+            reader.problems.error(code, "\(path): \(reason.words)", hint: hint, at: nil, in: nil)
             return nil
         }
     }

@@ -16,6 +16,8 @@ final class SecretStore {
     private var broken: Set<String> = []
     /// The values of `--secrets-file`, by name.
     var fromFile: [String: String] = [:]
+    /// Whether `--secrets-file` could not be read, so that any secret may be missing for that.
+    var lacksFile = false
     let resources: Resources
     private let missingValues: MissingValues
     private(set) var known: [KnownSecret] = []
@@ -30,7 +32,8 @@ final class SecretStore {
     var files: [(name: String, path: String)] {
         declarations.sorted { $0.key < $1.key }.compactMap { name, declaration in declaration.file.map { (name, $0) } }
     }
-    func isBroken(_ name: String) -> Bool { broken.contains(name) }
+    /// Whether the secret cannot be read, which was reported.
+    func isBroken(_ name: String) -> Bool { lacksFile || broken.contains(name) }
 
     func value(_ name: String, _ reader: Reader, at span: SourceSpan) -> SecretText? {
         if let value = values[name] { return value }

@@ -31,6 +31,8 @@ struct CrossChecks {
     var inputReader: UInt32?
     /// Patterns of the ids of tasks that are not known yet.
     var deferredIDs: [String] = []
+    /// Patterns of the ids of tasks that are not made, since their list is empty: `needs` of these are met by none.
+    var emptyIDs: [String] = []
     var templates: [Template] = []
     /// Needs and captured values of tasks that are not known yet.
     var unmadeNeeds: [Int] = []
@@ -338,19 +340,25 @@ struct TaskChecker {
         if Glob.isPattern(entry.text) {
             let found = matches(pattern: entry.text)
             // A pattern may match templates, or tasks of a `forEach` without values.
-            if found.isEmpty, !fitsDeferred(entry.text), !checks.templates.contains(where: { $0.fits(entry.text) }) {
+            if found.isEmpty, !fitsDeferred(entry.text), !Self.fits(entry.text, checks.emptyIDs),
+                !checks.templates.contains(where: { $0.fits(entry.text) })
+            {
                 reader.error("unknown-task", "no task id matches `\(Reader.short(entry.text))`", entry.node)
             }
             return found
         }
         let unmade = templates(fitting: entry.text)
-        if unmade.isEmpty, !fitsDeferred(entry.text) { reportUnknown(entry.text, entry.node) }
+        if unmade.isEmpty, !fitsDeferred(entry.text), !Self.fits(entry.text, checks.emptyIDs) {
+            reportUnknown(entry.text, entry.node)
+        }
         return unmade
     }
 
     /// Returns whether a name could be the id of a task that is not known yet.
-    func fitsDeferred(_ text: String) -> Bool {
-        checks.deferredIDs.contains { pattern in
+    func fitsDeferred(_ text: String) -> Bool { Self.fits(text, checks.deferredIDs) }
+
+    private static func fits(_ text: String, _ patterns: [String]) -> Bool {
+        patterns.contains { pattern in
             Glob.matches(Array(text.utf8), Array(pattern.utf8)) || Glob.matches(Array(pattern.utf8), Array(text.utf8))
         }
     }

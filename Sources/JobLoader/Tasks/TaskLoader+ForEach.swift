@@ -79,7 +79,9 @@ extension TaskLoader {
         }
         if reader.unreadName != nil { reader.unreadName = .wild }
         let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
-        if isMeant, let pattern { checks.deferredIDs.append(pattern) }
+        if let pattern {
+            if isMeant { checks.deferredIDs.append(pattern) } else { checks.emptyIDs.append(pattern) }
+        }
         if reader.unreadName != nil { reader.unreadName = .unknown }
         reader.bindings = bindings
         var shared: TaskOptions?

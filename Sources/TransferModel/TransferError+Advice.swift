@@ -24,6 +24,8 @@ extension TransferError {
             "This port may speak no TLS: try `http://`, or check the port and the versions that `tls` allows."
         case .serverCertificateUntrusted where message.hasPrefix(Self.authoritiesWords):
             "Correct `tls.trust.ca`; where the job has none, install the system's `ca-certificates`."
+        case .captureNotFound where message.hasSuffix(Self.withheldBodyWords):
+            "Compare `capture` with what the server's documentation says: it must lead to one value, of at most 64 KiB."
         case .nextPageUnusable where message.contains("`next.maximum`"):
             "Raise `next.maximum`, or write `stop: true` beside it to end there without a failure."
         case .nextPageUnusable where type == .download: "\(name.whatHelps) Pages before it are there."
@@ -75,6 +77,8 @@ extension TransferError {
     package static let socketWords = "cannot connect to the Unix socket "
     /// Part of the message about a signature that was made with another key than the job's.
     package static let otherKeyWords = " was made with the key "
+    /// End of the message about a secret that was not found in a body.
+    package static let withheldBodyWords = "; the body is not shown, for the secret may be in it"
     /// Part of the message about a group whose publication would remove too many files; the limit follows.
     package static let removalsWords = " would be removed, `maximumRemovals` is "
     /// End of the message about pages whose rows are too much for one list.

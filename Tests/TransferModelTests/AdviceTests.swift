@@ -85,6 +85,10 @@ import TransferModel
         ),
         (.nextPageUnusable, "there are more than 3 pages, and `next.maximum` allows no more", "Raise `next.maximum`"),
         (
+            .captureNotFound, "`t` was not captured: `$.a` leads to nothing\(TransferError.withheldBodyWords)",
+            "Compare `capture` with what the server's documentation says"
+        ),
+        (
             .groupNotPublished, "4 of the 4 files in /a\(TransferError.removalsWords)1",
             "raise `maximumRemovals` of the group"
         ),

@@ -24,7 +24,7 @@ extension AnswerRules {
             let reasons = misses.map { redactor.redacted($0.reason) }
             findings.error = TransferError(
                 misses.contains(where: \.isThere) ? .captureUnusable : .captureNotFound,
-                reasons.joined(separator: "; "))
+                reasons.joined(separator: "; ") + (findings.withholdsBody ? TransferError.withheldBodyWords : ""))
         }
         if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.told }
         return findings

@@ -13,6 +13,10 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
     package static let ok = CurlCode(CURLE_OK)
     /// The connection ended before the body did.
     package static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
+    /// Whether the connection ended or broke while an answer was awaited or read.
+    package var saysNothingCame: Bool {
+        rawValue == CURLE_GOT_NOTHING.rawValue || rawValue == CURLE_RECV_ERROR.rawValue
+    }
 
     /// Returns the catalogue's error for this code. `verifyResult` is OpenSSL's verdict on the certificate chain.
     func errorName(verifyResult: Int) -> ErrorName {

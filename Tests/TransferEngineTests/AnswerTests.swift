@@ -82,6 +82,18 @@ import TransferModel
         #expect(rig.error()?.message == words)
     }
 
+    @Test(
+        arguments: [
+            (CurlCode.emptyReply, 0, ""), (.recvError, 104, ": Connection reset by peer"),
+        ] as [(CurlCode, Int32, String)])
+    func cutBeforeAnAnswer_namesTheHost(_ code: CurlCode, _ number: Int32, _ reason: String) throws {
+        let rig = try EngineRig(EngineRig.job("to: f"))
+        rig.start()
+        try rig.cut(code, "Empty reply from server", systemError: number)
+        let words = "GET https://a.example/f: a.example port 443 ended the connection without an answer\(reason)"
+        #expect(rig.error()?.message == words)
+    }
+
     /// The system says more of a connection that was reset.
     @Test func cutOfABodyWithoutLength_saysWhatCame() throws {
         let rig = try EngineRig(EngineRig.job("to: f"))

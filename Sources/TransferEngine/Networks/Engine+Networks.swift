@@ -75,11 +75,20 @@ extension Engine {
         return error
     }
 
-    /// How much of the body had come when the connection was cut; `nil` where it was not cut within the body of an answer.
+    /// How far an answer had come when the connection was cut; `nil` where it was not cut, or not in one stream.
     private func cutWords(_ attempt: Attempt, _ completion: CurlCompletion) -> String? {
+        let url = attempt.life.request.url
         guard let error = completion.error, error.name == .networkConnectionLost, completion.proxyFailure == nil,
-            !(completion.receiver is Segment), attempt.exchange.head?.isHTTP == true
+            !(completion.receiver is Segment), url.isHTTP
         else { return nil }
+        let number = completion.systemError
+        let reason = number == 0 ? nil : SystemError(call: "recv", errno: number).reason
+        guard attempt.exchange.head != nil else {
+            guard completion.code.saysNothingCame else { return nil }
+            let (host, port) = attempt.session.pools.routing.target(of: url) ?? (url.host, url.port)
+            let words = "\(host) port \(port) ended the connection without an answer"
+            return reason.map { "\(words): \($0)" } ?? words
+        }
         let came = attempt.life.offset + attempt.bodyReceived
         var words = TransferError.cutWords
         if let all = attempt.life.announcedLength, all >= came {
@@ -88,8 +97,7 @@ extension Engine {
             words += SizeText.of(came)
         }
         if completion.code == .partialFile { return words }
-        let number = completion.systemError
-        return words + ": " + (number == 0 ? error.message : SystemError(call: "recv", errno: number).reason)
+        return "\(words): \(reason ?? error.message)"
     }
 
     /// Why no connection to the server of an http or https URL could be used, in fewer words than libcurl's; `nil` where

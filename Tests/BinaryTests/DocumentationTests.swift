@@ -128,8 +128,10 @@ private final class PageReader {
             """
         let path = "\(shell.home.path("bin")):/usr/local/bin:/usr/bin:/bin"
         let result = try shell.run("-c", script, environment: ["PATH": path])
-        let output = Self.hosts.reduce(result.outputText) { $0.replacing("\($1):\(port)", with: "\($1):8080") }
-            .replacing(shell.folder.path, with: "/home/me/jobs").replacing(shell.home.path, with: "/home/me")
+        let output = Self.hosts.reduce(result.outputText) {
+            $0.replacing("\($1):\(port)", with: "\($1):8080").replacing("\($1) port \(port)", with: "\($1) port 8080")
+        }
+        .replacing(shell.folder.path, with: "/home/me/jobs").replacing(shell.home.path, with: "/home/me")
         return (result.ending, output)
     }
 

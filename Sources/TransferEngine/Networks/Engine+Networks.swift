@@ -85,8 +85,7 @@ extension Engine {
         let reason = number == 0 ? nil : SystemError(call: "recv", errno: number).reason
         guard attempt.exchange.head != nil else {
             guard completion.code.saysNothingCame else { return nil }
-            let (host, port) = attempt.session.pools.routing.target(of: url) ?? (url.host, url.port)
-            let words = "\(host) port \(port) ended the connection without an answer"
+            let words = "\(url.host) port \(url.port) ended the connection without an answer"
             return reason.map { "\(words): \($0)" } ?? words
         }
         let came = attempt.life.offset + attempt.bodyReceived

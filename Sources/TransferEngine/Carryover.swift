@@ -50,6 +50,13 @@ struct Carryover {
         return partialFiles.remove(at: place)
     }
 
+    /// What was wrong with the whole body that came from a place of `urls`; `nil` where nothing was.
+    func faultOfBody(at mirror: Int) -> String? {
+        placesWithWrongBody[mirror].map {
+            $0 == .checksumMismatch ? "the file had the wrong checksum" : "the body was damaged"
+        }
+    }
+
     /// Chooses which half-done file an ended task leaves for the next run: the longest that can be continued, if any is to be
     /// kept. Returns it and those that are discarded.
     func filesAtEnd(keeps: Bool, canContinue: (StagingID) -> Bool) -> (kept: PartialFile?, discarded: [PartialFile]) {

@@ -272,9 +272,8 @@ package final class Engine {
         let attempt = makeAttempt(task, number, mirror, specification, url, partial: partial, startedAt: now)
         if var carryover {
             attempt.streams.isDisabled = carryover.takesOneStream
-            if let name = carryover.placesWithWrongBody[mirror] {
-                let what = name == .checksumMismatch ? "the file had the wrong checksum" : "the body was damaged"
-                attempt.life.passCaches(because: "\(what): asked for once more past all caches")
+            if let fault = carryover.faultOfBody(at: mirror) {
+                attempt.life.passCaches(because: "\(fault): asked for once more past all caches")
             }
             if carryover.lostPages > 0 {
                 let count = carryover.lostPages == 1 ? "page" : "\(carryover.lostPages) pages"

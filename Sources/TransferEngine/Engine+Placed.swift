@@ -37,7 +37,9 @@ extension Engine {
         }
     }
 
+    /// Tells what a group removed that may remove files.
     func tellPublished(_ group: GroupIndex, _ removed: RemovedFiles?) {
+        guard let removed else { return }
         events.append(.groupPublished(GroupRecord(name: job.groups[Int(group.raw)].name, removed: removed)))
     }
 

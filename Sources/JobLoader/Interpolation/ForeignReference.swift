@@ -28,6 +28,17 @@ struct ForeignReference {
         return nil
     }
 
+    /// Whether a text has two characters with which a reference may begin: hardly any has, and all are looked at.
+    static func mayStand(in text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var last: UInt8 = 0
+        for byte in unsafe text {
+            if last == UInt8(ascii: "{"), byte == last { return true }
+            if last == UInt8(ascii: "$"), isPartOfWord(byte) { return true }
+            last = byte
+        }
+        return false
+    }
+
     private static func afterDollar(_ text: ArraySlice<UInt8>) -> ForeignReference? {
         let name = String(decoding: text.dropFirst().prefix { isPartOfWord($0) }, as: UTF8.self)
         return name.isEmpty ? nil : ForeignReference(written: "$\(name)", name: name)
@@ -53,10 +64,7 @@ struct ForeignReference {
 extension Reader {
     /// Returns the first reference of another tool's form in a scalar that means a name of this job.
     func foreignReference(_ node: NodeID) -> ForeignReference? {
-        let mayHold = tree.withUTF8(node) { text in
-            text.contains { $0 == UInt8(ascii: "$") } || text.contains { $0 == UInt8(ascii: "{") }
-        }
-        guard mayHold else { return nil }
+        guard tree.withUTF8(node, { ForeignReference.mayStand(in: $0) }) else { return nil }
         return ForeignReference.first(in: tree.text(node)) { name in
             names.defines(name) || bindings.contains { $0.name == name }
         }

@@ -185,6 +185,7 @@ struct HintTests {
     /// A URL is no path: a folder of its scheme would be made.
     @Test(arguments: [
         ("https://e.org/x", "invalid-value"), ("ftp://e.org/x", "invalid-value"),
+        ("S3://bucket/key", "invalid-value"), ("s3:bucket/key", "invalid-value"), ("s3:/bucket/key", "invalid-value"),
         ("\"https://e.org/${tasks.c.n}\"", "invalid-value"),
         ("./s3://a", nil), ("a:/b", nil),
     ])
@@ -246,12 +247,36 @@ struct HintTests {
         #expect(twice.messages.contains("both write `s3://bucket/x`"), "\(twice.messages)")
     }
 
+    @Test func aRuleMakesNoObject() {
+        let rule = load(
+            "tasks: [{ id: a, url: https://e.org/a, onResponse: [{ do: download, to: \"s3://bucket/key\" }] }]")
+        #expect(rule.messages.contains("a download whose own `to` is `s3://bucket/key`"), "\(rule.messages)")
+    }
+
     @Test func anObjectNeedsAKeyForIt() {
         let none = load("tasks: [{ id: a, url: https://e.org/a, to: s3://bucket/key }]")
-        #expect(none.messages.contains("nobody signs for `s3://bucket/key`"), "\(none.messages)")
+        #expect(none.messages.contains("no credential of this task signs for `s3://bucket/key`"), "\(none.messages)")
+        let elsewhere = load(
+            """
+            sessions:
+              default: {}
+              store: { credentials: [{ method: awsSigV4, accessKey: a, secretKey: b, region: c, service: s3 }] }
+            tasks: [{ id: a, url: https://e.org/a, to: s3://bucket/key }]
+            """)
+        #expect(elsewhere.messages.contains("the session `store` has one: `session: store`"), "\(elsewhere.messages)")
+        // What is wrong with the credential is said once.
+        let misspelt = load(
+            """
+            sessions: { default: { credentials: [
+              { method: awsSigV4, accessKey: a, secretAccessKey: b, region: c, service: s3 }] } }
+            tasks: [{ id: a, url: https://e.org/a, to: s3://bucket/key }]
+            """)
+        #expect(misspelt.messages.contains("did you mean `secretKey`?"), "\(misspelt.messages)")
+        #expect(!misspelt.messages.contains("signs for"), "\(misspelt.messages)")
         for (credential, part) in [
             (", endpoint: \"ftp://e.org\"", "`endpoint` is an http or https URL"),
             (", endpoint: \"https://u:p@e.org\"", "`endpoint` is an http or https URL"),
+            (", endpoint: \"https://e.org/bucket\"", "names the bucket `bucket` already"),
             (", host: other.org, endpoint: \"https://e.org\"", "the key is for `other.org` alone"),
         ] {
             let messages = object("s3://bucket/key", "", credential).messages

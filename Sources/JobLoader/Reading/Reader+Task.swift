@@ -47,9 +47,16 @@ extension Reader {
     /// Whether a destination is a URL that names no object, which is reported: a path would be made of it.
     private func isElsewhere(_ text: String, _ node: NodeID) -> Bool {
         // Hardly a path has a colon: those that have none are not searched.
-        guard text.utf8.contains(UInt8(ascii: ":")), !ObjectPlace.isMeant(by: text),
-            let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex,
-            text[..<mark.lowerBound].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+        guard text.utf8.contains(UInt8(ascii: ":")), !ObjectPlace.isMeant(by: text) else { return false }
+        if text.prefix(3).lowercased() == "s3:" {
+            error(
+                "invalid-value", "`\(Self.short(text))` names no object",
+                hint: "an object is `s3://bucket/key`, a file of that name `./\(Self.short(text))`", node)
+            return true
+        }
+        guard let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex,
+            text[..<mark.lowerBound].utf8.allSatisfy({ (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) }
+            )
         else { return false }
         error(
             "invalid-value", "`to` is a file or an object `s3://bucket/key`, not another URL: `\(Self.short(text))`",

@@ -31,6 +31,8 @@ final class Reader {
     var isInTask = false
     /// Whether the task that is read has a misspelled `forEach`, whose names are unknown for that reason alone.
     var lacksForEach = false
+    /// Whether a credential could not be read, which was reported.
+    var lacksCredential = false
     /// Whether the task that is read has `next`, so that `${page}` stands in its `to`.
     var hasPages = false
     /// Whether `defaults` are being read.

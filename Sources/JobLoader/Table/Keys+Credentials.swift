@@ -122,7 +122,10 @@ extension Reader {
         return tree.children(node).compactMap { element in
             var draft = CredentialDraft()
             Sections.credential.decode(element, into: &draft, self)
-            guard tree.kind(element) == .mapping, let source = source(of: draft, element) else { return nil }
+            guard tree.kind(element) == .mapping, let source = source(of: draft, element) else {
+                lacksCredential = true
+                return nil
+            }
             check(draft, element)
             var credential = Credential(source: source)
             credential.host = draft.host

@@ -391,11 +391,14 @@ extension Reader {
             } else if draft.action != .download, draft.to != nil {
                 error("conflicting-keys", "`to` is only for `do: download`", at: beginning(element))
             }
-            for (key, value) in tree.entries(element)
-            where tree.text(key, is: "to") && tree.kind(value) == .scalar && tree.text(value) == "-" {
+            for (key, value) in tree.entries(element) where tree.text(key, is: "to") && tree.kind(value) == .scalar {
+                let isObject = ObjectPlace.isMeant(by: tree.text(value))
+                guard isObject || tree.text(value) == "-" else { continue }
                 error(
                     "invalid-value", "a rule's `to` must be a file, or a folder ending in `/`",
-                    hint: "a task's own `to: \"-\"` writes to standard output; a file of that name is `./-`", value)
+                    hint: isObject
+                        ? "a download whose own `to` is `s3://bucket/key` makes an object"
+                        : "a task's own `to: \"-\"` writes to standard output; a file of that name is `./-`", value)
             }
             var rule = ResponseRule(action: draft.action)
             (rule.mimeType, rule.status, rule.largerThan, rule.to) = (

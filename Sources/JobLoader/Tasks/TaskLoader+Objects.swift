@@ -19,14 +19,14 @@ extension TaskLoader {
         checkObject(draft, values)
         guard let name = objectName(draft, place) else { return }
         let signers = values.policies.credentials.filter { $0.objectStore != nil }
-        guard let store = signers.first?.objectStore else {
-            return reader.error(
-                "missing-key", "nobody signs for `\(Reader.short(name.redacted))`",
-                hint: "`credentials: [{ method: awsSigV4, accessKey: …, secretKey: …, region: …, service: s3 }]`", place
-            )
-        }
+        guard let store = signers.first?.objectStore else { return reportUnsigned(name, place) }
         if let object = try? ObjectName(name.redacted), let url = try? store.url(of: object) {
             reader.noteHost(url, place)
+            if case .at(let endpoint) = store, endpoint.lastPathComponent == object.bucket {
+                reader.error(
+                    "invalid-value", "the credential's `endpoint` names the bucket `\(object.bucket)` already",
+                    hint: "leave it out there: the bucket follows from `to`", place)
+            }
         }
         let ofStore = values.headers.filter { $0.name.lowercased().hasPrefix("x-amz-") }
         values.object = ObjectPlace(
@@ -39,6 +39,18 @@ extension TaskLoader {
         // A key without a host is for the servers that the task names: here that is the store.
         values.policies.credentials.removeAll { $0.objectStore != nil && $0.host == nil }
         task.options = TaskOptions(values)
+    }
+
+    /// Reports that no credential signs for an object; one that could not be read was reported already.
+    private func reportUnsigned(_ name: SecretText, _ place: NodeID) {
+        guard !reader.lacksCredential else { return }
+        let other = sessions.configurations.first { session in
+            session.taskDefaults.credentials.contains { $0.objectStore != nil }
+        }
+        reader.error(
+            "missing-key", "no credential of this task signs for `\(Reader.short(name.redacted))`",
+            hint: other.map { "the session `\($0.name)` has one: `session: \($0.name)`" }
+                ?? "`credentials: [{ method: awsSigV4, accessKey: …, secretKey: …, region: …, service: s3 }]`", place)
     }
 
     private func objectName(_ draft: TaskDraft, _ place: NodeID) -> SecretText? {

@@ -247,6 +247,13 @@ struct HintTests {
         #expect(twice.messages.contains("both write `s3://bucket/x`"), "\(twice.messages)")
     }
 
+    @Test func anObjectIsFetchedByItsPlainURL() {
+        let source = object(
+            "s3://bucket/key", " }\n  - { id: s, url: \"s3://bucket/a b\", to: s",
+            ", endpoint: \"http://minio:9000\"")
+        #expect(source.messages.contains("write `http://minio:9000/bucket/a%20b`"), "\(source.messages)")
+    }
+
     @Test func aRuleMakesNoObject() {
         let rule = load(
             "tasks: [{ id: a, url: https://e.org/a, onResponse: [{ do: download, to: \"s3://bucket/key\" }] }]")

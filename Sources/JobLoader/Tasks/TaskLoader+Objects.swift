@@ -41,6 +41,15 @@ extension TaskLoader {
         task.options = TaskOptions(values)
     }
 
+    /// Returns the URL by which a task fetches an object from the store that its session has a key for.
+    func plainURL(ofObject url: ResourceURL, _ draft: TaskDraft) -> String? {
+        let credentials = sessions.configurations[Int(draft.session.raw)].taskDefaults.credentials
+        guard ObjectPlace.isMeant(by: url.text), let store = credentials.lazy.compactMap(\.objectStore).first,
+            let object = try? ObjectName(PercentEncoding.decode(url.text) ?? url.text)
+        else { return nil }
+        return (try? store.url(of: object))?.text
+    }
+
     /// Reports that no credential signs for an object; one that could not be read was reported already.
     private func reportUnsigned(_ name: SecretText, _ place: NodeID) {
         guard !reader.lacksCredential else { return }

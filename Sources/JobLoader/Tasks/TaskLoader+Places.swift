@@ -124,7 +124,8 @@ extension TaskLoader {
             "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "
                 + "the task will fail with `unsupportedURL`",
             hint: others.first.map { "the session `\($0.name)` has a command for it" }
-                ?? Self.otherSchemes[scheme] ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" }
+                ?? plainURL(ofObject: url, draft).map { "write `\(Reader.short($0))`" } ?? Self.otherSchemes[scheme]
+                ?? reader.closest(scheme, known).map { "did you mean `\($0)`?" }
                 ?? "a session's `protocols` can name a command that fetches it",
             at: reader.tree.span(node))
     }

@@ -88,18 +88,19 @@ import TransferModel
                 ? .headOnly(200, headers: headers, length: 5) : .respond(200, headers: headers, body: "hello")
         }
         defer { server.stop() }
+        let chain = (1...40).map { "  - { id: t\($0), url: \"\(server.url("/b/k"))\", needs: [t\($0 - 1)] }" }
+            .joined(separator: "\n")
         let run = try Stage().run(
             """
             sessions:
               default: { configuration: ephemeral, cache: { revalidation: head }, credentials: [\(Self.credential)] }
             tasks:
-              - { id: a, url: "\(server.url("/b/k"))" }
-              - { id: b, url: "\(server.url("/b/k"))", needs: [a] }
-              - { id: c, url: "\(server.url("/b/k"))", needs: [b] }
+              - { id: t0, url: "\(server.url("/b/k"))" }
+            \(chain)
             """)
         #expect(run.status == 0, "\(run.errorText)")
-        // A copy may be in the cache only after the next task has begun.
-        #expect(server.requests().map(\.method).prefix(1) == ["GET"] && server.requests().last?.method == "HEAD")
+        // A copy may be in the cache only after the next task has begun, or one after that.
+        #expect(server.requests().first?.method == "GET" && server.requests().last?.method == "HEAD")
         #expect(server.requests().allSatisfy { Self.isSigned($0) })
     }
 

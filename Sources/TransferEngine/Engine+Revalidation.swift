@@ -11,7 +11,7 @@ import TransferModel
 extension Engine {
     /// Asks the store what earlier runs kept of the task's file.
     func recallFile(_ attempt: Attempt) -> StepOutcome {
-        guard let memory else { return .done }
+        guard let memory, attempt.object?.isAtStore != true else { return .done }
         let written = job.tasks[Int(attempt.task.raw)]
         // A captured value may be part of the destination: what breaks off there is not found again, but the file is.
         let isWritten = written.destination != nil

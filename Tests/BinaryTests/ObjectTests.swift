@@ -263,6 +263,16 @@ import TransferModel
         #expect(place.asked().last == "PUT /bucket/in/a" && place.source.requests().count == 2)
     }
 
+    /// A question without an answer is asked again: nothing is put over what may be there.
+    @Test(arguments: ["skip", "fail"]) func nothingIsPutUnasked(_ existing: String) throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        place.store.on("/bucket/in/a", .respond(503), .headOnly(200, length: 5))
+        let run = try Stage().run(place.job(", existing: \(existing)"))
+        #expect(run.status == (existing == "skip" ? 0 : 1), "\(run.errorText)")
+        #expect(place.store.requests().map(\.method) == ["HEAD", "HEAD"] && place.source.requests().isEmpty)
+    }
+
     // MARK: Beside other keys
 
     @Test func keysMayBeCaptured() throws {

@@ -87,6 +87,10 @@ extension TaskLoader {
         let conflicts: [(Bool, Int, String, String)] = [
             (draft.head.group != nil, table.group, "group", "a group is a folder of this machine"),
             (written.has(table.mode), table.mode, "mode", "an object has no mode"),
+            (
+                values.onResponse.contains { $0.action == .download }, table.to, "onResponse: do: download",
+                "a rule's file is one of this machine"
+            ),
             (values.next != nil, table.next, "next", "give each page to a task of its own, or write files"),
             (
                 values.resume == .adopt, table.resume, "resume: adopt",

@@ -29,11 +29,12 @@ extension Engine {
                     .secretBarred, "`to` holds the secret `\(barred.secret)`, which must not go to \(barred.place)"))
         }
         attempt.object = ObjectProgress(place: place, url: url)
-        if let fetched = objects.fetched.removeValue(forKey: attempt.task) { return store(fetched, instead: attempt) }
+        if let fetched = objects.fetched.removeValue(forKey: attempt.task), (try? whole(fetched)) != nil {
+            return store(fetched, instead: attempt)
+        }
         switch place.existing {
         case .skip, .fail:
-            // What a later attempt finds there may be what the first one put.
-            if attempt.number == 1 { ask(.isAnythingThere, attempt) } else { prepare(attempt) }
+            if objects.missing.contains(attempt.task) { prepare(attempt) } else { ask(.isAnythingThere, attempt) }
         case .revalidate:
             guard keepsObjects(attempt), let memory,
                 memory.findSent(attempt.task, attempt.specification.session, url: url.text)
@@ -94,6 +95,7 @@ extension Engine {
         guard let object = attempt.object, object.leg == .asking, !attempt.life.asksWhetherNeeded,
             let fetch = object.fetch
         else { return false }
+        if case .isAnythingThere? = object.question { objects.missing.insert(attempt.task) }
         goOn(with: fetch, after: attempt)
         prepare(fetch)
         return true

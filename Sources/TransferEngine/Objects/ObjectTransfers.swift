@@ -49,6 +49,8 @@ struct ObjectTransfers {
     private let memory: MemoryPlace?
     /// Fetches whose files the store did not take yet.
     var fetched: [TaskIndex: Attempt] = [:]
+    /// Tasks whose stores said that nothing is there: what a later attempt finds there may be what an earlier one put.
+    var missing: Set<TaskIndex> = []
 
     init(_ memory: MemoryPlace?, run: String) {
         self.memory = memory
@@ -88,7 +90,7 @@ extension TaskSpecification {
         -> TaskSpecification
     {
         var values = TaskOptions.Values(policies: options.values.policies)
-        values.policies.credentials = object.credentials
+        values.policies.credentials = object.credentials + options.values.policies.credentials.filter(\.isForProxy)
         values.bandwidth = options.values.bandwidth
         values.cookies = false
         values.method = "PUT"

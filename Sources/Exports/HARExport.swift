@@ -44,6 +44,9 @@ struct HARExport: Export {
         for (place, attempt) in task.attempts.enumerated() {
             let isLast = place == task.attempts.count - 1
             let count = attempt.transactions.count
+            // Behind it may be the request that put the file into a store.
+            let alike = attempt.transactions.indices.filter { attempt.transactions[$0].status == task.response?.status }
+            let answered = alike.last { attempt.transactions[$0].request.url == task.response?.url } ?? alike.last
             var number = 0
             attempt.eachRequest { request, phases in
                 number += 1
@@ -53,10 +56,8 @@ struct HARExport: Export {
                 {
                     entry.redirect = redirects.removeFirst().to
                 }
-                if number == count {
-                    entry.error = attempt.error?.message
-                    if isLast, task.response?.status == request.status { entry.response = task.response }
-                }
+                if number == count { entry.error = attempt.error?.message }
+                if isLast, number - 1 == answered, task.response != nil { entry.response = task.response }
                 output.append(&json) { entry.write(to: &$0, page: Self.page) }
             }
         }

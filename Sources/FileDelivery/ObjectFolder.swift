@@ -17,7 +17,9 @@ package struct ObjectFolder {
         self.run = run
     }
 
-    private var ofRun: String { "\(Surroundings.temporaryFolder())/transfer-run-objects-\(run)" }
+    /// The folder of this run, once it was made.
+    private var runFolder: RunFolder?
+    private var ofRun: String { "\(Surroundings.temporaryFolder())/\(RunFolder.prefix)\(run)" }
     private static func ofState(_ state: String) -> String { "\(state)/objects" }
     private static let prefix = "\(TemporaryNames.prefix)object-"
     private static func prefix(_ job: String) -> String { "\(prefix)\(RunLabel.mark(job))-" }
@@ -33,7 +35,12 @@ package struct ObjectFolder {
         let folder = job == nil ? ofRun : state.map { Self.ofState($0) } ?? ofRun
         if made.insert(folder).inserted {
             do throws(PrivacyProblem) {
-                _ = try PrivateFolder.make(folder)
+                if folder == ofRun {
+                    RunFolder.removeLeft(in: Surroundings.temporaryFolder())
+                    runFolder = try RunFolder(folder)
+                } else {
+                    _ = try PrivateFolder.make(folder)
+                }
             } catch {
                 throw TransferError(.cannotCreateFile, "there is no place for files on their way to a store: \(error)")
             }
@@ -44,9 +51,8 @@ package struct ObjectFolder {
 
     /// Removes what is left at the end of the run and no next run can use.
     package func close() {
-        guard made.contains(ofRun) else { return }
-        for name in Folders.names(in: ofRun) { HalfDoneFile.remove("\(ofRun)/\(name)") }
-        PrivateFolder.removeIfEmpty([ofRun])
+        guard runFolder != nil else { return }
+        RunFolder.remove(ofRun)
     }
 
     /// Removes files that no run came back for.
@@ -59,7 +65,8 @@ package struct ObjectFolder {
         }
     }
 
-    /// By the time of its last change of any kind: that of the content may be what a server says.
+    /// Goes by the time of the last change of any kind: the time of change of the content may be the one that a server
+    /// sent.
     private static func isOld(_ facts: FileFacts) -> Bool {
         Clocks.wall().nanoseconds - facts.changedNanoseconds > KeptPlace.age.nanoseconds
     }
@@ -69,6 +76,36 @@ package struct ObjectFolder {
         let folder = ofState(state)
         for name in Folders.names(in: folder) where name.hasPrefix(prefix(job)) {
             HalfDoneFile.remove("\(folder)/\(name)")
+        }
+    }
+}
+
+/// A folder for the files of one run. It is locked as long as the run lives: what a killed one left is known by that.
+private final class RunFolder: Sendable {
+    static let prefix = "transfer-run-objects-"
+    private let lock: Descriptor
+    /// So long another run may need to lock the folder that it has made.
+    private static let patience = TimeSpan.seconds(60)
+
+    init(_ path: String) throws(PrivacyProblem) {
+        lock = try PrivateFolder.make(path)
+        _ = try? lock.tryLock()
+    }
+
+    static func remove(_ path: String) {
+        for name in Folders.names(in: path) { HalfDoneFile.remove("\(path)/\(name)") }
+        PrivateFolder.removeIfEmpty([path])
+    }
+
+    /// Removes this user's folders of runs that live no more.
+    static func removeLeft(in parent: String) {
+        for name in Folders.names(in: parent) where name.hasPrefix(prefix) {
+            let path = "\(parent)/\(name)"
+            guard let folder = try? PrivateFolder.open(path), let facts = try? folder.facts(),
+                Clocks.wall().nanoseconds - facts.changedNanoseconds > patience.nanoseconds,
+                (try? folder.tryLock()) == true
+            else { continue }
+            remove(path)
         }
     }
 }

@@ -34,7 +34,7 @@ private struct Choice {
     private let ids: JobIDs
     /// The ids that were asked for and that no task of the job has, by the template that may become them.
     private var rows: [Int: [String]] = [:]
-    /// Templates of which all tasks run, whatever was asked for.
+    /// Templates that run with all of their tasks, also where only some of these were asked for.
     private var wholeTemplates: Set<Int> = []
 
     init(_ job: Job) {
@@ -83,7 +83,7 @@ private struct Choice {
         }
     }
 
-    /// Templates of which single tasks were asked for and all run.
+    /// Templates of which only some tasks were asked for, but which run with all of them.
     var widened: [Int] { rows.keys.filter { wholeTemplates.contains($0) } }
 
     /// Returns the ids of the tasks whose answers a task uses.

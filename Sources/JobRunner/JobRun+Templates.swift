@@ -238,8 +238,10 @@ extension JobRun {
     /// Path that the task will write, if known; a path whose values are missing fails its own task at its beginning.
     private func writtenPath(of task: TaskSpecification) -> String? {
         guard !task.isTemplate, task.type == .download else { return nil }
-        if let object = task.options.values.object {
-            return (try? object.name.filled(from: engine.capturedValues, in: .path))?.revealed
+        if var object = task.options.values.object {
+            guard let name = try? object.name.filled(from: engine.capturedValues, in: .path) else { return nil }
+            object.name = name
+            return object.address
         }
         var path = task.destination
         if let awaited = task.options.values.awaitedDestination {

@@ -26,7 +26,7 @@ package final class PlainProgress: EventConsumer {
         package var heartbeat: TimeSpan?
         /// Whether the summary waits for `conclude`, which knows whether the report was written.
         package var holdsSummary = false
-        /// Whether the summary says why downloads that brought what was there already do not count as unchanged.
+        /// Whether the summary explains why files that came again with the same content do not count as unchanged.
         package var explainsUnchanged = false
 
         package init(

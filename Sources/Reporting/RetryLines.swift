@@ -30,6 +30,6 @@ struct RetryLines {
 }
 
 extension AttemptRecord {
-    /// Whether one more attempt follows and no other: what came was wrong, and may have been a cache's fault.
+    /// Whether exactly one more attempt follows: the content was wrong, and a cache may have caused that.
     var isTriedOnceMore: Bool { retriesUntil == nil && (error?.name.isOfContent ?? false) }
 }

@@ -18,8 +18,8 @@ extension Scheduler {
         conditions.attemptEnded(task)
         let meant = runEnding.attemptEnded(task)
         if isMirrored(task) {
-            let mustStay = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
-            mirrors[task]?.mustStay = mustStay
+            let mayOnlyGoOn = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
+            mirrors[task]?.mustStay = mayOnlyGoOn || verdict.isOfStore
         }
         if case .failed = verdict.outcome {} else { tellsNothing(task) }
         switch verdict.outcome {

@@ -6,7 +6,7 @@ import TransferModel
 // What the message of a failed attempt says beside what went wrong.
 
 extension ErrorName {
-    /// Whether what came is not what the job expects, as where a redirect leads to a login page.
+    /// Whether the response was other content than the job expects, such as the login page that a redirect led to.
     fileprivate var speaksOfOtherContent: Bool {
         self == .unexpectedResponse || self == .unexpectedHTML || self == .magicMismatch
     }

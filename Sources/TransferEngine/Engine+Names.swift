@@ -15,13 +15,22 @@ extension Engine {
     /// A name that came from a server or a URL must be this task's alone: two tasks that both succeeded with one file
     /// would make one of the reports wrong. Fails the attempt when another task of the run has the path, or sends it.
     func claim(_ path: String, _ attempt: Attempt) -> Bool {
+        claimed(attempt) { $0.claim(path, attempt.task, job) }
+    }
+
+    /// The same of the object at a URL.
+    func claim(object url: ResourceURL, _ attempt: Attempt) -> Bool {
+        claimed(attempt) { $0.claim(object: url.text, attempt.task, job) }
+    }
+
+    private func claimed(_ attempt: Attempt, _ claim: (inout PathClaims) -> TransferError?) -> Bool {
         var known = claims ?? PathClaims(job)
         // One copy at a time.
         claims = nil
-        defer { claims = known }
-        guard let problem = known.claim(path, attempt.task, job) else { return true }
-        fail(attempt, problem)
-        return false
+        let problem = claim(&known)
+        claims = known
+        if let problem { fail(attempt, problem) }
+        return problem == nil
     }
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.

@@ -637,6 +637,7 @@ package final class Engine {
         if goesOn(attempt, verdict, source) { return }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
+        verdict.isOfStore = attempt.object?.isAtStore == true
         if attempt.streams.segmented != nil { stopTransfer(attempt) }
         if case .succeeded = verdict.outcome {
             forgetLabel(of: attempt.download.staging)

@@ -18,6 +18,9 @@ struct PathClaims {
             let place = ExactText(PathText.withoutDots(path))
             if named.isEmpty || owners[place] == nil { owners[place] = index }
         }
+        if let address = task.options.values.object?.address, owners[ExactText(address)] == nil {
+            owners[ExactText(address)] = index
+        }
         for path in task.options.values.body?.plainFiles ?? [] {
             senders[ExactText(PathText.withoutDots(path)), default: []].append(index)
         }
@@ -25,7 +28,17 @@ struct PathClaims {
 
     /// `nil` when the task has it now.
     mutating func claim(_ path: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
-        let place = ExactText(PathText.withoutDots(path))
+        claim(ExactText(PathText.withoutDots(path)), path, task, job)
+    }
+
+    /// The same of the object at a URL.
+    mutating func claim(object address: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
+        claim(ExactText(address), address, task, job)
+    }
+
+    private mutating func claim(
+        _ place: ExactText, _ path: String, _ task: TaskIndex, _ job: Job
+    ) -> TransferError? {
         if let owner = owners[place], owner != task {
             let id = job.tasks[Int(owner.raw)].id
             return TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`")

@@ -137,6 +137,8 @@ package struct Verdict: Sendable {
     /// Whether the server holds a body that may be sent only once: another attempt continues there, not at another of
     /// the task's `urls`.
     package var mayOnlyGoOn = false
+    /// Whether the fault is the store's that the file is to go to: no other of the task's `urls` would help.
+    package var isOfStore = false
     /// Whether the attempt was ended because its network went away or may no longer be used: its host is not to blame.
     package var lostNetwork = false
     /// Whether the server asked for authentication and no credential was known.

@@ -23,6 +23,9 @@ package struct ObjectPlace: Hashable, Sendable {
         self.headers = headers
     }
 
+    /// The URL as text, by which two objects are told apart; `nil` while captured values are missing.
+    package var address: String? { name.awaitsCapture ? nil : (try? url())?.text }
+
     /// Decides whether a `to` names an object.
     package static func isMeant(by to: String) -> Bool { to.hasPrefix("s3://") }
 

@@ -159,7 +159,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .commandFailed: "Run the command by hand with the request it was given; its last words are in the message."
         case .commandUnusable: "Correct the `command` of the session's `protocols`, and let it be executable."
         case .dependencyFailed: "Fix the task that it needs first; this one runs again with it."
-        case .destinationExists: "Move the file away, or set `existing` to `replace` or `revalidate`."
+        case .destinationExists: "Remove what is there, or set `existing` to `replace` or `revalidate`."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
         case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."

@@ -219,6 +219,7 @@ import TransferModel
         #expect(place.store.requests().map(\.body) == [Array("hello".utf8), Array("hello".utf8)])
         #expect(try run.values("$.tasks[0].attempts[*].number") == ["1", "2"])
         #expect(try run.values("$.tasks[0].attempts[*].outcome") == ["failed", "succeeded"])
+        #expect(try run.task("a", "response.url") == place.source.url("/a"))
     }
 
     /// Ended while the file is put: whatever the store has, the next run puts all of it, from the file that is here.
@@ -271,6 +272,55 @@ import TransferModel
         let run = try Stage().run(place.job(", existing: \(existing)"))
         #expect(run.status == (existing == "skip" ? 0 : 1), "\(run.errorText)")
         #expect(place.store.requests().map(\.method) == ["HEAD", "HEAD"] && place.source.requests().isEmpty)
+    }
+
+    /// A store that does not answer the question whether it still has what was put gets the file.
+    @Test func aStoreThatSwallowsTheQuestionGetsTheFile() throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        let stage = try Stage()
+        #expect(try stage.run(place.job()).status == 0)
+        place.store.on("/bucket/in/a") { $0.method == "HEAD" ? [.stall] : .respond(200) }
+        let run = try stage.run(place.job(", timeoutForRequest: 500ms"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(place.store.requests().map(\.method).suffix(2) == ["HEAD", "PUT"])
+    }
+
+    /// What the store refuses is no fault of the places that the file comes from: it is put once.
+    @Test func aRefusedPutIsNotTriedForEachPlace() throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        place.serve("/b", "hello")
+        let job = place.job().replacing(
+            "url: \"\(place.source.url("/a"))\"",
+            with: "urls: [\"\(place.source.url("/a"))\", \"\(place.source.url("/b"))\"]")
+        let run = try Stage().run(job.replacing("hush-hush-secret", with: "another-secret"))
+        #expect(run.status == 1 && place.store.requests().count == 1, "\(run.errorText)")
+        #expect(try run.value("$.tasks[0].error.message")?.contains("AccessDenied") == true)
+    }
+
+    /// An object is its URL: one key may be in two stores, and no captured key may be another task's.
+    @Test func anObjectIsOfItsStore() throws {
+        let place = try Place()
+        place.serve("/a", "\"v\"", type: "application/json")
+        let (one, two) = (place.store.url(""), place.store.url("/second"))
+        func session(_ endpoint: String) -> String {
+            "{ retry: { attempts: 1 }, credentials: [\(SigningTests.credential.dropLast(2)), endpoint: \"\(endpoint)\" }] }"
+        }
+        let url = place.source.url("/a")
+        let run = try Stage().run(
+            """
+            sessions: { one: \(session(one)), two: \(session(two)) }
+            tasks:
+              - { id: a, session: one, url: "\(url)", to: "s3://bucket/v" }
+              - { id: b, session: two, url: "\(url)", to: "s3://bucket/v" }
+              - { id: c, session: one, needs: [a], url: "\(url)", capture: { v: { json: $ } } }
+              - { id: d, session: one, url: "\(url)", to: "s3://bucket/${tasks.c.v}" }
+            """)
+        #expect(run.status == 1)
+        #expect(try run.values("$.tasks[*].outcome") == ["succeeded", "succeeded", "succeeded", "failed"])
+        #expect(try run.task("d", "error.message")?.contains("already the file of the task `a`") == true)
+        #expect(Set(place.asked()) == ["PUT /bucket/v", "PUT /second/bucket/v"])
     }
 
     // MARK: Beside other keys

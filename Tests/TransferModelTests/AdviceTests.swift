@@ -35,9 +35,10 @@ import TransferModel
         #expect(bomb.whatHelps(.download) == ErrorName.cannotDecodeContentData.whatHelps)
     }
 
-    /// Whoever meets another's file moves it away; a place that somebody else of this run has is nobody's to move.
+    /// Whoever meets another's file takes it away; a place that somebody else of this run has is nobody's to move.
     @Test(arguments: [
-        ("/a is there already", "Move the file away"), ("/a is already the file of the task `b`", "a `to` of its own"),
+        ("/a is there already", "Remove what is there"),
+        ("/a is already the file of the task `b`", "a `to` of its own"),
         ("/a is the report, and no task's file: let it go elsewhere", "a `to` of its own"),
     ])
     func aPlaceThatIsTakenIsNotToBeMoved(_ message: String, _ words: String) {

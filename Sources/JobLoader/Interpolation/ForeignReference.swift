@@ -3,7 +3,7 @@ import YAMLTree
 
 /// A variable's name written as other tools write references: `$name`, `{{name}}`. Here it is plain text.
 struct ForeignReference {
-    /// The reference as it stands in the file.
+    /// The reference as the file writes it, such as `{{name}}`.
     let written: String
     /// The name that it means.
     let name: String

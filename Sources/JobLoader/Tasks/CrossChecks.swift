@@ -115,20 +115,21 @@ struct TaskChecker {
     private mutating func checkDestinations() {
         for number in tasks.indices {
             guard let path = written(number) else { continue }
+            let object = tasks[number].options.values.object?.name.redacted
             guard let first = destinations.insert(path, owner: UInt32(number)) else { continue }
             let (other, this) = (tasks[Int(first)], tasks[number])
             reader.error(
                 "duplicate-destination",
-                "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(shown(path)))`",
+                "the tasks `\(other.id)` and `\(this.id)` both write `\(Reader.short(object ?? shown(path)))`",
                 hint: "give each a `to` of its own", at: place(of: "to", this))
         }
         checkFolders()
     }
 
-    /// Returns the path of the task's file, or the name of its object, where the job says it.
+    /// Returns the path of the task's file, or the URL of its object, where the job says it.
     private func written(_ number: Int) -> String? {
         guard let destination = tasks[number].destination else {
-            return tasks[number].type == .download ? tasks[number].options.values.object?.name.plain : nil
+            return tasks[number].type == .download ? tasks[number].options.values.object?.address : nil
         }
         return destination.utf8.last == UInt8(ascii: "/") ? nil : Paths.resolvingDots(destination)
     }
@@ -136,7 +137,7 @@ struct TaskChecker {
     /// Checks that no task writes a file where another one needs a folder.
     private mutating func checkFolders() {
         var last = ""
-        // Folders that were looked at: a fault is told once, for the first task below the file.
+        // Folders that were checked already, so that each fault is reported once.
         var checked: Set<ExactText> = []
         for number in tasks.indices {
             guard let destination = tasks[number].destination else { continue }

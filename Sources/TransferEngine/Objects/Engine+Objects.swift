@@ -29,6 +29,8 @@ extension Engine {
                     .secretBarred, "`to` holds the secret `\(barred.secret)`, which must not go to \(barred.place)"))
         }
         attempt.object = ObjectProgress(place: place, url: url)
+        // What the job names is compared when it is loaded.
+        if job.tasks[Int(attempt.task.raw)].options.values.awaitsCaptures, !claim(object: url, attempt) { return }
         if let fetched = objects.fetched.removeValue(forKey: attempt.task), (try? whole(fetched)) != nil {
             return store(fetched, instead: attempt)
         }
@@ -36,7 +38,7 @@ extension Engine {
         case .skip, .fail:
             if objects.missing.contains(attempt.task) { prepare(attempt) } else { ask(.isAnythingThere, attempt) }
         case .revalidate:
-            guard keepsObjects(attempt), let memory,
+            guard keepsObjects(attempt), carryovers[attempt.task]?.leftUploadUnasked != true, let memory,
                 memory.findSent(attempt.task, attempt.specification.session, url: url.text)
             else { return prepare(attempt) }
             attempt.phase = .comparing(.recallingObject)
@@ -195,13 +197,15 @@ extension Engine {
 
     /// A part of the way to an object ended well: returns whether the attempt goes on.
     private func wentOn(_ attempt: Attempt, _ verdict: Verdict, _ source: ResultSource) -> Bool {
-        guard let object = attempt.object, attempt.life.target == nil else { return false }
+        guard let object = attempt.object else { return false }
         switch object.leg {
         case .fetching:
             attempt.object?.end = (verdict, source)
             if attempt.download.wasCalledOff {
                 objects.fetched[attempt.task] = attempt
                 cancelled(attempt)
+                // It is no file of the task yet.
+                attempt.result?.file = nil
             } else {
                 forgetLabel(of: attempt.download.staging)
                 store(attempt, instead: attempt)
@@ -250,6 +254,10 @@ extension Engine {
         outbox.add(.removePart(file.path))
         let record = file.put(at: object.name)
         fetch.download.file = record
+        // The result is that of the attempt that puts: it tells what an earlier one fetched.
+        if put.number != fetch.number, let head = fetch.exchange.head {
+            emit(response(fetch, head, head.headers, fetch.life.announcedLength), fetch)
+        }
         emit(.fileFinished(record), fetch)
         finish(fetch, end.verdict, source: end.source == .unchanged ? .network : end.source)
         // An earlier attempt may have fetched it.

@@ -101,7 +101,8 @@ extension Engine {
 
     /// An attempt that ended while the server was asked: a server that does not answer the question is not asked again.
     func noteUnasked(_ attempt: Attempt, _ verdict: Verdict) {
-        guard attempt.sending.sentBefore != nil, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
+        let asksAgainst = attempt.sending.sentBefore != nil || attempt.object?.place.existing == .revalidate
+        guard asksAgainst, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
             attempt.exchange.head == nil, attempt.sending.requestWasSent, !attempt.transport.lostNetwork
         else { return }
         carryovers[attempt.task, default: Carryover()].leftUploadUnasked = true

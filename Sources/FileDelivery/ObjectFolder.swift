@@ -84,12 +84,20 @@ package struct ObjectFolder {
 private final class RunFolder: Sendable {
     static let prefix = "transfer-run-objects-"
     private let lock: Descriptor
-    /// So long another run may need to lock the folder that it has made.
-    private static let patience = TimeSpan.seconds(60)
 
     init(_ path: String) throws(PrivacyProblem) {
+        for _ in 0..<10 {
+            let folder = try PrivateFolder.make(path)
+            // Another run may have taken it for one that a killed run left, and removed it.
+            if (try? folder.tryLock()) == true, let facts = try? folder.facts(),
+                (try? FileFacts.ofName(path))?.isSameFile(as: facts) == true
+            {
+                lock = folder
+                return
+            }
+        }
+        // Its filesystem knows no locks: nobody else can take it for one that was left, either.
         lock = try PrivateFolder.make(path)
-        _ = try? lock.tryLock()
     }
 
     static func remove(_ path: String) {
@@ -101,11 +109,7 @@ private final class RunFolder: Sendable {
     static func removeLeft(in parent: String) {
         for name in Folders.names(in: parent) where name.hasPrefix(prefix) {
             let path = "\(parent)/\(name)"
-            guard let folder = try? PrivateFolder.open(path), let facts = try? folder.facts(),
-                Clocks.wall().nanoseconds - facts.changedNanoseconds > patience.nanoseconds,
-                (try? folder.tryLock()) == true
-            else { continue }
-            remove(path)
+            if let folder = try? PrivateFolder.open(path), (try? folder.tryLock()) == true { remove(path) }
         }
     }
 }

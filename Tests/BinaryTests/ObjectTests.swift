@@ -375,6 +375,23 @@ import TransferModel
         }
     }
 
+    /// What a killed run of it left is removed by the next, whichever that is.
+    @Test func aKilledEphemeralRunIsCleanedUpAfter() throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        place.store.on("/bucket/in/a", [.stall], .respond(200))
+        let stage = try Stage()
+        let temporary = ["TMPDIR": try stage.folder.makeFolder("tmp")]
+        let job = place.job("", ", configuration: ephemeral")
+        let program = try stage.start(job, environment: temporary)
+        #expect(place.store.waitForRequests(1))
+        program.send(signal: SIGKILL)
+        _ = program.wait()
+        #expect(stage.files.count == 3, "the folder of the run and its file: \(stage.files)")
+        #expect(try stage.run(job, environment: temporary).status == 0)
+        #expect(stage.files == ["tmp/"])
+    }
+
     @Test func severalPlacesAndDurabilityAndARateAreAsElsewhere() throws {
         let place = try Place()
         place.source.on("/b", .respond(404))

@@ -170,7 +170,7 @@ struct Verification {
                     next: { () throws(ReportProblem) in
                         while files.isEmpty, let task = try reader.next() {
                             files = Self.files(of: task, in: folder)[...]
-                            if task.file?.path.hasPrefix("s3://") == true { objects += 1 }
+                            if task.file.map({ ObjectPlace.isMeant(by: $0.path) }) == true { objects += 1 }
                             if files.isEmpty, task.type == .download, task.outcome != .succeeded { without += 1 }
                         }
                         return files.popFirst()
@@ -201,7 +201,7 @@ struct Verification {
         var files: [ReportedTask.File] = []
         var places: [ExactText: Int] = [:]
         for file in task.pageFiles + (task.file.map { [$0] } ?? []) {
-            guard file.path != "-", !file.path.hasPrefix("s3://") else { continue }
+            guard file.path != "-", !ObjectPlace.isMeant(by: file.path) else { continue }
             if let place = places[ExactText(file.path)] {
                 files[place] = file
             } else {
@@ -219,7 +219,7 @@ struct Verification {
     /// Returns the next file of a lock, whose paths begin in its own folder.
     private static func next(_ entries: inout ArraySlice<LockFile.Entry>, in folder: String) -> ExpectedFile? {
         while let entry = entries.popFirst() {
-            guard let path = entry.path, !path.hasPrefix("s3://") else { continue }
+            guard let path = entry.path, !ObjectPlace.isMeant(by: path) else { continue }
             return ExpectedFile(
                 RawName(path), in: folder, bytes: entry.answer.size, checksum: entry.answer.sha256, task: entry.id)
         }

@@ -13,6 +13,14 @@ extension ErrorName {
 }
 
 extension Attempt {
+    /// The region in which a store says that it has the bucket, where that is another than the one signed for.
+    fileprivate var regionOfBucket: String? {
+        guard let object, object.isAtStore, let region = exchange.head?.headers.first("x-amz-bucket-region"),
+            case .aws(_, _, _, let signed, _)? = object.place.credentials.first?.source, region != signed
+        else { return nil }
+        return region
+    }
+
     /// Where redirects led; `nil` where the task's own URL answered.
     fileprivate var redirectedTo: ResourceURL? {
         guard let own = specification.location(mirror: mirror).url, pages.url == nil,
@@ -29,6 +37,9 @@ extension Engine {
         if error.name == .checksumMismatch { shown.message = attempt.requestWords + shown.message }
         if error.name.speaksOfOtherContent, !shown.message.contains("://"), let place = attempt.redirectedTo {
             shown.message += "; the server had redirected to \(place.text)"
+        }
+        if error.name == .unexpectedResponse, let region = attempt.regionOfBucket {
+            shown.message += TransferError.otherRegionWords + ForeignText.quoted(region)
         }
         return shown
     }

@@ -112,8 +112,24 @@ extension TransferError {
         return digits.count == 3 ? Int(digits) : nil
     }
 
+    /// End of the message about an object store that has the bucket in another region than the one signed for.
+    package static let otherRegionWords = "; the bucket is in the region "
+
+    /// What helps against the error codes of object stores, which their responses begin with.
+    private static let storeAdvice = [
+        ("NoSuchBucket", "Check the bucket's name in `to` or in the URL: a run makes no bucket."),
+        ("InvalidAccessKeyId", "Check `accessKey`: this store does not know it, another one may."),
+        ("SignatureDoesNotMatch", "Check `secretKey`, `region` and `service` of the credential."),
+        ("RequestTimeTooSkewed", "Set this machine's clock: a signature holds for a quarter of an hour."),
+        ("EntityTooLarge", "Put less at once: this store takes no more in one piece."),
+    ]
+
     private func statusAdvice(_ tasks: Int) -> String? {
-        switch answeredStatus {
+        if message.contains(Self.otherRegionWords) {
+            return "Set the credential's `region` to that, and its `endpoint`, where there is one, to that region's."
+        }
+        if let known = Self.storeAdvice.first(where: { message.contains(": \"\($0.0): ") }) { return known.1 }
+        return switch answeredStatus {
         case 400, 422: "Compare `method`, `headers`, `query` and `body` with what the server's documentation asks for."
         case 401:
             message.contains("no credential was sent")

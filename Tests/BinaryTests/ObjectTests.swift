@@ -171,6 +171,16 @@ import TransferModel
         #expect(place.body("/bucket/in/a") == Array("hello".utf8) && waiting(stage) == [])
     }
 
+    @Test func aBucketOfAnotherRegionIsNamedWithIt() throws {
+        let place = try Place()
+        place.serve("/a", "hello")
+        place.store.on("/bucket/in/a", .respond(301, headers: [("x-amz-bucket-region", "eu-west-1")]))
+        let run = try Stage().run(place.job())
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.message")?.contains("the bucket is in the region `eu-west-1`") == true)
+        #expect(run.errorText.contains("Set the credential's `region` to that"), "\(run.errorText)")
+    }
+
     @Test func aResetForgetsWhatWaits() throws {
         let place = try Place()
         place.serve("/a", "hello")

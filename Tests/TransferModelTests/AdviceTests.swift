@@ -45,6 +45,20 @@ import TransferModel
         #expect(TransferError(.destinationExists, message).whatHelps(.download).contains(words))
     }
 
+    /// An object store says itself what is wrong, by a code.
+    @Test(arguments: [
+        ("404 Not Found: \"NoSuchBucket: The specified bucket does not exist\"", "Check the bucket's name"),
+        ("403 Forbidden: \"InvalidAccessKeyId: no such key\"", "Check `accessKey`"),
+        ("403 Forbidden: \"SignatureDoesNotMatch: no\"", "Check `secretKey`"),
+        ("403 Forbidden: \"RequestTimeTooSkewed: no\"", "Set this machine's clock"),
+        ("403 Forbidden: \"AccessDenied: no\"", "what the credential may do"),
+        ("301 Moved Permanently; the bucket is in the region `eu-west-1`", "Set the credential's `region`"),
+    ])
+    func whatAnObjectStoreRefuses(_ status: String, _ words: String) {
+        let error = TransferError(.unexpectedResponse, "PUT https://store.test/b/k: \(status)")
+        #expect(error.whatHelps(.download).contains(words))
+    }
+
     @Test func ofSeveralMissingURLs_whatTheyShareIsNamed() {
         let missing = TransferError(.unexpectedResponse, "GET https://a.test/f: 404 Not Found")
         #expect(missing.whatHelps(.download) == "Check the URL.")

@@ -282,6 +282,7 @@ extension Engine {
 
     /// The task is over: what the store did not take stays for the next run, where that can know it again.
     func endedObject(_ task: TaskIndex) {
+        if !objects.missing.isEmpty { objects.missing.remove(task) }
         guard !objects.fetched.isEmpty, let fetch = objects.fetched.removeValue(forKey: task),
             let file = fetch.download.file
         else { return }

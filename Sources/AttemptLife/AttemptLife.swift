@@ -328,6 +328,11 @@ package final class AttemptLife {
         }
     }
 
+    /// Returns why the result's body, of which `received` bytes came beside so much framing, is not read on.
+    package func refusal(framing: Int64, beside received: Int64) -> TransferError? {
+        response.refusal(framing: framing, beside: received)
+    }
+
     // MARK: The transfer ends
 
     /// Takes the end of the request's transfer. A response whose meaning its headers settled keeps that meaning

@@ -238,6 +238,19 @@ package struct Response: Sendable {
 
     // MARK: The body
 
+    /// Returns why a body of which `received` bytes came beside so much framing (chunk sizes and extensions, trailers) is
+    /// not read on; `nil` where it is. Framing counts for `maximumSize` as far as it is more than the body and 1 MiB: a
+    /// server may send a byte in each chunk, but not chunks without bytes.
+    package func refusal(framing: Int64, beside received: Int64) -> TransferError? {
+        guard let most = receivableSize, offset + received + max(0, framing - received - (1 << 20)) > most else {
+            return nil
+        }
+        return TransferError(
+            .dataLengthExceedsMaximum,
+            "the answer is longer than `maximumSize`, \(maximumSize ?? most) bytes: its chunk sizes, extensions and "
+                + "trailers have \(framing) beside \(received) of the body")
+    }
+
     /// Whether `began` wants to see the next bytes of the body.
     package var watchesBody: Bool { start?.isSettled == false }
 

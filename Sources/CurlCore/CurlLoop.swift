@@ -22,6 +22,8 @@ package import TransferModel
     private var admitsWaiting = false
     /// FTP transfers whose end is held back from libcurl.
     private var held: [TransferSlot] = []
+    /// Transfers whose chunked bodies brought bytes in this turn.
+    private var framed: [TransferSlot] = []
     /// Until this time a call of libcurl blocked the loop, so no silence counts against a server.
     private var standstillEnd = Instant(nanoseconds: 0)
     /// Time at the beginning of the turn: a byte costs no system call.
@@ -150,6 +152,9 @@ package import TransferModel
     /// ``lastActivity(of:)`` is too long ago.
     package func lastArrival(of id: TransferID) -> Instant? { slot(of: id)?.lastArrival(at: Clocks.instant()) }
 
+    /// Whether only interim answers (1xx) have come to the transfer's last request.
+    package func hasInterimAnswerOnly(_ id: TransferID) -> Bool { slot(of: id)?.state.lastWasInterim ?? false }
+
     /// The interface of the transfer's connection, where its connections were cut there; else `nil`.
     package func lostNetwork(of id: TransferID) -> UInt32? { slot(of: id)?.lostNetwork }
 
@@ -164,6 +169,7 @@ package import TransferModel
         if !held.isEmpty { releaseEnds() }
         var running: Int32 = 0
         unsafe curl_multi_perform(multi, &running)
+        if !framed.isEmpty { reportFraming() }
         collect()
         readmit()
         defer { completions.removeAll(keepingCapacity: true) }
@@ -207,6 +213,21 @@ package import TransferModel
     /// Notes that a call of libcurl blocked within the turn: bytes that were not read meanwhile are no silence of the
     /// other side.
     func stoodStill(until end: Instant) { standstillEnd = end }
+
+    // MARK: What frames bodies
+
+    func reportFramingAfterTurn(of slot: TransferSlot) { framed.append(slot) }
+
+    private func reportFraming() {
+        for slot in framed {
+            switch slot.reportFraming() {
+            case .taken: break
+            case .pause: unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_RECV)
+            case .stop: complete(slot, CURLE_WRITE_ERROR)
+            }
+        }
+        framed.removeAll(keepingCapacity: true)
+    }
 
     private func collect() {
         var result = CURLE_OK

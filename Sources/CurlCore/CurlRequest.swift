@@ -110,6 +110,9 @@ package protocol TransferReceiver: AnyObject {
     func received(file: FTPFacts) -> Bool
     /// Receives the next bytes of the body, valid during the call.
     func received(body bytes: UnsafeRawBufferPointer) -> BodyReply
+    /// Counts bytes that came with a chunked body and are none of its own: chunk sizes, extensions and trailers. `pause`
+    /// keeps more from being read until `CurlLoop.resume`.
+    func received(framing count: Int) -> BodyReply
     /// Writes the next bytes of the request's body into `buffer`.
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill
     /// Whether the body can be sent again from `offset`. `isUnanswered`: the fate of the first request is unknown; else
@@ -142,6 +145,8 @@ extension TransferReceiver {
     package func received(file: FTPFacts) -> Bool { false }
     /// Ignores a 104.
     package func received(interim headers: HeaderBlock) -> Bool { true }
+    /// Ignores framing.
+    package func received(framing count: Int) -> BodyReply { .taken }
 }
 
 /// A final answer's status line and headers.

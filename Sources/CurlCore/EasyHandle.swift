@@ -59,6 +59,9 @@ internal import CLibcurl
     func set(progress callback: @escaping tr_progress_callback) {
         unsafe note(CURLOPT_XFERINFOFUNCTION, tr_easy_set_progress_callback(raw, callback))
     }
+    func set(debug callback: @escaping tr_debug_callback) {
+        unsafe note(CURLOPT_DEBUGFUNCTION, tr_easy_set_debug_callback(raw, callback))
+    }
     func set(preRequest callback: @escaping tr_prerequest_callback) {
         unsafe note(CURLOPT_PREREQFUNCTION, tr_easy_set_prerequest_callback(raw, callback))
     }

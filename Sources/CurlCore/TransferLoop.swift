@@ -34,6 +34,8 @@ package protocol TransferLoop: AnyObject {
     func lastArrival(of id: TransferID) -> Instant?
     /// Whether everything was sent, and only the server's final reply is missing.
     func awaitsWord(_ id: TransferID) -> Bool
+    /// Whether only interim answers (1xx) have come to the transfer's last request.
+    func hasInterimAnswerOnly(_ id: TransferID) -> Bool
     /// The interface of the transfer's connection, where its connections were cut there; else `nil`.
     func lostNetwork(of id: TransferID) -> UInt32?
     /// Bytes of a body that were sent, including the framing of chunks; `nil` when the transfer is over.

@@ -4,9 +4,9 @@ import TransferModel
 extension TransferSlot {
     /// When a byte last arrived on the transfer's own connection, though libcurl may not have reported it: libcurl
     /// reports whole lines and TLS records only, and neither handshakes nor the answers to them. `nil` where that is
-    /// unknown, because there is no connection or streams share it.
+    /// unknown, because there is no connection or streams share it, and where what arrives may be interim answers.
     func lastArrival(at now: Instant) -> Instant? {
-        guard let sockets = pool?.sockets else { return nil }
+        guard let sockets = pool?.sockets, !state.lastWasInterim else { return nil }
         guard let used = state.sockets.used else {
             return sockets.opened(for: self).compactMap { SocketPath.lastArrival(at: $0, now) }.max()
         }

@@ -93,6 +93,7 @@ import TransferModel
         leaveSocket()
         if state.tls.wasAskedForCertificate || state.tls.contexts > 0 { pool?.secureEnds.forget(self) }
         if pool?.isPassing == true { easy.leaveShare() }
+        ignoreFraming()
         state = TransferState()
     }
 
@@ -165,6 +166,7 @@ import TransferModel
 
     /// Notes that the connection reaches the server, and a request is about to be sent on it.
     func serverReached() {
+        lastActivity = loop.clock()
         state.tunnel.serverReached()
         if ftp != nil { beginFile() }
         noteSecurity()
@@ -200,10 +202,10 @@ import TransferModel
 
     /// Reads one header line, a status line, or the empty line after the last. Returns `false` to end the transfer.
     func receive(headerLine bytes: UnsafeRawBufferPointer) -> Bool {
-        lastActivity = loop.clock()
         if state.tunnel.isOpening { return unsafe receive(tunnelLine: bytes) }
         state.repetition.answerArrived()
         if ftp != nil {
+            lastActivity = loop.clock()
             unsafe noteReply(bytes)
             return true
         }
@@ -217,12 +219,13 @@ import TransferModel
 
     /// Reads a line of a proxy's answer to CONNECT, which is never the server's.
     private func receive(tunnelLine bytes: UnsafeRawBufferPointer) -> Bool {
+        lastActivity = loop.clock()
         if unsafe state.tunnel.read(bytes) == .status { _ = answerBegan(status: state.tunnel.status) }
         return !state.tunnel.isTooLong && !state.login.isEndless && state.tunnel.problem == nil
     }
 
     private func answerBegan(status: Int) -> Bool {
-        state.sending.answerBegan(at: lastActivity)
+        state.sending.answerBegan(at: loop.clock())
         state.login.answerBegan(status: status)
         return !state.login.isEndless
     }
@@ -230,11 +233,15 @@ import TransferModel
     /// Handles the empty line after a head, or after a trailer.
     private func headEnded() -> Bool {
         let status = state.head.status
+        // Only a whole final head is progress: interim answers could come forever.
+        state.lastWasInterim = (100..<200).contains(status) && status != 101
+        if !state.lastWasInterim { lastActivity = loop.clock() }
         if status == 104 { return receiver?.received(interim: state.head.headers) ?? true }
         // After a 101 no other answer comes.
         guard status >= 200 || status == 101, !state.head.isComplete, let receiver else { return true }
         var head = state.head.finish()
         head.wasAskedForCertificate = state.tls.wasAskedForCertificate
+        watchFraming(isChunked: head.version == .http1 && head.headers.has("transfer-encoding"))
         if state.login.holdsBack(head) { return true }
         let isAsked = status == 401 || status == 407
         let sent = state.sending.bytes

@@ -12,6 +12,9 @@ struct TransferState: ~Copyable {
     var sending: SendProgress
     var sockets = SocketUse()
     var fileEnd = FileEnd()
+    var framing = FramingCount()
+    /// Whether the last answer was an interim one (1xx): the final one is awaited.
+    var lastWasInterim = false
 
     /// The state between transfers.
     init() {
@@ -34,6 +37,7 @@ struct TransferState: ~Copyable {
 
     /// Resets the state of the connection before the request is sent once more, on another one.
     mutating func prepareAgain(now: Instant) {
+        lastWasInterim = false
         repetition.prepareAgain()
         sending.prepareAgain(now: now)
     }

@@ -13,12 +13,18 @@ extension DeliveryOrder {
         package let piece: BodyPiece
         /// The piece's offset, where nothing was written yet; `nil` if it follows the piece before.
         package let offset: Int64?
+        /// The task to which a failure is reported at once; `nil` if only `publish` reports it.
+        package let task: TaskIndex?
 
-        package init(_ id: StagingID, _ placement: BodyPlacement, _ piece: BodyPiece, at offset: Int64? = nil) {
+        package init(
+            _ id: StagingID, _ placement: BodyPlacement, _ piece: BodyPiece, at offset: Int64? = nil,
+            for task: TaskIndex? = nil
+        ) {
             self.id = id
             self.placement = placement
             self.piece = piece
             self.offset = offset
+            self.task = task
         }
     }
 

@@ -81,7 +81,8 @@ package enum DigestedPiece: Sendable {
 
 /// What the loop asks of a delivery thread. Orders for one staging are carried out in order.
 package enum DeliveryOrder: Sendable {
-    /// Appends a full buffer to a body that is longer than one.
+    /// Appends a full buffer to a body that is longer than one. With a task its failure is reported at once, and only
+    /// once.
     case append(Append)
     /// Ends writing at offsets for this body: only the beginning without a hole is kept, and the next piece follows it.
     case settle(StagingID)

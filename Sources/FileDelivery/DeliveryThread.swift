@@ -115,6 +115,7 @@ struct DeliveryWorker {
         switch order {
         case .append(let order):
             let body = publisher.body(order.id)
+            if let task = order.task { body.reportFailures(to: task) }
             if let report = publisher.append(order.piece, to: body, order.placement, at: order.offset) {
                 answers.append(report)
             }

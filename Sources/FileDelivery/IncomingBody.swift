@@ -12,7 +12,7 @@ final class IncomingBody {
     /// The task to which the partial file's size is reported; `nil` if the body is not kept for a later run.
     var partTask: TaskIndex?
     /// The task to which a failure is reported at once; `nil` if only `publish` reports it.
-    var announcedTask: TaskIndex?
+    private var failingTask: TaskIndex?
     /// The first failure; later pieces are ignored.
     private(set) var failure: TransferError?
     /// Whether the failure was reported before `publish`.
@@ -68,6 +68,9 @@ final class IncomingBody {
 
     // MARK: Failure
 
+    /// Reports a failure to the task as soon as it is met: what still comes of the body would be received in vain.
+    func reportFailures(to task: TaskIndex) { failingTask = task }
+
     /// Fails the body and removes its file.
     func fail(_ error: TransferError) {
         failure = error
@@ -81,9 +84,9 @@ final class IncomingBody {
     /// Returns the task to which the failure is to be reported now, and notes that it was; `nil` if only `publish`
     /// reports it or it was reported already.
     func takeFailedTask() -> TaskIndex? {
-        guard failure != nil, !isFailureReported, let announcedTask else { return nil }
+        guard failure != nil, !isFailureReported, let failingTask else { return nil }
         isFailureReported = true
-        return announcedTask
+        return failingTask
     }
 
     /// Removes the file and the name that it may have.

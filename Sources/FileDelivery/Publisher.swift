@@ -110,7 +110,7 @@ final class Publisher {
     func announce(_ announcement: DeliveryOrder.Announcement) throws(TransferError) {
         let body = body(announcement.id)
         do throws(TransferError) {
-            body.announcedTask = announcement.task
+            body.reportFailures(to: announcement.task)
             let length = max(0, announcement.length)
             let held = body.staging?.roomHeld(for: length) ?? 0
             try space.announce(body.id, announcement.folder, length: length - held, reserve: announcement.reserve)
@@ -150,7 +150,7 @@ final class Publisher {
     /// Decodes the body before anything else is done with it. `publish` reports a failure.
     func decode(_ id: StagingID, _ task: TaskIndex, _ decoding: BodyDecoding) {
         let body = body(id)
-        body.announcedTask = task
+        body.reportFailures(to: task)
         do throws(TransferError) { try body.decode(decoding) } catch { fail(body, error) }
     }
 
@@ -158,7 +158,7 @@ final class Publisher {
     func conceal(_ id: StagingID) { body(id).isConcealed = true }
 
     /// Writes a piece of a body, `at` an offset or after the piece before; `sums`: makes the sum for a later run from
-    /// the first piece on. Returns the report to post now, which is the failure of an announced body.
+    /// the first piece on. Returns the report to post now: a failure that is not left to `publish`.
     func append(
         _ piece: BodyPiece, to body: IncomingBody, _ placement: BodyPlacement, at offset: Int64? = nil,
         sums: Bool = false

@@ -17,8 +17,7 @@ package struct MeasuredNetwork: Sendable {
         var timeouts = 0
         var sizes = Sum()
         var isShared = false
-        /// Bodies that took a while, as spans with their rate.
-        var bodies: [(from: Int64, to: Int64, rate: Double)] = []
+        var rates = MeasuredRates()
     }
 
     fileprivate struct Sum {
@@ -104,8 +103,8 @@ extension MeasuredNetwork.Tally {
         }
         let bytes = max(request.responseBodyBytes, request.requestBodyBytes)
         let start = request.requestBodyBytes > 0 ? request.requestStart : request.responseStart
-        guard let start, let end = request.responseEnd, end > start, bytes > 0 else { return }
-        bodies.append((start.nanoseconds, end.nanoseconds, Double(bytes) / (end - start).seconds))
+        guard let start, let end = request.responseEnd else { return }
+        rates.add(from: start.nanoseconds, to: end.nanoseconds, bytes: bytes)
     }
 
     private mutating func count(_ error: String, status: Int?) {
@@ -128,43 +127,9 @@ extension MeasuredNetwork.Tally {
         func share(_ count: Int) -> Int { requests > 0 ? (1000 * count + requests / 2) / requests : 0 }
         host.statuses = statuses.mapValues { share($0) }.filter { $0.value > 0 }
         (host.cuts, host.hangUps, host.timeouts) = (share(cuts), share(hangUps), share(timeouts))
-        if let rates {
-            (host.connectionBandwidth, host.bandwidth, host.mostSeen) = (rates.one, rates.all, rates.requests)
+        if let rates = rates.rates {
+            (host.connectionBandwidth, host.bandwidth, host.mostSeen) = (rates.connection, rates.all, rates.requests)
         }
         return host
-    }
-
-    /// Highest rate of one connection, and of all together at one moment, with the number of requests that moved bytes
-    /// then; `nil` where nothing tells. Bodies of a few kilobytes say nothing of rates: they come with their head.
-    private var rates: (one: Int64, all: Int64, requests: Int)? {
-        let bodies = bodies.filter { $0.to - $0.from >= 1_000_000 }
-        guard !bodies.isEmpty else { return nil }
-        let weighted = bodies.map { ($0.rate, Double($0.to - $0.from)) }.sorted { $0.0 < $1.0 }
-        let total = weighted.reduce(0) { $0 + $1.1 }
-        // The rate that the faster tenth of the time reached.
-        var passed = 0.0
-        let one = weighted.first { pair in
-            passed += pair.1
-            return passed >= 0.9 * total
-        }
-        var edges = bodies.flatMap { [(at: $0.from, by: $0.rate), (at: $0.to, by: -$0.rate)] }
-        edges.sort { ($0.at, $0.by) < ($1.at, $1.by) }
-        var spans: [(rate: Double, requests: Int, time: Double)] = []
-        var (rate, requests, last) = (0.0, 0, edges[0].at)
-        for edge in edges {
-            if edge.at > last { spans.append((rate, requests, Double(edge.at - last))) }
-            rate += edge.by
-            requests += edge.by > 0 ? 1 : -1
-            last = edge.at
-        }
-        spans.sort { $0.rate < $1.rate }
-        let busy = spans.reduce(0) { $0 + $1.time }
-        passed = 0
-        let all = spans.first { span in
-            passed += span.time
-            return passed >= 0.9 * busy
-        }
-        guard let one, let all else { return nil }
-        return (Int64(max(1, one.0)), Int64(max(1, all.rate)), all.requests)
     }
 }

@@ -174,7 +174,8 @@ final class Attempt: TransferReceiver {
         unreported = UnreportedProgress(lastEventAt: now.instant)
         let policies = specification.options.values.policies
         transport = TransportState(
-            idleLimit: policies.timeoutForRequest, rateFloor: policies.minimumRate.map { RateFloor($0) })
+            idleLimit: policies.timeoutForRequest,
+            rateFloor: RateFloor(policies.minimumRate, timeout: policies.timeoutForRequest))
     }
 
     /// Why the bytes of an answer that continues a file are not those that its server sent; `nil` if they are.
@@ -205,7 +206,7 @@ final class Attempt: TransferReceiver {
 
     /// Resets the state for the next request of the same attempt.
     func beginRequest(at now: Now) {
-        transport.rateFloor?.restart()
+        transport.rateFloor.restart()
         exchange = Exchange(startedAt: now.wall)
         _ = takeRest()
         download.destination?.sent = nil
@@ -329,6 +330,19 @@ final class Attempt: TransferReceiver {
         }
     }
 
+    func received(framing count: Int) -> BodyReply {
+        spend(count)
+        exchange.framing += Int64(count)
+        if exchange.decision == .discard || life.isDeclined && isDownload {
+            exchange.endedByUs = exchange.received + exchange.framing > Self.longestDiscard
+        } else if let refusal = life.refusal(framing: exchange.framing, beside: bodyReceived) {
+            exchange.bodyFailure = refusal
+            exchange.endedByUs = true
+        }
+        if exchange.endedByUs { return .stop }
+        return isPastBudget || isOutOfCredit() ? .pause : .taken
+    }
+
     /// Whether the file under the name that the answer gives must stay: it is looked up first (`Engine.inspectName`).
     var asksForItsName: Bool {
         guard let existing = download.destination?.existing, existing == .skip || existing == .fail else {
@@ -407,7 +421,7 @@ final class Attempt: TransferReceiver {
     func hand(_ piece: BodyPiece, at offset: Int64? = nil) {
         guard let destination = download.destination, piece.count > 0 else { return }
         outbox.add(
-            .append(.init(download.staging, BodyPlacement(destination), piece, at: offset)))
+            .append(.init(download.staging, BodyPlacement(destination), piece, at: offset, for: task)))
     }
 
     func fillBody(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {

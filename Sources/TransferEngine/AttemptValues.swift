@@ -154,8 +154,8 @@ struct TransportState {
     var idleLimit: TimeSpan
     /// The attempt's index among those with a transfer (`Engine.transferring`).
     var index = 0
-    /// The task's `minimumRate`.
-    var rateFloor: RateFloor?
+    /// Decides whether the request moves too few bytes.
+    var rateFloor: RateFloor
 }
 
 /// The requests for a file of checksums, and for its signature, that an attempt makes before its own.

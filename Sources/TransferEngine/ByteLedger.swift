@@ -53,7 +53,7 @@ extension Attempt {
     /// Bytes of a body moved, either way.
     func count(moved bytes: Int) {
         unreported.bytes += Int64(bytes)
-        transport.rateFloor?.moved(Int64(bytes))
+        transport.rateFloor.moved(Int64(bytes))
         ledger?.budget.moved(task, Int64(bytes))
     }
 

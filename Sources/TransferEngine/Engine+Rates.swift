@@ -24,20 +24,17 @@ extension Attempt {
     /// What is wrong with an attempt that has been too slow for too long; `nextLook` is brought forward to when that is to
     /// be asked again.
     func slowness(at now: Instant, nextLook: inout Instant) -> TransferError? {
-        guard transport.rateFloor != nil else { return nil }
         // The server has all of the body, or its command has nothing to give: neither is the line's fault.
         if exchange.received == 0, exchange.head == nil, let body = sending.body, body.isSent || body.waitsForCommand {
-            transport.rateFloor?.restart()
+            transport.rateFloor.restart()
         }
-        switch transport.rateFloor?.look(at: ownTime(at: now)) {
-        case .holds(let span)?:
+        switch transport.rateFloor.look(at: ownTime(at: now)) {
+        case .holds(let span):
             nextLook = min(nextLook, now + span)
             return nil
-        case .isTooSlow(let bytes, let span)?:
+        case .isTooSlow(let bytes, let span):
             nextLook = min(nextLook, now)
-            let seconds = (span.seconds * 10).rounded() / 10
-            return TransferError(.timedOut, "\(bytes) B moved in \(seconds) s, less than `minimumRate` allows")
-        case nil: return nil
+            return transport.rateFloor.error(bytes, in: span)
         }
     }
 }

@@ -143,6 +143,7 @@ extension Engine {
             if let miss = segment.miss { return lose(attempt, miss) }
             streamEnded(segment.id, .done, nil, wasAnswered: true, attempt, parts)
         case .part, nil:
+            if let failure = attempt.exchange.bodyFailure { return fail(attempt, failure) }
             let cut = TransferError(.networkConnectionLost, "the connection ended in the middle of a range")
             let error = transportError(attempt, completion) ?? cut
             streamEnded(segment.id, .failed, error, wasAnswered: isAnswered, attempt, parts)

@@ -15,7 +15,7 @@ extension Engine {
         guard told + limit <= now.instant, let transfer, let arrival = loop.lastArrival(of: transfer) else {
             return told + limit
         }
-        return max(told, arrival) + limit
+        return RateFloor.silenceDue(activity: told, arrival: arrival, timeout: limit)
     }
 
     /// What is wrong with a transfer that stood still for too long.
@@ -24,6 +24,10 @@ extension Engine {
         if loop.awaitsWord(transfer) {
             return TransferError(
                 .timedOut, "the server did not say for \(seconds) s (`timeoutForRequest`) that it has all of the file")
+        }
+        if loop.hasInterimAnswerOnly(transfer) {
+            return TransferError(
+                .timedOut, "only interim answers (status 1xx) came in \(seconds) s (`timeoutForRequest`)")
         }
         return TransferError(.timedOut, "no byte moved for \(seconds) s (`timeoutForRequest`)")
     }

@@ -26,6 +26,8 @@ struct Exchange {
     var received: Int64 = 0
     /// Bytes of the body that came over the wire; none of an answer from the cache did.
     var arrived: Int64 = 0
+    /// Bytes that came with the body and are none of its own: chunk sizes, extensions and trailers.
+    var framing: Int64 = 0
     /// The body of an answer that is kept in memory, decoded.
     var body: [UInt8] = []
     /// Decodes an answer that came encoded and is kept in memory.

@@ -103,6 +103,12 @@ final class Segment: TransferReceiver {
         return .stop
     }
 
+    func received(framing count: Int) -> BodyReply {
+        let reply = attempt.received(framing: count)
+        if case .stop = reply { endedByUs = true }
+        return reply
+    }
+
     private func openBuffer() -> BodyBuffer {
         let open = buffer ?? attempt.takeBuffer()
         buffer = open

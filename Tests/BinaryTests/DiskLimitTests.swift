@@ -130,6 +130,28 @@ import TransferModel
         withExtendedLifetime(small) {}
     }
 
+    /// Its end is never announced, so nobody knew that there is no room for it.
+    @Test(.enabled(if: MountedFolder.isAllowed), arguments: ["", "limits: { minimumFreeDisk: 100MiB }"])
+    func aBodyWithoutALengthEndsWhenTheDiskIsFull(_ limits: String) throws {
+        let chunk = Script.chunk(Script.patternBytes(1 << 20))
+        let head = Script.head(200, [("Transfer-Encoding", "chunked")])
+        let endless = Script([.bytes(head)] + Array(repeating: .bytes(chunk), count: 2_000))
+        let server = try ScriptedServer { _ in endless }
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.makeFolder("small")
+        let small = try MountedFolder.memory(at: stage.folder.path("small"), size: "7m")
+        let run = try stage.run("\(limits)\ntasks: [{ id: a, url: '\(server.url("/a"))', to: small/a }]", "-v")
+        #expect(run.status == 1)
+        #expect(try run.task("a", "error.name") == "notEnoughDiskSpace")
+        #expect(try run.values("$.tasks[*].attempts[*].number") == ["1"])
+        let received = try run.value("$.totals.bytesReceived").flatMap { Int($0) } ?? 0
+        #expect(received > 0 && received < 64 << 20)
+        #expect(run.errorText.contains(limits.isEmpty ? "is full" : "must stay free"), "\(run.errorText)")
+        #expect(stage.files == ["small/"])
+        withExtendedLifetime(small) {}
+    }
+
     /// Bytes are free, and no file can be made.
     @Test(.enabled(if: MountedFolder.isAllowed)) func inodesThatAreUsedUp() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "small") }

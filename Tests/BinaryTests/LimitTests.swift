@@ -215,6 +215,41 @@ import TransferModel
         #expect(stage.files.count == succeeded)
     }
 
+    /// What frames a body costs bytes as it does: the size line of one chunk has 64 MiB.
+    @Test(arguments: ["maximumSize: 1MB", "maximumSize: 1MB, to: f", "to: f"])
+    func chunkExtensionsWithoutEndAreLimited(_ task: String) throws {
+        let part = [UInt8](repeating: 0x78, count: 1 << 20)
+        let head = Script.head(200, [("Transfer-Encoding", "chunked")]) + Array("5;".utf8)
+        let script = Script([.bytes(head)] + Array(repeating: .bytes(part), count: 64))
+        let server = try ScriptedServer { _ in script }
+        defer { server.stop() }
+        let limits = task.contains("maximumSize") ? "" : "limits: { maximumBytes: 2MB }\n"
+        let run = try Stage().run("\(limits)tasks: [{ id: t, url: '\(server.url("/"))', \(task) }]")
+        if limits.isEmpty {
+            #expect(run.status == 1)
+            #expect(try run.task("t", "error.name") == "dataLengthExceedsMaximum")
+            #expect(try run.task("t", "error.message")?.contains("chunk sizes, extensions and trailers") == true)
+        } else {
+            #expect(run.status == 75, "\(run.errorText)")
+            #expect(try outcomes(run) == ["deferred"])
+        }
+        #expect(server.requests().count == 1)
+        #expect((server.requests().first?.sent ?? .max) < 32 << 20)
+    }
+
+    /// A server that goes on saying that it works on it.
+    @Test func interimAnswersWithoutEndTimeOut() throws {
+        let steps: [Script.Step] = [.bytes(Script.head(102, [])), .wait(.milliseconds(100))]
+        let server = try ScriptedServer { _ in Script(Array(Array(repeating: steps, count: 300).joined())) }
+        defer { server.stop() }
+        let run = try Stage().run(
+            "tasks: [{ id: t, url: '\(server.url("/"))', timeoutForRequest: 1s, retry: { attempts: 1 } }]")
+        #expect(run.status == 1)
+        #expect(try run.task("t", "error.name") == "timedOut")
+        #expect(try run.task("t", "error.message")?.contains("only interim answers") == true)
+        #expect(try (run.value("$.duration").flatMap { Double($0) } ?? 99) < 10)
+    }
+
     @Test func noBytesAtAllPutOffEverything() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }

@@ -140,6 +140,29 @@ import TransferModel
         Issue.record("\(misses)")
     }
 
+    /// Bodies that come with their heads tell no rate, also where some fall over the end of a millisecond.
+    @Test func fromARunOfSmallFilesTheNextIsForeseen() throws {
+        let server = try ScriptedServer { _ in .respond(200, body: Script.patternBytes(1_000)) }
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write(
+            "small.yaml",
+            """
+            sessions: { default: { configuration: ephemeral } }
+            tasks: [{ id: 't-${n}', forEach: { n: 1..100 }, url: '\(server.url(""))/${n}', to: 'a/${n}', existing: replace }]
+
+            """)
+        for _ in 0..<3 {
+            let result = try binary.run("small.yaml", "-q", "--report", "small.json")
+            #expect(result.exitStatus == 0, "\(result.errorText)")
+            let happened = try duration(JSONParser.parse(binary.folder.bytes("small.json")))
+            let told = try binary.run("simulate", "small.yaml", "--from", "small.json", "--json")
+            #expect(told.exitStatus == 0, "\(told.errorText)")
+            let foreseen = try duration(JSONParser.parse(told.output))
+            #expect(foreseen > happened / 50 && foreseen < 10 * happened + 0.1, "\(foreseen) s for \(happened) s")
+        }
+    }
+
     private func duration(_ report: JSONValue) throws -> Double {
         try #require(Double(try PlanTests.value(report, "$.duration")[0]))
     }

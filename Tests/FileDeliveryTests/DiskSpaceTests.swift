@@ -179,6 +179,26 @@ import TransferModel
         }
     }
 
+    /// Nothing was announced: what still comes would be received in vain.
+    @Test(.enabled(if: Mounting.isAllowed), arguments: [0, 64 << 20] as [Int64])
+    func aBodyWithoutALength_failsAtItsFirstByteWithoutRoom(reserve: Int64) throws {
+        try onSmallDisk(8) { folder in
+            let desk = try Desk()
+            let id = desk.staging()
+            let placement = BodyPlacement(folder, reserve: reserve)
+            let piece = BodyPiece.bytes([UInt8](repeating: 7, count: Self.mebibyte))
+            for _ in 0..<16 { desk.submit(.append(.init(id, placement, piece, for: TaskIndex(raw: 4)))) }
+            let (task, error) = try failure(desk)
+            #expect(task.raw == 4 && error.name == .notEnoughDiskSpace)
+            desk.submit(
+                .publish(
+                    .init(
+                        TaskIndex(raw: 4), id, Destination(path: folder + "/f"), rest: .none, lengthUnverified: false)))
+            #expect(try isSilent(desk))
+            #expect(tree.list("small") == [])
+        }
+    }
+
     @Test(.enabled(if: Mounting.isAllowed)) func groupsAndCopiesKeepTheReserveToo() throws {
         try onSmallDisk(8) { folder in
             try tree.write("source", [UInt8](repeating: 1, count: 3 * Self.mebibyte))

@@ -6,7 +6,7 @@ import TransferModel
 struct RateFloorTests {
     /// When the floor finds it too slow, in seconds of the transfer's own time; `nil` when it never does.
     private func slowAfter(_ rate: Int64, over: Int64, _ tenths: [Int64]) -> Double? {
-        var floor = RateFloor(MinimumRate(rate: rate, over: .seconds(over)))
+        var floor = RateFloor(MinimumRate(rate: rate, over: .seconds(over)), timeout: .seconds(60))
         var time = TimeSpan.zero
         for bytes in tenths {
             time = time + .milliseconds(100)
@@ -39,12 +39,66 @@ struct RateFloorTests {
     @Test func nothingMovedYet_isNotTooSlow() { #expect(slowAfter(1_000, over: 3, each(0, 600)) == nil) }
 
     @Test func aNewRequest_beginsAnew() {
-        var floor = RateFloor(MinimumRate(rate: 1_000, over: .seconds(3)))
+        var floor = RateFloor(MinimumRate(rate: 1_000, over: .seconds(3)), timeout: .seconds(60))
         floor.moved(1)
         for tenth in 1...29 {
             #expect(floor.look(at: .milliseconds(Int64(tenth) * 100)) != .isTooSlow(bytes: 0, .zero))
         }
         floor.restart()
         #expect(floor.look(at: .seconds(9)) == .holds(nextLook: .milliseconds(300)))
+    }
+
+    // MARK: Without a `minimumRate`
+
+    /// When a request that moves `bytes` each second is found too slow, in seconds.
+    private func slowAfter(eachSecond bytes: Int64, timeout: TimeSpan, seconds: Int64 = 20_000) -> Int64? {
+        var floor = RateFloor(nil, timeout: timeout)
+        for second in 1...seconds {
+            floor.moved(bytes)
+            if case .isTooSlow = floor.look(at: .seconds(second)) { return second }
+        }
+        return nil
+    }
+
+    @Test func aByteASecond_isNoProgressAfterTenMinutes() throws {
+        let end = try #require(slowAfter(eachSecond: 1, timeout: .seconds(60)))
+        #expect(end >= 600 && end <= 660)
+    }
+
+    @Test func twoBytesASecond_goOn() { #expect(slowAfter(eachSecond: 2, timeout: .seconds(60)) == nil) }
+
+    /// In that time no byte need move at all.
+    @Test func aTimeoutLongerThanTenMinutes_isTheTimeInWhichBytesMustMove() throws {
+        var floor = RateFloor(nil, timeout: .seconds(3_600))
+        floor.moved(100)
+        for second in stride(from: Int64(60), through: 3_540, by: 60) {
+            guard case .holds = floor.look(at: .seconds(second)) else {
+                Issue.record("too slow after \(second) s")
+                return
+            }
+        }
+        #expect(floor.look(at: .seconds(3_960)) == .isTooSlow(bytes: 100, .seconds(3_900)))
+    }
+
+    @Test func whatIsTooSlow_isToldByItsBytes() {
+        let floor = RateFloor(nil, timeout: .seconds(60))
+        #expect(
+            floor.error(612, in: .milliseconds(612_300)).message
+                == "612 B moved in 612 s, less than the 1 kB that is progress without a `minimumRate`")
+    }
+
+    // MARK: Silence
+
+    private func silenceDue(activity: Int64, arrival: Int64) -> Double {
+        let due = RateFloor.silenceDue(
+            activity: Instant(nanoseconds: 0) + .seconds(activity),
+            arrival: Instant(nanoseconds: 0) + .seconds(arrival),
+            timeout: .seconds(60))
+        return (due - Instant(nanoseconds: 0)).seconds
+    }
+
+    @Test func halfALineOrRecord_isNoSilence() { #expect(silenceDue(activity: 100, arrival: 150) == 210) }
+    @Test func halvesWithoutEnd_areSilenceAfterTenMinutes() {
+        #expect(silenceDue(activity: 100, arrival: 5_000) == 760)
     }
 }

@@ -55,6 +55,10 @@ typedef int (*tr_progress_callback)(void *, curl_off_t, curl_off_t, curl_off_t, 
 static inline CURLcode tr_easy_set_progress_callback(CURL *easy, tr_progress_callback value) {
     return tr_curl_easy_setopt()(easy, CURLOPT_XFERINFOFUNCTION, value);
 }
+typedef int (*tr_debug_callback)(CURL *, curl_infotype, char *, size_t, void *);
+static inline CURLcode tr_easy_set_debug_callback(CURL *easy, tr_debug_callback value) {
+    return tr_curl_easy_setopt()(easy, CURLOPT_DEBUGFUNCTION, value);
+}
 typedef int (*tr_prerequest_callback)(void *, char *, char *, int, int);
 static inline CURLcode tr_easy_set_prerequest_callback(CURL *easy, tr_prerequest_callback value) {
     return tr_curl_easy_setopt()(easy, CURLOPT_PREREQFUNCTION, value);

@@ -126,10 +126,12 @@ extension Sections {
             ) {
                 $1.moment($0).map { .some($0) }
             },
-            .size("minimumFreeDisk", \.minimumFreeDisk, default: "none", "what downloads leave free on their disk"),
+            .size(
+                "minimumFreeDisk", \.minimumFreeDisk, default: "none",
+                "what downloads leave free on their disk; one without a known length ends when that is reached"),
             .size(
                 "maximumBytes", \.maximumBytes, default: "none",
-                "body bytes, either way, after which the run stops cleanly with 75; a body that cannot go on where it is cut begins only if all of it fits"
+                "bytes of bodies and of what frames them, either way, after which the run stops cleanly with 75; a body that cannot go on where it is cut begins only if all of it fits"
             ),
             .size(
                 "maximumStaged", \.maximumStaged, default: "10GiB",

@@ -140,7 +140,8 @@ enum Sections {
             "cachePolicy", \.cachePolicy, default: "useProtocolCachePolicy", "when an answer may come from the cache"),
         .duration(
             "timeoutForRequest", \.timeoutForRequest, default: "60s",
-            "no byte moved for this long: the attempt fails `timedOut`", positive: true),
+            "no byte moved for this long, or only interim answers (1xx) came: the attempt fails `timedOut`",
+            positive: true),
         .duration(
             "timeoutForResource", \.timeoutForResource, default: "7d",
             "for the whole task, from the moment nothing but the network holds it back; retries and waits count",

@@ -276,9 +276,10 @@ extension Sections {
     static let minimumRate = Section<MinimumRate>(
         "minimumRate", in: "`minimumRate`",
         """
-        Counts from the first byte of a body, in either direction. Time in which a transfer stands still for a `bandwidth` or \
-        another limit of the run does not count, nor does sending what a command makes, nor the wait for an answer after a \
-        body was sent (`timeoutForRequest` bounds that).
+        Counts from the first byte of a body, in either direction, with chunk sizes, extensions and trailers. Time in \
+        which a transfer stands still for a `bandwidth` or another limit of the run does not count, nor does sending what \
+        a command makes, nor the wait for an answer after a body was sent (`timeoutForRequest` bounds that). Without it, a \
+        body that moves less than 1 kB in ten minutes, or in `timeoutForRequest` where that is longer, fails the same way.
         """,
         keys: [
             Key("rate", \.rate, .rate, default: "required", "bytes a second") { $1.rate($0) },

@@ -213,7 +213,7 @@ extension Sections {
         ]),
         .size(
             "maximumSize", \.maximumSize, default: "data: 16MiB",
-            "a longer body fails `dataLengthExceedsMaximum` as soon as it is known"
+            "a longer body fails `dataLengthExceedsMaximum` as soon as it is known; chunk extensions and trailers count beyond the body's own length and 1 MiB"
         )
         .only(for: [.data, .download]),
         .boolean("requireLength", \.requireLength, default: "false", "a body whose end nothing proves is an error")

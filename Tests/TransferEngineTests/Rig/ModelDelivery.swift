@@ -28,6 +28,8 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
     private var held: [DeliveryOrder] = []
     /// What the next file that is to be published meets.
     var failure: TransferError?
+    /// What the next piece of a body meets.
+    var writeFailure: TransferError?
     private var stamps: Int64 = 0
 
     init(_ reports: Mailbox<DeliveryReport>) { self.reports = reports }
@@ -67,7 +69,12 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
 
     private func carryOut(_ order: DeliveryOrder) {
         switch order {
-        case .append(let order): write(order.piece, at: order.offset.map(Int.init), of: order.id)
+        case .append(let order):
+            if let failure = writeFailure, let task = order.task {
+                writeFailure = nil
+                return answer(.failed(task, failure))
+            }
+            write(order.piece, at: order.offset.map(Int.init), of: order.id)
         case .publish(let order):
             let (task, destination) = (order.task, order.destination)
             write(order.rest, at: nil, of: order.id)

@@ -19,6 +19,9 @@ final class ScriptedTransfer {
     fileprivate(set) var isStopped = false
     fileprivate(set) var resumes = 0
     var lastActivity: Instant
+    /// When a byte came that libcurl has not told of; `nil` where all was told.
+    var lastArrival: Instant?
+    var hasInterimAnswerOnly = false
     var uploadedBytes: Int64 = 0
     /// What the server read of the request's body.
     var sentBody: [UInt8] = []
@@ -70,8 +73,9 @@ final class ScriptedLoop: TransferLoop {
 
     func resume(_ id: TransferID) { transfer(id)?.resumes += 1 }
     func lastActivity(of id: TransferID) -> Instant? { transfer(id)?.lastActivity }
-    func lastArrival(of id: TransferID) -> Instant? { transfer(id)?.lastActivity }
+    func lastArrival(of id: TransferID) -> Instant? { transfer(id).map { $0.lastArrival ?? $0.lastActivity } }
     func awaitsWord(_ id: TransferID) -> Bool { false }
+    func hasInterimAnswerOnly(_ id: TransferID) -> Bool { transfer(id)?.hasInterimAnswerOnly ?? false }
     func lostNetwork(of id: TransferID) -> UInt32? { nil }
     func uploadedBytes(of id: TransferID) -> Int64? { transfer(id)?.uploadedBytes }
 

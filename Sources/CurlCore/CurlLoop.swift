@@ -220,8 +220,9 @@ package import TransferModel
 
     private func reportFraming() {
         for slot in framed {
+            let isPaused = slot.endFramingPause()
             switch slot.reportFraming() {
-            case .taken: break
+            case .taken: if isPaused { unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT) }
             case .pause: unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_RECV)
             case .stop: complete(slot, CURLE_WRITE_ERROR)
             }

@@ -6,13 +6,24 @@ struct FramingCount {
     var isWatched = false
     /// Whether the transfer is among those that the loop looks at after this turn.
     var isListed = false
+    /// Whether no more is read before the receiver was told of what came.
+    var isPaused = false
     /// Bytes of body and framing that were read.
     private var read: Int64 = 0
     /// Bytes of framing that the receiver was told of.
     private var reported: Int64 = 0
 
-    /// Counts bytes of the body as they come, before libcurl takes the chunks apart.
-    mutating func noteRead(_ count: Int) { read += Int64(count) }
+    /// Bytes of framing that may come in one turn before reading pauses: libcurl reads up to a hundred buffers in a turn.
+    private static let mostInTurn: Int64 = 64 << 10
+
+    /// Counts bytes as they come, before libcurl takes the chunks apart; `body` bytes of the body itself came before them.
+    /// Returns whether reading is to pause now.
+    mutating func noteRead(_ count: Int, body: Int64) -> Bool {
+        let isMuch = !isPaused && read - body - reported > Self.mostInTurn
+        read += Int64(count)
+        if isMuch { isPaused = true }
+        return isMuch
+    }
 
     /// Returns the bytes of framing that came since the last call, where `body` bytes of the body itself have come.
     mutating func take(body: Int64) -> Int {
@@ -46,7 +57,9 @@ extension TransferSlot {
     fileprivate func readOfBody(_ count: Int) {
         guard state.framing.isWatched else { return }
         lastActivity = loop.clock()
-        state.framing.noteRead(count)
+        if state.framing.noteRead(count, body: easy.offset(CURLINFO_SIZE_DOWNLOAD_T)) {
+            unsafe curl_easy_pause(easy.raw, CURLPAUSE_RECV)
+        }
         guard !state.framing.isListed else { return }
         state.framing.isListed = true
         loop.reportFramingAfterTurn(of: self)
@@ -58,6 +71,12 @@ extension TransferSlot {
         guard state.framing.isWatched, let receiver else { return .taken }
         let count = state.framing.take(body: easy.offset(CURLINFO_SIZE_DOWNLOAD_T))
         return count > 0 ? receiver.received(framing: count) : .taken
+    }
+
+    /// Returns whether reading was paused until the receiver was told, and ends that.
+    func endFramingPause() -> Bool {
+        defer { state.framing.isPaused = false }
+        return state.framing.isPaused
     }
 }
 

@@ -146,7 +146,7 @@ import TransferModel
         #expect(try run.task("a", "error.name") == "notEnoughDiskSpace")
         #expect(try run.values("$.tasks[*].attempts[*].number") == ["1"])
         let received = try run.value("$.totals.bytesReceived").flatMap { Int($0) } ?? 0
-        #expect(received > 0 && received < 64 << 20)
+        #expect(received > 0 && received < 256 << 20)
         #expect(run.errorText.contains(limits.isEmpty ? "is full" : "must stay free"), "\(run.errorText)")
         #expect(stage.files == ["small/"])
         withExtendedLifetime(small) {}

@@ -94,6 +94,8 @@ import TransferModel
         let exchange = try Exchange(server, most: 100_000, reply: .pause)
         let receiver = exchange.receiver
         #expect(exchange.turn { receiver.framing > 100_000 })
+        // libcurl reads one more buffer that it was ready for.
+        for _ in 0..<5 { _ = exchange.loop.turn(wait: .milliseconds(5)) }
         let before = receiver.framing
         for _ in 0..<20 { _ = exchange.loop.turn(wait: .milliseconds(5)) }
         #expect(receiver.framing == before && before < 8 << 20)

@@ -75,6 +75,7 @@ struct DiskLook {
         case .download: break
         case .data:
             if values.body == nil {
+                facts.guessesLifetime = job.sessions[Int(session.raw)].cache.guessesLifetime
                 facts.cached =
                     (recorded { () throws(StoreError) in try store?.responses(session, url: url.text) } ?? []).map(
                         \.response)

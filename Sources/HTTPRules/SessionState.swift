@@ -67,12 +67,12 @@ package struct SessionState: Sendable {
     }
 
     /// Whether there are changes that the store has not taken yet.
-    package var hasChanges: Bool { !changes.isEmpty || accepted.hasChanges }
+    package var hasChanges: Bool { !changes.isEmpty || jar.hasChanges || accepted.hasChanges }
     /// Returns the changes since the last call.
     package mutating func takeChanges() -> [Change] {
         if !hasChanges { return [] }
         defer { changes = [] }
-        return changes + accepted.takeChanges().map { .credential($0) }
+        return jar.takeChanges() + changes + accepted.takeChanges().map { .credential($0) }
     }
 
     /// Returns the https URL to which a request to `url` must go; `nil` when it may go as it is.
@@ -85,7 +85,7 @@ package struct SessionState: Sendable {
         if trustsPeers, url.isSecure { takeTransport(headers, from: url, at: now) }
         guard visit.usesCookies else { return }
         let policy = CookieAcceptance(cookies.accept, mainDocument: visit.mainDocument, asked: visit.asked)
-        for outcome in jar.take(headers, from: url, at: now, accepting: policy) { note(outcome) }
+        _ = jar.take(headers, from: url, at: now, accepting: policy)
     }
 
     private mutating func takeTransport(_ headers: HeaderBlock, from url: ResourceURL, at now: WallTime) {
@@ -93,19 +93,6 @@ package struct SessionState: Sendable {
         case .noted(let entry): changes.append(.secureHost(entry))
         case .removed(let host): changes.append(.noSecureHost(host))
         case nil: break
-        }
-    }
-
-    private mutating func note(_ outcome: CookieOutcome) {
-        switch outcome {
-        case .kept(let id, let replaced):
-            if let cookie = jar[id], cookie.isPersistent {
-                changes.append(.cookie(cookie))
-            } else if replaced {
-                changes.append(.noCookie(id))
-            }
-        case .removed(let id), .evicted(let id): changes.append(.noCookie(id))
-        case .refused: break
         }
     }
 

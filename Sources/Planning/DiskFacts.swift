@@ -29,6 +29,8 @@ package struct DiskFacts: Sendable {
     package var proof = ChecksumProof.notComputed
     /// Cached responses under the task's URL.
     package var cached: [StoredResponse] = []
+    /// The session's `cache.guessLifetime`.
+    package var guessesLifetime = false
     /// Length of the body that the task sends; `nil` if it is not known or there is none.
     package var bodyLength: Int64?
     /// Whether an earlier run sent this very file to the URL.

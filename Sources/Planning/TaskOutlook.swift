@@ -220,7 +220,7 @@ extension TaskOutlook {
         else { return whole }
         let isUsed =
             values.policies.cachePolicy != .useProtocolCachePolicy
-            || !newest.needsValidation && Freshness(of: newest, now: now).isFresh
+            || !newest.needsValidation && Freshness(of: newest, guesses: facts.guessesLifetime, now: now).isFresh
         if isUsed { return TaskOutlook(.cache, size: newest.bodyLength, from: .cache) }
         guard newest.condition != nil else { return whole.because("the cached response is stale") }
         return TaskOutlook(.validateCache, size: newest.bodyLength, from: .cache)

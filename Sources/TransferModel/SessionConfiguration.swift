@@ -173,6 +173,9 @@ package struct CacheConfiguration: Hashable, Sendable {
     package var maximumEntry: Int64?
     /// How a stored answer is checked.
     package var revalidation = Revalidation.conditional
+    /// Whether an answer whose server named no lifetime is used for a tenth of the time since its last change, at most
+    /// a day. `false`: the server is asked about it each time.
+    package var guessesLifetime = false
     /// Where answers may be kept that no rule matches.
     package var storage = Storage.allowed
     /// Rules for certain answers; the first that matches decides.

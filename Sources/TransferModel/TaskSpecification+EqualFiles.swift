@@ -21,8 +21,8 @@ extension TaskSpecification {
 }
 
 extension Expectations {
-    /// Whether they ask nothing that a checksum does not prove: any successful status, type, length and headers will do.
-    fileprivate var asksNothing: Bool {
+    /// Whether they ask for nothing but success: any successful status, type, length, headers and body will do.
+    package var asksNothing: Bool {
         status == .success && mimeType == nil && size == nil && minimumSize == nil && magic == nil && !notHTML
             && headers.isEmpty && bodyContains == nil && bodyMatches == nil && bodyJSON.isEmpty
     }

@@ -121,6 +121,22 @@ import Testing
         #expect(sent(server) == ["hop=by-hop", "hop=by-hop"])
     }
 
+    /// Far more cookies than a jar takes, hop by hop: the next run sends the last of them, and has no others.
+    @Test func floodAlongRedirects_leavesTheLastCookiesOfTheSite() throws {
+        let server = try server()
+        defer { server.stop() }
+        for hop in 0..<5 {
+            let cookies: [Script.Header] = (0..<1_000).map { ("Set-Cookie", "c\(hop)-\($0)=v; Max-Age=600") }
+            server.on("/hop\(hop)", .redirect(302, to: hop == 4 ? "/page" : "/hop\(hop + 1)", headers: cookies))
+        }
+        let stage = try Stage()
+        #expect(try stage.run(job(server, path: "/hop0")).status == 0)
+        #expect(try stage.run(job(server, path: "/page")).status == 0)
+        let names = (820..<1_000).map { "c4-\($0)=v" }
+        let all = names.joined(separator: "; ")
+        #expect(sent(server).allSatisfy { $0 == all } && sent(server).count == 4)
+    }
+
     @Test(arguments: [
         ("cookies: { accept: never }", "", nil), ("cookies: { send: false }", "", nil), ("", "cookies: false", nil),
         ("", "headers: { Cookie: typed=1 }", "typed=1; sid=opens-the-door; lasts=for-a-while"),

@@ -32,10 +32,12 @@ struct CacheCase {
     var name: String
     var kind: Kind
     var steps: [CacheStep]
+    /// `cache.guessLifetime`
+    var guessesLifetime = false
 
     /// What went otherwise than the case wants; `nil` when nothing did.
     func failure() -> String? {
-        var run = CacheCaseRun(steps: steps)
+        var run = CacheCaseRun(steps: steps, guessesLifetime)
         for place in steps.indices {
             if let failure = run.perform(place) { return "request \(place + 1): \(failure)" }
         }
@@ -48,7 +50,10 @@ private struct CacheCaseRun {
     let steps: [CacheStep]
     private var model = CacheModel()
 
-    init(steps: [CacheStep]) { self.steps = steps }
+    init(steps: [CacheStep], _ guessesLifetime: Bool) {
+        self.steps = steps
+        model.configuration.guessesLifetime = guessesLifetime
+    }
 
     mutating func perform(_ place: Int) -> String? {
         let step = steps[place]

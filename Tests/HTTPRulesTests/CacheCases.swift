@@ -207,8 +207,8 @@ enum CacheCases {
             steps: [CacheStep(request: "Cache-Control: only-if-cached", clientStatus: 504)]),
     ]
 
-    // Section 4.2.2
-    static let heuristics: [CacheCase] =
+    // Section 4.2.2, which `cache.guessLifetime` allows
+    private static let guessed: [CacheCase] =
         [200, 203, 204, 404, 405, 410, 414, 501].map {
             pair("guessed for \($0)", .optimal, "Last-Modified: @-86400 | Date: @0", .cached, status: $0)
         }
@@ -223,6 +223,26 @@ enum CacheCases {
         + [(5, false), (10, false), (30, false), (60, true), (600, true), (3600, true), (43_200, true)].map {
             pair(
                 "unchanged for \($0) s", .check, "Last-Modified: @-\($0) | Date: @0", $1 ? .cached : .network)
+        }
+
+    // Without the key a lifetime is never guessed, whatever else the server said.
+    private static let notGuessed = ["", "public", "immutable", "private", "stale-if-error=60"].flatMap { control in
+        let validators: [(String, CacheStep.Outcome)] = [
+            ("Last-Modified: @-86400000", .asksByDate), ("ETag: \"a\"", .asksByTag), ("X: 1", .network),
+        ]
+        return validators.map { validator, outcome in
+            pair(
+                "not guessed by default for `\(control)` and \(validator)", .required,
+                "\(validator) | Date: @0 | Cache-Control: \(control)", outcome)
+        }
+    }
+
+    static let heuristics =
+        notGuessed
+        + guessed.map { one in
+            var one = one
+            one.guessesLifetime = true
+            return one
         }
 
     // Section 3: any final status may be kept when the server says for how long

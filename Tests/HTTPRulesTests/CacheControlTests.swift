@@ -89,10 +89,11 @@ struct FreshnessTests {
     private let clock = ManualClock().wall
 
     private func freshness(
-        _ lines: [(String, String)], status: Int = 200, delay: Int64 = 0, after seconds: Int64 = 0
+        _ lines: [(String, String)], status: Int = 200, delay: Int64 = 0, after seconds: Int64 = 0,
+        guesses: Bool = false
     ) throws -> Freshness {
         let stored = try #require(CacheSamples.stored(lines, status: status, came: clock, delay: .seconds(delay)))
-        return Freshness(of: stored, now: clock + .seconds(seconds))
+        return Freshness(of: stored, guesses: guesses, now: clock + .seconds(seconds))
     }
 
     /// Section 4.2.3, each of its terms.
@@ -116,10 +117,10 @@ struct FreshnessTests {
             ([("Expires", "@5")], 5, .expires), ([("Expires", "@-5")], 0, .expires), ([("Expires", "-1")], 0, .expires),
             ([("Expires", "@5"), ("Date", "@-5")], 10, .expires),
             ([("Expires", "@5"), ("Expires", "@9")], 5, .expires),
-            ([("Last-Modified", "@-1000")], 100, .heuristic), ([("Last-Modified", "@1000")], 0, .heuristic),
-            ([("Last-Modified", "@-1000"), ("Date", "@-500")], 50, .heuristic),
-            ([("Last-Modified", "@-100000000")], 86_400, .heuristic), ([("Last-Modified", "old")], 0, .nothing),
-            ([("Last-Modified", "Mon, 01 Jan 0001 00:00:00 GMT")], 86_400, .heuristic),
+            ([("Last-Modified", "@-1000")], 100, .guess), ([("Last-Modified", "@1000")], 0, .guess),
+            ([("Last-Modified", "@-1000"), ("Date", "@-500")], 50, .guess),
+            ([("Last-Modified", "@-100000000")], 86_400, .guess), ([("Last-Modified", "old")], 0, .nothing),
+            ([("Last-Modified", "Mon, 01 Jan 0001 00:00:00 GMT")], 86_400, .guess),
             (
                 [("Expires", "Fri, 31 Dec 9999 23:59:59 GMT"), ("Date", "Mon, 01 Jan 0001 00:00:00 GMT")],
                 2_147_483_648,
@@ -130,9 +131,14 @@ struct FreshnessTests {
             _ lines: [(String, String)], _ wanted: Int64, _ basis: Freshness.Basis
         ) throws
     {
-        let freshness = try freshness(lines.map { ($0.0, CacheSamples.dated($0.1, clock)) })
+        let lines = lines.map { ($0.0, CacheSamples.dated($0.1, clock)) }
+        let freshness = try freshness(lines, guesses: true)
         #expect(freshness.lifetime == .seconds(wanted))
         #expect(freshness.basis == basis)
+        // Without the key there is no guess, and all else is the same.
+        let plain = try self.freshness(lines)
+        #expect(plain.basis == (basis == .guess ? .nothing : basis))
+        #expect(plain.lifetime == (basis == .guess ? .zero : freshness.lifetime))
     }
 
     /// The very moment at which it is as old as it may be is one too late.
@@ -148,16 +154,24 @@ struct FreshnessTests {
         var random = Seeded("FreshnessTests.monotone")
         for _ in 0..<Rounds.scaled(2_000) {
             let stored = try #require(CacheSamples.random(&random, came: clock))
-            var last = Freshness(of: stored, now: clock)
+            let guesses = random.oneIn(2)
+            var last = Freshness(of: stored, guesses: guesses, now: clock)
             var now = clock
             for _ in 0..<6 {
                 now = now + .seconds(Int64(random.below(1 << (1 + random.below(30)))))
-                let next = Freshness(of: stored, now: now)
+                let next = Freshness(of: stored, guesses: guesses, now: now)
                 #expect(next.age >= last.age && next.lifetime == last.lifetime && next.age >= .zero)
                 #expect(last.isFresh || !next.isFresh)
                 last = next
             }
         }
+    }
+}
+
+extension CacheConfiguration {
+    init(_ revalidation: Revalidation) {
+        self.init()
+        self.revalidation = revalidation
     }
 }
 

@@ -17,7 +17,7 @@ struct CacheDecisionTests {
         _ revalidation: CacheConfiguration.Revalidation = .conditional
     ) throws -> String {
         let now = came + .seconds(100)
-        switch CacheDecision.of(try #require(request), stored: stored, revalidation: revalidation, now: now) {
+        switch CacheDecision.of(try #require(request), stored: stored, CacheConfiguration(revalidation), now: now) {
         case .use(let use): return "use \(use.reason)"
         case .fetch(let reason): return "fetch \(reason)"
         case .fail(let reason): return "fail \(reason)"
@@ -46,6 +46,39 @@ struct CacheDecisionTests {
         #expect(try decision(request, []).hasPrefix(nothing))
     }
 
+    /// What the server said nothing of is asked about from the first second on, and only two policies and the key
+    /// `guessLifetime` use it unasked.
+    @Test func withoutALifetime_isAskedAboutAtOnce() throws {
+        let tagged = try stored([("ETag", "\"a\""), ("Last-Modified", "Sat, 21 Nov 2020 07:00:00 GMT")])
+        let bare = try stored([("X", "1")])
+        #expect(try decision(CacheSamples.request(), [tagged]) == "ask stale If-None-Match: \"a\"")
+        #expect(try decision(CacheSamples.request(), [bare]).hasPrefix("fetch unvalidatable"))
+        for policy in [CachePolicy.returnCacheDataElseLoad, .returnCacheDataDontLoad] {
+            #expect(try decision(CacheSamples.request(policy: policy), [tagged]) == "use policy")
+            #expect(try decision(CacheSamples.request(policy: policy), [bare]) == "use policy")
+        }
+        // Two words for how stale it may be, the request's and the server's, are about how old it is.
+        let patient = CacheSamples.request([("Cache-Control", "max-stale=100")])
+        #expect(try decision(patient, [tagged]) == "use maxStale")
+        let lenient = try stored([("ETag", "\"a\""), ("Cache-Control", "stale-if-error=100")])
+        let request = try #require(CacheSamples.request())
+        func instead(_ seconds: Int64) -> CacheUse? {
+            CacheDecision.instead(
+                of: request, stored: [lenient], CacheConfiguration(), status: 503, now: came + .seconds(seconds))
+        }
+        #expect(instead(100)?.reason == .staleIfError && instead(101) == nil)
+
+        var guessing = CacheConfiguration()
+        guessing.guessesLifetime = true
+        func isUsed(_ held: StoredResponse, _ control: String? = nil) throws -> Bool {
+            let request = try #require(CacheSamples.request(control.map { [("Cache-Control", $0)] } ?? []))
+            let decision = CacheDecision.of(request, stored: [held], guessing, now: came + .seconds(100))
+            if case .use(let use) = decision { return use.reason == .fresh }
+            return false
+        }
+        #expect(try isUsed(tagged) && !isUsed(bare) && !isUsed(tagged, "no-cache"))
+    }
+
     /// A clock that was ahead and is right again: for how long such an answer has been stale nobody can say either.
     @Test(arguments: ["max-age=200", "max-age=1, stale-while-revalidate=9000", "max-age=200, immutable"])
     func whatCameAtATimeToComeIsAskedAbout(_ control: String) throws {
@@ -54,7 +87,8 @@ struct CacheDecisionTests {
         let future = try #require(CacheSamples.stored(lines, came: ahead))
         let request = try #require(CacheSamples.request())
         #expect(try decision(request, [future]) == "ask stale If-None-Match: \"a\"")
-        #expect(CacheDecision.instead(of: request, stored: [future], status: 503, now: came) == nil)
+        let plain = CacheConfiguration()
+        #expect(CacheDecision.instead(of: request, stored: [future], plain, status: 503, now: came) == nil)
         let patient = CacheSamples.request([("Cache-Control", "max-stale")])
         #expect(try decision(patient, [future]) == "ask stale If-None-Match: \"a\"")
         // Who takes any does, and one whose date can be true goes before it.
@@ -189,7 +223,7 @@ struct CacheDecisionTests {
             return
         }
         #expect(use.stored.responseTime == now && use.stored.headers.first("x") == "2" && use.status == 200)
-        #expect(use.headers.first("age") == "0" && Freshness(of: use.stored, now: now).isFresh)
+        #expect(use.headers.first("age") == "0" && Freshness(of: use.stored, guesses: false, now: now).isFresh)
         let other = try #require(CacheSamples.request())
         #expect(use.stored.selecting.matches(request) && !use.stored.selecting.matches(other))
     }
@@ -209,8 +243,8 @@ struct CacheDecisionTests {
     @Test func theLatestIsTaken() throws {
         let dates = ["Sat, 21 Nov 2026 06:59:50 GMT", "Sat, 21 Nov 2026 06:59:58 GMT", "Sat, 21 Nov 2026 06:59:55 GMT"]
         let held = try dates.map { try stored([("Cache-Control", "max-age=999"), ("Date", $0)]) }
-        guard case .use(let use) = CacheDecision.of(try #require(CacheSamples.request()), stored: held, now: came)
-        else {
+        let request = try #require(CacheSamples.request())
+        guard case .use(let use) = CacheDecision.of(request, stored: held, CacheConfiguration(), now: came) else {
             Issue.record("not used")
             return
         }
@@ -232,10 +266,12 @@ struct CacheDecisionTests {
     func insteadOfAnError(_ response: String, _ request: String, _ status: Int?, _ isServed: Bool) throws {
         let held = try stored([("Cache-Control", response)])
         let request = try #require(CacheSamples.request(request.isEmpty ? [] : [("Cache-Control", request)]))
-        let use = CacheDecision.instead(of: request, stored: [held], status: status, now: came + .seconds(100))
+        let now = came + .seconds(100)
+        let use = CacheDecision.instead(of: request, stored: [held], CacheConfiguration(), status: status, now: now)
         #expect(use?.reason == (isServed ? .staleIfError : nil))
         let reload = try #require(CacheSamples.request(policy: .reloadIgnoringCacheData))
-        #expect(CacheDecision.instead(of: reload, stored: [held], status: 503, now: came) == nil)
+        #expect(
+            CacheDecision.instead(of: reload, stored: [held], CacheConfiguration(), status: 503, now: came) == nil)
     }
 
     /// Credentials that no header shows, or that a header shows anew each time.
@@ -265,7 +301,7 @@ extension CacheValidation {
         _ held: StoredResponse, _ request: CacheRequest, _ now: WallTime,
         _ revalidation: CacheConfiguration.Revalidation = .conditional
     ) -> CacheValidation? {
-        let decision = CacheDecision.of(request, stored: [held], revalidation: revalidation, now: now)
+        let decision = CacheDecision.of(request, stored: [held], CacheConfiguration(revalidation), now: now)
         return if case .validate(let question) = decision { question } else { nil }
     }
 }

@@ -22,7 +22,7 @@ struct CacheModel {
 
     var now = WallTime(nanoseconds: 1_795_244_400_000_000_000)
     var stored: [StoredResponse] = []
-    var revalidation = CacheConfiguration.Revalidation.conditional
+    var configuration = CacheConfiguration()
     private var bodies: [CacheEntryID: String] = [:]
     private var names: Int64 = 0
 
@@ -30,7 +30,7 @@ struct CacheModel {
 
     /// `nil` when nothing could be had.
     mutating func perform(_ request: CacheRequest, _ origin: Origin) -> Answer? {
-        switch CacheDecision.of(request, stored: stored, revalidation: revalidation, now: now) {
+        switch CacheDecision.of(request, stored: stored, configuration, now: now) {
         case .use(let use):
             let answer = answer(use, request)
             if use.reason == .staleWhileRevalidate { refresh(use, request, origin) }
@@ -102,7 +102,7 @@ struct CacheModel {
         let length = Int64(reply.body.utf8.count)
         var known = seen(reply)
         known.bodyLength = length
-        let verdict = CacheStorage.of(known, to: request, CacheConfiguration())
+        let verdict = CacheStorage.of(known, to: request, configuration)
         let old = stored
         let gone = Set(CacheStorage.outdated(stored, by: known, to: request))
         stored.removeAll { gone.contains($0.id) }
@@ -129,7 +129,9 @@ struct CacheModel {
     }
 
     private func instead(of request: CacheRequest, status: Int?) -> Answer? {
-        guard let use = CacheDecision.instead(of: request, stored: stored, status: status, now: now) else { return nil }
+        guard
+            let use = CacheDecision.instead(of: request, stored: stored, configuration, status: status, now: now)
+        else { return nil }
         var answer = answer(use, request)
         answer.isInstead = true
         return answer

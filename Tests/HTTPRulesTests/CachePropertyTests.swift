@@ -49,9 +49,13 @@ struct CachePropertyTests {
             let again = random.oneIn(3) ? requestLines(&random) : asked
             let second = try #require(CacheSamples.request(again, policy: random.pick(CachePolicy.allCases)))
             let now = came + .seconds(Int64(random.below(200)))
-            guard case .use(let use) = CacheDecision.of(second, stored: [stored], now: now) else { continue }
+            var configuration = CacheConfiguration()
+            configuration.guessesLifetime = random.oneIn(2)
+            guard case .use(let use) = CacheDecision.of(second, stored: [stored], configuration, now: now) else {
+                continue
+            }
             uses += 1
-            try usedRightly(use, second, asked, again, now)
+            try usedRightly(use, second, asked, again, configuration.guessesLifetime, now)
         }
         #expect(uses > 100)
     }
@@ -67,7 +71,7 @@ struct CachePropertyTests {
 
     private func usedRightly(
         _ use: CacheUse, _ request: CacheRequest, _ asked: [(String, String)], _ again: [(String, String)],
-        _ now: WallTime
+        _ guesses: Bool, _ now: WallTime
     ) throws {
         let vary = use.stored.headers.all("vary").joined(separator: ",").lowercased().filter { $0 != " " }
         for name in ["a", "b", "c", "authorization"]
@@ -76,7 +80,8 @@ struct CachePropertyTests {
         }
         #expect(values(again, "if-none-match").isEmpty)
         let control = CacheControl(use.stored.headers)
-        let freshness = Freshness(of: use.stored, now: now)
+        let freshness = Freshness(of: use.stored, guesses: guesses, now: now)
+        #expect(guesses || freshness.basis != .guess)
         #expect(use.headers.first("age") == "\(freshness.age.nanoseconds / 1_000_000_000)")
         switch use.reason {
         case .fresh: #expect(freshness.isFresh && !control.noCache && !CacheControl(request.headers).noCache)
@@ -120,9 +125,9 @@ struct CachePropertyTests {
             guard case .store(let stored, _) = CacheStorage.of(answer, to: request, CacheConfiguration()) else {
                 continue
             }
-            #expect(Freshness(of: stored, now: came + .seconds(5)).age >= .seconds(5))
-            _ = CacheDecision.of(request, stored: [stored], now: came)
-            _ = CacheDecision.instead(of: request, stored: [stored], status: 503, now: came)
+            #expect(Freshness(of: stored, guesses: true, now: came + .seconds(5)).age >= .seconds(5))
+            _ = CacheDecision.of(request, stored: [stored], CacheConfiguration(), now: came)
+            _ = CacheDecision.instead(of: request, stored: [stored], CacheConfiguration(), status: 503, now: came)
             _ = CacheUpdate.confirmed(stored, by: answer, request)
             _ = CacheUpdate.headed(stored, by: answer, request)
             _ = PartialContent.joined(stored, stored)

@@ -34,9 +34,10 @@ private enum PublicSuite {
         list(suites).flatMap { list($0["tests"]) }.filter {
             $0["browser_skip"] != .boolean(true) && $0["cdn_only"] != .boolean(true)
         }.map { test in
-            CacheCase(
-                name: text(test["id"]) ?? "?", kind: CacheCase.Kind(rawValue: text(test["kind"]) ?? "") ?? .required,
-                steps: steps(list(test["requests"])))
+            let name = text(test["id"]) ?? "?"
+            return CacheCase(
+                name: name, kind: CacheCase.Kind(rawValue: text(test["kind"]) ?? "") ?? .required,
+                steps: steps(list(test["requests"])), guessesLifetime: name.hasPrefix("heuristic-"))
         }
     }
 

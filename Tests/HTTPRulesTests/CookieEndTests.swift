@@ -117,9 +117,6 @@ struct CookieEndTests {
                 == "a=1; c=1")
         client.clock.advance(.seconds(10))
         #expect(CookieJar(stored: stored, at: client.clock.wall).cookies.map { $0.name } == ["a"])
-
-        client.jar.removeSessionCookies()
-        #expect(client.jar.cookies.map { $0.name } == ["a", "c"])
     }
 
     /// New cookies come after those of an earlier run, even when the clock was set back between the two.

@@ -11,6 +11,7 @@ struct CookieOracle {
         var end: Int?
         var secure: Bool
         var number: Int
+        /// Counts uses, as the order in which cookies go asks for no more.
         var used: Int
     }
 
@@ -30,6 +31,24 @@ struct CookieOracle {
 
     var entries: [Entry] = []
     private var made = 0
+    private var uses = 0
+
+    /// The registrable domain, or the domain itself.
+    static func site(_ domain: String) -> String {
+        if addresses.contains(domain) || suffixes.contains(domain) { return domain }
+        var site = domain
+        while let dot = site.firstIndex(of: ".") {
+            let above = String(site[site.index(after: dot)...])
+            if suffixes.contains(above) { return site }
+            site = above
+        }
+        return site
+    }
+
+    private mutating func nextUse() -> Int {
+        uses += 1
+        return uses
+    }
 
     // MARK: Taking
 
@@ -45,14 +64,16 @@ struct CookieOracle {
             entry.number = made
         }
         if (entry.end ?? .max) <= now { return }
+        entry.used = nextUse()
         entries.append(entry)
-        while entries.filter({ $0.domain == entry.domain }).count > 50 { evict(from: entry.domain) }
+        let site = Self.site(entry.domain)
+        while entries.filter({ Self.site($0.domain) == site }).count > 180 { evict(from: site) }
     }
 
-    private mutating func evict(from domain: String) {
-        let all = entries.filter { $0.domain == domain }
+    private mutating func evict(from site: String) {
+        let all = entries.filter { Self.site($0.domain) == site }
         let plain = all.filter { !$0.secure }
-        let victim = (plain.isEmpty ? all : plain).sorted { ($0.used, $0.number) < ($1.used, $1.number) }[0]
+        let victim = (plain.isEmpty ? all : plain).sorted { $0.used < $1.used }[0]
         entries.removeAll { $0 == victim }
     }
 
@@ -62,7 +83,7 @@ struct CookieOracle {
     }
 
     private static func hides(_ new: Entry, _ old: Entry) -> Bool {
-        old.secure && old.name == new.name && pathMatches(new.path, old.path)
+        old.secure && old.name == new.name && pathMatches(new.path, old.path) && site(old.domain) == site(new.domain)
             && (domainMatches(new.domain, old.domain) || domainMatches(old.domain, new.domain))
     }
 
@@ -97,7 +118,7 @@ struct CookieOracle {
         if said.hasPrefix("__host-"), !hostOnly || path != "/" || last("path") == nil { return nil }
         return Entry(
             name: name, value: value, domain: hostOnly ? place.host : domain, hostOnly: hostOnly, path: path,
-            end: end(attributes, now: now), secure: secure, number: 0, used: now)
+            end: end(attributes, now: now), secure: secure, number: 0, used: 0)
     }
 
     private static func end(_ attributes: [(String, String)], now: Int) -> Int? {
@@ -134,8 +155,11 @@ struct CookieOracle {
             (entry.hostOnly ? entry.domain == place.host : Self.domainMatches(place.host, entry.domain))
                 && Self.pathMatches(place.path, entry.path) && (place.https || !entry.secure)
         }
-        for index in entries.indices where sent.contains(entries[index]) { entries[index].used = now }
         let ordered = sent.sorted { ($1.path.utf8.count, $0.number) < ($0.path.utf8.count, $1.number) }
+        for one in ordered {
+            guard let index = entries.firstIndex(where: { $0.number == one.number }) else { continue }
+            entries[index].used = nextUse()
+        }
         return ordered.map { $0.name.isEmpty ? $0.value : "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 }

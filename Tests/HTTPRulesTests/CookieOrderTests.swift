@@ -49,27 +49,43 @@ struct CookieOrderTests {
 
     private func names(_ client: CookieClient) -> [String] { client.jar.cookies.map { $0.name } }
 
-    @Test func fiftyOfADomain() {
+    @Test func manyOfASite_theLeastRecentlyUsedGoes() {
         var client = CookieClient()
-        for index in 0..<50 { client.receive("c\(index)=1; path=/\(index)", from: Self.place) }
-        #expect(client.jar.count == 50)
+        let most = CookieJar.maximumPerSite
+        for index in 0..<most { client.receive("c\(index)=1; path=/\(index)", from: Self.place) }
+        #expect(client.jar.count == most && most == 180)
         // The first was used meanwhile, so the second is the one unused for longest.
         #expect(client.sent(to: "https://example.org/0") == "c0=1")
         let evicted = Cookie.ID(name: "c1", domain: "example.org", isHostOnly: true, path: "/1")
         let outcomes = client.receive(["new=1"], from: Self.place)
         #expect(outcomes.last == .evicted(evicted))
         #expect(outcomes.count == 2)
-        #expect(names(client) == ["c0"] + (2..<50).map { "c\($0)" } + ["new"])
-        // An update needs no room, another domain has its own.
+        #expect(names(client) == ["c0"] + (2..<most).map { "c\($0)" } + ["new"])
+        // An update needs no room, another site has its own, a name below has not.
         #expect(client.receive(["new=2"], from: Self.place).count == 1)
+        client.receive("a=1", from: "https://example.com/")
+        #expect(client.jar.count == most + 1)
         client.receive("a=1", from: "https://www.example.org/")
-        #expect(client.jar.count == 51)
+        #expect(client.jar.count == most + 1 && !names(client).contains("c2"))
+    }
+
+    /// A server with a name for each cookie fills its own site's part of the jar.
+    @Test func manyNamesOfASite_shareItsRoom() {
+        var client = CookieClient()
+        client.receive(["a=1", "b=1"], from: "https://other.org/")
+        for index in 0..<4_000 { client.receive("c=1", from: "https://n\(index).evil.co.uk/") }
+        #expect(client.jar.count == CookieJar.maximumPerSite + 2)
+        #expect(client.sent(to: "https://other.org/") == "a=1; b=1")
+        // Below a public suffix each name is a site.
+        for index in 0..<200 { client.receive("c=1", from: "https://n\(index).github.io/") }
+        for host in ["10.0.0.1", "10.0.0.2", "[::1]", "localhost"] { client.receive("c=1", from: "https://\(host)/") }
+        #expect(client.jar.count == CookieJar.maximumPerSite + 206)
     }
 
     @Test func whatIsNotSecureGoesFirst() {
         var client = CookieClient()
         client.receive("plain=1", from: Self.place)
-        for index in 0..<49 { client.receive("c\(index)=1; secure", from: Self.place) }
+        for index in 0..<179 { client.receive("c\(index)=1; secure", from: Self.place) }
         _ = client.sent(to: Self.place)
         client.receive("new=1; secure", from: Self.place)
         #expect(!names(client).contains("plain"))
@@ -77,7 +93,7 @@ struct CookieOrderTests {
         let outcomes = client.receive(["flood=1"], from: "http://example.org/")
         #expect(outcomes.count == 2)
         #expect(!names(client).contains("flood"))
-        #expect(client.jar.count == 50)
+        #expect(client.jar.count == 180)
         // Among Secure ones alone it is the oldest use.
         client.receive("newer=1; secure", from: Self.place)
         #expect(!names(client).contains("c0"))
@@ -86,11 +102,11 @@ struct CookieOrderTests {
 
     @Test func whatHasEndedGoesBeforeAll() {
         var client = CookieClient()
-        for index in 0..<49 { client.receive("c\(index)=1", from: Self.place) }
+        for index in 0..<179 { client.receive("c\(index)=1", from: Self.place) }
         client.receive("short=1; max-age=5; secure", from: Self.place)
         client.clock.advance(.seconds(5))
         #expect(client.receive(["new=1"], from: Self.place).count == 1)
-        #expect(names(client) == (0..<49).map { "c\($0)" } + ["new"])
+        #expect(names(client) == (0..<179).map { "c\($0)" } + ["new"])
     }
 
     @Test func threeThousandInAll() {
@@ -115,14 +131,18 @@ struct CookieOrderTests {
 
     @Test func tooManyFromAStore() {
         let now = ManualClock().wall
-        let stored = (0..<60).map { index in
+        let stored = (0..<200).map { index in
             let used = WallTime(nanoseconds: now.nanoseconds - Int64(index))
             return Cookie(
                 name: "c\(index)", value: "1", domain: "example.org", isHostOnly: true, path: "/",
                 expires: now + .seconds(60), created: used, lastUsed: used)
         }
-        let jar = CookieJar(stored: stored, at: now)
-        #expect(jar.count == 50)
-        #expect(Set(jar.cookies.map { $0.name }) == Set((0..<50).map { "c\($0)" }))
+        var jar = CookieJar(stored: stored, at: now)
+        #expect(jar.count == 180)
+        #expect(Set(jar.cookies.map { $0.name }) == Set((0..<180).map { "c\($0)" }))
+        // The store lets go of the rest.
+        #expect(jar.hasChanges)
+        #expect(Set(jar.takeChanges()) == Set(stored[180...].map { .noCookie($0.id) }))
+        #expect(!jar.hasChanges && jar.takeChanges().isEmpty)
     }
 }

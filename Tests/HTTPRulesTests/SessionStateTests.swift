@@ -74,9 +74,13 @@ struct SessionStateTests {
         // It ends with the session now: the store must let go of it.
         try take(&lore, [("Set-Cookie", "p=2")], from: "https://a.test/")
         #expect(lore.takeChanges() == [.noCookie(cookie.id)])
+        // What comes and goes between two writes is no matter of the store's.
         try take(&lore, [("Set-Cookie", "p=2; Max-Age=60"), ("Set-Cookie", "p=2; Max-Age=0")], from: "https://a.test/")
-        #expect(lore.takeChanges().last == .noCookie(cookie.id))
-        #expect(!lore.hasChanges)
+        #expect(!lore.hasChanges && lore.takeChanges().isEmpty)
+        try take(&lore, [("Set-Cookie", "p=2; Max-Age=60")], from: "https://a.test/")
+        #expect(lore.takeChanges().count == 1)
+        try take(&lore, [("Set-Cookie", "p=2; Max-Age=60"), ("Set-Cookie", "p=2; Max-Age=0")], from: "https://a.test/")
+        #expect(lore.takeChanges() == [.noCookie(cookie.id)])
     }
 
     @Test func anUntrustedServerBindsNobody() throws {

@@ -133,6 +133,22 @@ import TransferModel
         #expect(TaskOutlook.of(reload, facts { $0.cached = [cached("max-age=60")] }, now: now).action == .fetch)
     }
 
+    @Test func cachedResponseWithoutLifetime_isAskedAbout() throws {
+        let time = WallTime(nanoseconds: now.nanoseconds - 10_000_000_000)
+        let old = StoredResponse(
+            url: "https://example.org/a", status: 200,
+            headers: HeaderBlock([("Last-Modified", "Wed, 01 Jan 2020 12:00:00 GMT")]),
+            selecting: SelectingHeaders(fields: []), credentials: .absent, requestTime: time, responseTime: time,
+            bodyLength: 7)
+        let task = try task(.data)
+        #expect(TaskOutlook.of(task, facts { $0.cached = [old] }, now: now).action == .validateCache)
+        let guessed = facts {
+            $0.cached = [old]
+            $0.guessesLifetime = true
+        }
+        #expect(TaskOutlook.of(task, guessed, now: now).action == .cache)
+    }
+
     @Test func uploads_sendWhatIsNotThere() throws {
         let put = try task(.upload) {
             $0.method = "PUT"

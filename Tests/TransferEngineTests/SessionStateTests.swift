@@ -177,6 +177,14 @@ import TransferModel
         #expect(rig.body("u") == "cached" && rig.result("u")?.source == .revalidated)
     }
 
+    @Test(arguments: [false, true]) func answerWithoutLifetime_isAskedAboutUnlessTheJobGuesses(_ guesses: Bool) throws {
+        let old = [("Last-Modified", "Wed, 01 Jan 2020 12:00:00 GMT"), ("ETag", "\"1\"")]
+        let rig = try cached(old, session: "configuration: ephemeral, cache: { guessLifetime: \(guesses) }")
+        #expect(rig.loop.transfers.count == (guesses ? 1 : 2))
+        if guesses { return #expect(rig.result("u")?.source == .cache) }
+        #expect(try rig.request().header("If-None-Match") == "\"1\"")
+    }
+
     @Test func staleAnswerThatChanged_isReplaced() throws {
         let rig = try cached([("Cache-Control", "no-cache"), ("ETag", "\"1\"")])
         try rig.answer(200, [("ETag", "\"2\"")], "new")

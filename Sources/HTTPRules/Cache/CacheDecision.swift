@@ -25,10 +25,9 @@ package enum CacheDecision: Hashable, Sendable {
     ///
     /// - Parameter stored: all answers that are stored under the request's URL.
     package static func of(
-        _ request: CacheRequest, stored: [StoredResponse], revalidation: CacheConfiguration.Revalidation = .conditional,
-        now: WallTime
+        _ request: CacheRequest, stored: [StoredResponse], _ configuration: CacheConfiguration, now: WallTime
     ) -> CacheDecision {
-        let decision = decide(request, stored, revalidation, now)
+        let decision = decide(request, stored, configuration, now)
         switch decision {
         case .use, .fail: return decision
         case .validate, .fetch:
@@ -42,10 +41,12 @@ package enum CacheDecision: Hashable, Sendable {
     /// failed (`status` is `nil`) or the server answered 500, 502, 503 or 504 (RFC 5861, section 4); `nil` when none
     /// may be used.
     package static func instead(
-        of request: CacheRequest, stored: [StoredResponse], status: Int?, now: WallTime
+        of request: CacheRequest, stored: [StoredResponse], _ configuration: CacheConfiguration, status: Int?,
+        now: WallTime
     ) -> CacheUse? {
         guard request.policy != .reloadIgnoringCacheData, [nil, 500, 502, 503, 504].contains(status),
-            refusal(to: request) == nil, !request.control.noCache, let found = Candidate(request, stored, now)
+            refusal(to: request) == nil, !request.control.noCache,
+            let found = Candidate(request, stored, configuration, now)
         else { return nil }
         let allowed = max(found.control.staleIfError, request.control.staleIfError)
         guard allowed > .zero, !found.control.mustRevalidate, !found.mustAsk,
@@ -55,20 +56,19 @@ package enum CacheDecision: Hashable, Sendable {
     }
 
     private static func decide(
-        _ request: CacheRequest, _ stored: [StoredResponse], _ revalidation: CacheConfiguration.Revalidation,
-        _ now: WallTime
+        _ request: CacheRequest, _ stored: [StoredResponse], _ configuration: CacheConfiguration, _ now: WallTime
     ) -> CacheDecision {
         if let refusal = refusal(to: request) { return .fetch(refusal) }
-        guard let found = Candidate(request, stored, now) else {
+        guard let found = Candidate(request, stored, configuration, now) else {
             return .fetch(missing(request, stored))
         }
         switch request.policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: return .use(found.use(.policy))
         case .useProtocolCachePolicy, .reloadIgnoringCacheData: break
         }
-        if let reason = found.reasonToAsk(request.control) { return found.ask(request, reason, revalidation) }
+        if let reason = found.reasonToAsk(request.control) { return found.ask(request, reason) }
         if found.freshness.isFresh { return .use(found.use(.fresh)) }
-        return stale(found, request, revalidation)
+        return stale(found, request)
     }
 
     /// Why no stored answer can answer the request, or `nil`.
@@ -93,11 +93,10 @@ package enum CacheDecision: Hashable, Sendable {
         return own.contains { fits($0, request) && $0.isReadable(by: request) } ? .partNotHeld : .otherVariant
     }
 
-    /// Decides about a stale answer, which may be used only if the server or the request allows it (section 4.2.4).
-    private static func stale(
-        _ found: Candidate, _ request: CacheRequest, _ revalidation: CacheConfiguration.Revalidation
-    ) -> CacheDecision {
-        guard !found.control.mustRevalidate else { return found.ask(request, .stale, revalidation) }
+    /// Decides about a stale answer, which may be used only if the server or the request allows it (section 4.2.4). An
+    /// answer whose server named no lifetime is one from the start.
+    private static func stale(_ found: Candidate, _ request: CacheRequest) -> CacheDecision {
+        guard !found.control.mustRevalidate else { return found.ask(request, .stale) }
         let stale = TimeSpan.zero - found.freshness.remaining
         switch request.control.maxStale {
         case .any: return .use(found.use(.maxStale))
@@ -107,7 +106,7 @@ package enum CacheDecision: Hashable, Sendable {
         if request.control.maxAge == nil, stale < found.control.staleWhileRevalidate {
             return .use(found.use(.staleWhileRevalidate))
         }
-        return found.ask(request, .stale, revalidation)
+        return found.ask(request, .stale)
     }
 }
 
@@ -190,9 +189,12 @@ private struct Candidate {
     /// Whether the answer is dated in the future, so that its age is unknown.
     private let isAhead: Bool
     private let part: HeldPart?
+    private let revalidation: CacheConfiguration.Revalidation
 
     /// Chooses the answer that was made last (section 4); an answer dated in the future comes after any other.
-    init?(_ request: CacheRequest, _ stored: [StoredResponse], _ now: WallTime) {
+    init?(
+        _ request: CacheRequest, _ stored: [StoredResponse], _ configuration: CacheConfiguration, _ now: WallTime
+    ) {
         let wanted = PartialContent.wanted(by: request)
         var best: (stored: StoredResponse, part: HeldPart?)?
         for one in stored where CacheDecision.fits(one, request) && one.isReadable(by: request) {
@@ -205,7 +207,9 @@ private struct Candidate {
         self.stored = best.stored
         part = best.stored.status == 200 || best.stored.status == 206 ? best.part : nil
         control = CacheControl(best.stored.headers)
-        freshness = Freshness(of: best.stored, control: control, now: now)
+        freshness = Freshness(
+            of: best.stored, control: control, guesses: configuration.guessesLifetime, now: now)
+        revalidation = configuration.revalidation
         isAhead = best.stored.isAhead(of: now)
     }
 
@@ -246,9 +250,7 @@ private struct Candidate {
         CacheUse(stored, reason, part: part, control, age: freshness.age)
     }
 
-    func ask(
-        _ request: CacheRequest, _ reason: ValidationReason, _ revalidation: CacheConfiguration.Revalidation
-    ) -> CacheDecision {
+    func ask(_ request: CacheRequest, _ reason: ValidationReason) -> CacheDecision {
         // A part that may have changed is fetched again: a 304 would save little, and mixing versions costs much.
         guard part == nil, let condition = stored.condition else { return .fetch(.unvalidatable(reason)) }
         let asksWithHead = revalidation == .head && request.method == "GET"

@@ -4,7 +4,7 @@ package import TransferModel
 /// How old a stored answer is, and how long it may be used without validation (RFC 9111, section 4.2).
 package struct Freshness: Hashable, Sendable {
     /// Where the lifetime comes from.
-    package enum Basis: Hashable, Sendable { case maxAge, expires, heuristic, nothing }
+    package enum Basis: Hashable, Sendable { case maxAge, expires, guess, nothing }
 
     /// Time since the origin made or validated the answer.
     package let age: TimeSpan
@@ -18,17 +18,18 @@ package struct Freshness: Hashable, Sendable {
     /// How much longer the answer is fresh; negative for how long it has been stale.
     package var remaining: TimeSpan { lifetime - age }
 
-    package init(of stored: StoredResponse, control: CacheControl, now: WallTime) {
+    /// - Parameter guesses: whether an answer whose server named no lifetime gets a guessed one
+    /// (`cache.guessLifetime`); else its lifetime is zero.
+    package init(of stored: StoredResponse, control: CacheControl, guesses: Bool, now: WallTime) {
         age = Self.age(stored, now: now)
-        (lifetime, basis) = Self.lifetime(stored, control)
+        (lifetime, basis) = Self.lifetime(stored, control, guesses)
     }
 
-    package init(of stored: StoredResponse, now: WallTime) {
-        self.init(of: stored, control: CacheControl(stored.headers), now: now)
+    package init(of stored: StoredResponse, guesses: Bool, now: WallTime) {
+        self.init(of: stored, control: CacheControl(stored.headers), guesses: guesses, now: now)
     }
 
-    /// One tenth of the time since the last change is the lifetime of an answer that states none, and never more than
-    /// `longestGuess`: a batch is run again and again, and a wrong guess costs more than a 304.
+    /// A guessed lifetime is one tenth of the time since the last change, at most `longestGuess`.
     private static let guessedShare: Int64 = 10
     private static let longestGuess = TimeSpan.seconds(86_400)
 
@@ -47,21 +48,23 @@ package struct Freshness: Hashable, Sendable {
     }
 
     /// The lifetime for a private cache (section 4.2.1).
-    private static func lifetime(_ stored: StoredResponse, _ control: CacheControl) -> (TimeSpan, Basis) {
+    private static func lifetime(
+        _ stored: StoredResponse, _ control: CacheControl, _ guesses: Bool
+    ) -> (TimeSpan, Basis) {
         if let span = control.maxAgeSpan { return (span, .maxAge) }
         if let expires = stored.headers.first("expires") {
             return (CacheDate.parse(expires).map { stored.date.span(to: $0) } ?? .zero, .expires)
         }
-        return heuristic(stored, control) ?? (.zero, .nothing)
+        return (guesses ? guess(stored, control) : nil) ?? (.zero, .nothing)
     }
 
     /// The lifetime guessed from the last change (section 4.2.2), or `nil`.
-    private static func heuristic(_ stored: StoredResponse, _ control: CacheControl) -> (TimeSpan, Basis)? {
+    private static func guess(_ stored: StoredResponse, _ control: CacheControl) -> (TimeSpan, Basis)? {
         guard CacheableStatus.isHeuristicallyCacheable(stored.status) || control.isPublic,
             let changed = stored.headers.first("last-modified").flatMap({ CacheDate.parse($0) })
         else { return nil }
         let unchanged = changed.span(to: stored.date)
-        return (min(TimeSpan(nanoseconds: unchanged.nanoseconds / guessedShare), longestGuess), .heuristic)
+        return (min(TimeSpan(nanoseconds: unchanged.nanoseconds / guessedShare), longestGuess), .guess)
     }
 }
 

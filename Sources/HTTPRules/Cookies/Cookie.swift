@@ -77,8 +77,13 @@ package struct Cookie: Hashable, Sendable {
         package func hash(into hasher: inout Hasher) {
             hasher.combine(domain)
             hasher.combine(name.utf8.count)
-            for byte in name.utf8 { hasher.combine(byte) }
-            for byte in path.utf8 { hasher.combine(byte) }
+            Self.combine(name, into: &hasher)
+            Self.combine(path, into: &hasher)
+        }
+
+        private static func combine(_ text: String, into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         }
 
         /// `sid of .example.org/shop`; the dot means that names below it are included.
@@ -87,12 +92,6 @@ package struct Cookie: Hashable, Sendable {
 
     /// The cookie's identity.
     package var id: ID { ID(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
-
-    /// Whether this is the cookie's id, without the cost of making one.
-    func has(_ id: ID) -> Bool {
-        isHostOnly == id.isHostOnly && domain == id.domain && name.utf8.elementsEqual(id.name.utf8)
-            && path.utf8.elementsEqual(id.path.utf8)
-    }
 
     /// Whether the cookie may be written to disk.
     package var isPersistent: Bool { expires != nil && !isPreset && !isFromFile }

@@ -146,9 +146,6 @@ extension Cookie {
 extension CookieJar {
     /// Adds the cookies of the job's cookie file; they replace those of an earlier run, until a server sends new ones.
     mutating func add(fromFile cookies: [Cookie], at now: WallTime) {
-        for cookie in cookies {
-            remove(cookie.id)
-            if !cookie.isExpired(at: now) { _ = put(cookie, at: now) }
-        }
+        for cookie in cookies { replace(with: cookie, at: now) }
     }
 }

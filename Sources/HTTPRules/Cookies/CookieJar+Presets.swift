@@ -10,13 +10,21 @@ extension CookieJar {
         for (index, preset) in presets.enumerated() {
             do throws(CookieRefusal) {
                 let cookie = try Cookie(preset, at: now)
-                remove(cookie.id)
-                if !cookie.isExpired(at: now) { _ = put(cookie, at: now) }
+                replace(with: cookie, at: now)
             } catch {
                 refused.append((index, error))
             }
         }
         return refused
+    }
+
+    /// Puts a cookie of the job in place of the one with its id, as a newcomer. The store keeps that one: a run of
+    /// another job file gets it again.
+    mutating func replace(with cookie: Cookie, at now: WallTime) {
+        let old = removeEntry(cookie.id)
+        if cookie.isExpired(at: now) { return }
+        put(cookie, isStored: old?.isStored == true, at: now)
+        makeRoom(for: cookie, at: now)
     }
 }
 

@@ -23,12 +23,12 @@ extension CookieJar {
         let origin = url.origin
         var header = CookieHeader()
         var pieces: [SecretText.Piece] = []
-        for (domain, index, cookie) in matches(url) {
+        for (place, cookie) in matches(url) {
             guard cookie.value.secretBarred(from: origin) == nil, !bound.bars(cookie.value, from: origin) else {
                 header.withheld.append(cookie.id)
                 continue
             }
-            cookiesByDomain[domain]?[index].lastUsed = now
+            index.use(place, at: now)
             header.used.append(cookie.id)
             Self.append(cookie, to: &pieces)
         }
@@ -46,16 +46,17 @@ extension CookieJar {
     }
 
     /// The cookies for a URL: longer paths first, then the order of arrival.
-    private func matches(_ url: ResourceURL) -> [(domain: String, index: Int, cookie: Cookie)] {
+    private func matches(_ url: ResourceURL) -> [(place: CookieIndex.Place, cookie: Cookie)] {
         let host = CookieHost(url)
         let path = url.path
-        var found: [(domain: String, index: Int, cookie: Cookie)] = []
+        var found: [(place: CookieIndex.Place, cookie: Cookie)] = []
         for domain in host.domains {
-            for (index, cookie) in (cookiesByDomain[domain] ?? []).enumerated() {
-                guard !cookie.isHostOnly || host.isNamed(domain), !cookie.isSecure || url.isSecure,
+            for place in index.places(in: domain) {
+                guard let cookie = index[place]?.cookie, !cookie.isHostOnly || host.isNamed(domain),
+                    !cookie.isSecure || url.isSecure,
                     CookiePath.matches(request: path, cookie: cookie.path)
                 else { continue }
-                found.append((domain, index, cookie))
+                found.append((place, cookie))
             }
         }
         return found.sorted { left, right in

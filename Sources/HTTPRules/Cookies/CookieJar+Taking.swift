@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// What became of a cookie that a server sent, for the events and the store.
+/// What became of a cookie that a server sent.
 package enum CookieOutcome: Hashable, Sendable {
     /// Stored; `replaced` says whether a cookie with this id was there before.
     case kept(Cookie.ID, replaced: Bool)
@@ -46,23 +46,25 @@ extension CookieJar {
     }
 
     private mutating func keep(_ cookie: Cookie, at now: WallTime) -> [CookieOutcome] {
-        if cookie.isExpired(at: now) { return remove(cookie.id).map { [.removed($0.id)] } ?? [] }
-        let replaced = self[cookie.id] != nil
-        let evicted = put(cookie, at: now)
-        return [.kept(cookie.id, replaced: replaced)] + evicted.map { .evicted($0) }
+        let id = cookie.id
+        let old = index.place(of: id).flatMap { index[$0] }
+        let isRemoval = cookie.isExpired(at: now)
+        if isRemoval { remove(id) } else { put(cookie, at: now) }
+        noteChange(of: id, wasStored: old?.isStored == true)
+        if isRemoval { return old == nil ? [] : [.removed(id)] }
+        let evicted = makeRoom(for: cookie, at: now)
+        return [.kept(id, replaced: old != nil)] + (evicted.map { [.evicted($0)] } ?? [])
     }
 
     /// Whether a cookie from an http answer would shadow one that only https may set ("leave secure cookies alone"): a
-    /// `Secure` one of its name, of a domain above or below, for some of its paths.
-    private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
+    /// `Secure` one of its name and site, of a domain above or below, for some of its paths.
+    private mutating func hidesSecureCookie(_ cookie: Cookie) -> Bool {
         let host = CookieHost(name: cookie.domain)
-        for (domain, stored) in cookiesByDomain
-        where host.matches(domain) || CookieHost(name: domain).matches(cookie.domain) {
-            for other in stored where other.isSecure && other.name.utf8.elementsEqual(cookie.name.utf8) {
-                if CookiePath.matches(request: cookie.path, cookie: other.path) { return true }
-            }
+        return index.containsSecure(ofSite: index.site(of: cookie.domain)) { other in
+            other.name.utf8.elementsEqual(cookie.name.utf8)
+                && CookiePath.matches(request: cookie.path, cookie: other.path)
+                && (host.matches(other.domain) || CookieHost(name: other.domain).matches(cookie.domain))
         }
-        return false
     }
 }
 

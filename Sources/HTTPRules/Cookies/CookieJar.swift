@@ -3,116 +3,125 @@ package import TransferModel
 /// The cookies of one session (RFC 6265bis): stores those that answers set, and makes `Cookie` headers.
 ///
 /// It reads no clock, and its cookies are plain values: a store fills it with ``init(stored:at:)`` and records what
-/// ``take(_:from:at:accepting:)`` returns. Expired cookies are not reported, because the store knows their expiry.
+/// ``takeChanges()`` returns. It is bounded, and a cookie costs the same to add however many there are.
 package struct CookieJar: Sendable {
-    /// Cookies of one domain, at most.
-    package static let maximumPerDomain = 50
+    /// Cookies of one site, at most: of a registrable domain with all names below it, so that a server cannot fill the
+    /// jar from many names.
+    package static let maximumPerSite = 180
     /// Cookies of one jar, at most.
     package static let maximum = 3000
 
-    /// Cookies by domain; a request looks up its host and the few names above it.
-    var cookiesByDomain: [String: [Cookie]] = [:]
-    /// Number of cookies.
-    package private(set) var count = 0
-    /// Time before which no cookie expires, so that most calls need not check each.
-    private var nextEnd = WallTime(nanoseconds: .max)
+    var index = CookieIndex()
+    /// Cookies that the store has in another form than the jar, or that one of the two lacks. The value says whether
+    /// the store has the cookie.
+    private var unrecorded: [Cookie.ID: Bool] = [:]
     private var lastCreated = WallTime(nanoseconds: .min)
 
     package init() {}
 
     /// Takes over the cookies of an earlier run, in any order, without the expired ones. Of too many the usual ones are
-    /// removed.
+    /// removed, and ``takeChanges()`` returns them.
     package init(stored: [Cookie], at now: WallTime) {
-        for cookie in stored where !cookie.isExpired(at: now) {
-            _ = put(cookie, created: cookie.created, at: now)
+        let byUse = stored.sorted { left, right in
+            left.lastUsed == right.lastUsed ? Self.isEarlier(left, right) : left.lastUsed < right.lastUsed
+        }
+        for cookie in byUse where !cookie.isExpired(at: now) {
+            put(cookie, created: cookie.created, isStored: true, at: now)
+            makeRoom(for: cookie, at: now)
         }
     }
 
+    /// Number of cookies.
+    package var count: Int { index.count }
     /// Whether the jar has no cookies.
     package var isEmpty: Bool { count == 0 }
+    /// Number of cookies that were looked at so far, by which tests measure the work.
+    package var steps: Int { index.steps }
 
     /// All cookies, in the order of arrival.
-    package var cookies: [Cookie] { cookiesByDomain.values.flatMap { $0 }.sorted { Self.isEarlier($0, $1) } }
+    package var cookies: [Cookie] { index.all.sorted { Self.isEarlier($0, $1) } }
 
     /// Cookies that may be written to disk: without those that end with the session or that the job sets.
     package var persistent: [Cookie] { cookies.filter { $0.isPersistent } }
 
-    /// Removes the cookies that end with the session.
-    package mutating func removeSessionCookies() { removeAll { $0.expires == nil } }
-
-    /// Removes expired cookies; called before cookies are sent or stored.
+    /// Removes expired cookies; called before cookies are sent or stored. The store removes those by itself whose end
+    /// it knows; one that it has with another end stays noted.
     package mutating func removeExpired(at now: WallTime) {
-        if nextEnd <= now { removeAll { $0.isExpired(at: now) } }
-    }
-
-    private mutating func removeAll(where isMeant: (Cookie) -> Bool) {
-        for (domain, stored) in cookiesByDomain where stored.contains(where: isMeant) {
-            let rest = stored.filter { !isMeant($0) }
-            cookiesByDomain[domain] = rest.isEmpty ? nil : rest
-            count -= stored.count - rest.count
+        while let next = index.nextEnd, index[next]?.cookie.isExpired(at: now) == true {
+            guard let ended = index.remove(next), unrecorded[ended.cookie.id] != nil else { continue }
+            noteChange(of: ended.cookie.id, wasStored: ended.isStored)
         }
-        nextEnd = cookiesByDomain.values.joined().lazy.compactMap { $0.expires }.min() ?? WallTime(nanoseconds: .max)
     }
 
     // MARK: One cookie
 
     /// The cookie with this id, or `nil`.
-    package subscript(id: Cookie.ID) -> Cookie? { place(of: id).flatMap { cookiesByDomain[id.domain]?[$0] } }
+    package subscript(id: Cookie.ID) -> Cookie? { index.place(of: id).flatMap { index[$0]?.cookie } }
 
     /// Removes and returns the cookie with this id.
     @discardableResult
-    package mutating func remove(_ id: Cookie.ID) -> Cookie? {
-        guard let place = place(of: id), let cookie = cookiesByDomain[id.domain]?.remove(at: place) else { return nil }
-        if cookiesByDomain[id.domain]?.isEmpty == true { cookiesByDomain[id.domain] = nil }
-        count -= 1
-        return cookie
+    package mutating func remove(_ id: Cookie.ID) -> Cookie? { removeEntry(id)?.cookie }
+
+    mutating func removeEntry(_ id: Cookie.ID) -> CookieIndex.Entry? {
+        index.place(of: id).flatMap { index.remove($0) }
     }
 
-    private func place(of id: Cookie.ID) -> Int? { cookiesByDomain[id.domain]?.firstIndex { $0.has(id) } }
-
-    /// Stores a cookie in place of the one with its id and returns those removed to make room. `created` is given for a
-    /// cookie from a store.
-    mutating func put(_ cookie: Cookie, created: WallTime? = nil, at now: WallTime) -> [Cookie.ID] {
+    /// Stores a cookie in place of the one with its id; ``makeRoom(for:at:)`` follows. `created` is given for a cookie
+    /// from a store.
+    mutating func put(_ cookie: Cookie, created: WallTime? = nil, isStored: Bool = false, at now: WallTime) {
         var cookie = cookie
-        let old = remove(cookie.id)
-        cookie.created = old?.created ?? created ?? max(now, lastCreated + TimeSpan(nanoseconds: 1))
+        let old = removeEntry(cookie.id)
+        cookie.created = old?.cookie.created ?? created ?? max(now, lastCreated + TimeSpan(nanoseconds: 1))
         lastCreated = max(lastCreated, cookie.created)
-        cookiesByDomain[cookie.domain, default: []].append(cookie)
-        count += 1
-        if let end = cookie.expires { nextEnd = min(nextEnd, end) }
-        return makeRoom(in: cookie.domain, at: now)
-    }
-
-    // MARK: Room
-
-    /// Removes surplus cookies in the order of section 5.7: expired ones, then (in a domain with too many) those that
-    /// are not `Secure`, then those not used for longest.
-    private mutating func makeRoom(in domain: String, at now: WallTime) -> [Cookie.ID] {
-        guard (cookiesByDomain[domain]?.count ?? 0) > Self.maximumPerDomain || count > Self.maximum else { return [] }
-        removeExpired(at: now)
-        var removed: [Cookie.ID] = []
-        while let stored = cookiesByDomain[domain], stored.count > Self.maximumPerDomain {
-            let plain = stored.filter { !$0.isSecure }
-            guard let idlest = Self.idlest(plain.isEmpty ? stored : plain) else { break }
-            remove(idlest.id)
-            removed.append(idlest.id)
-        }
-        while count > Self.maximum, let idlest = Self.idlest(cookiesByDomain.values.joined()) {
-            remove(idlest.id)
-            removed.append(idlest.id)
-        }
-        return removed
-    }
-
-    private static func idlest(_ cookies: some Sequence<Cookie>) -> Cookie? {
-        cookies.min { left, right in
-            left.lastUsed == right.lastUsed ? isEarlier(left, right) : left.lastUsed < right.lastUsed
-        }
+        index.insert(cookie, isStored: isStored || old?.isStored == true)
     }
 
     /// Orders by arrival. Two runs that share a store can create cookies at one moment: then their names decide.
     static func isEarlier(_ left: Cookie, _ right: Cookie) -> Bool {
         if left.created != right.created { return left.created < right.created }
         return left.id.description.utf8.lexicographicallyPrecedes(right.id.description.utf8)
+    }
+
+    // MARK: Room
+
+    /// After `cookie` was added, removes the one that is too many, if there is one: expired ones go first, then (of a
+    /// site with too many) those that are not `Secure`, then those not used for longest (section 5.7).
+    @discardableResult
+    mutating func makeRoom(for cookie: Cookie, at now: WallTime) -> Cookie.ID? {
+        let site = index.site(of: cookie.domain)
+        func isFull() -> Bool { index.count(ofSite: site) > Self.maximumPerSite || index.count > Self.maximum }
+        if isFull() { removeExpired(at: now) }
+        guard isFull() else { return nil }
+        let isOfSite = index.count(ofSite: site) > Self.maximumPerSite
+        guard let oldest = isOfSite ? index.oldest(ofSite: site) : index.oldest, let entry = index.remove(oldest)
+        else { return nil }
+        noteChange(of: entry.cookie.id, wasStored: entry.isStored)
+        return entry.cookie.id
+    }
+
+    // MARK: The store
+
+    /// Notes that the store has to write or remove a cookie; nothing for one that it never had and need not have, so
+    /// that a flood of cookies between two writes costs it no more than the jar holds.
+    mutating func noteChange(of id: Cookie.ID, wasStored: Bool) {
+        let isStored = wasStored || unrecorded[id] == true
+        unrecorded[id] = isStored || self[id]?.isPersistent == true ? isStored : nil
+    }
+
+    /// Whether ``takeChanges()`` has something to return.
+    package var hasChanges: Bool { !unrecorded.isEmpty }
+
+    /// Returns what the store has to write and to remove since the last call, in no order.
+    package mutating func takeChanges() -> [SessionState.Change] {
+        let ids = unrecorded.keys
+        unrecorded = [:]
+        var changes: [SessionState.Change] = []
+        for id in ids {
+            let place = index.place(of: id)
+            let kept = place.flatMap { index[$0]?.cookie }.flatMap { $0.isPersistent ? $0 : nil }
+            if let place { index.setStored(place, kept != nil) }
+            changes.append(kept.map { .cookie($0) } ?? .noCookie(id))
+        }
+        return changes
     }
 }

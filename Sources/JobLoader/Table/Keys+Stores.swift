@@ -31,12 +31,14 @@ extension Sections {
         What is kept of answers over http and https (RFC 9111, as a private cache): each session has a cache of its own, a \
         `default` one on disk and in memory, an `ephemeral` one in memory for as long as the run. Answers of data and \
         upload tasks are kept when they are whole and what the task expects. Downloads are answered from the cache and put \
-        nothing there: their files are the copy. What is stale is asked about, also where `stale-while-revalidate` would \
-        let it pass, and an answer to a request with credentials serves the same ones only. A retry after an answer that \
-        did not do asks the server. `cachePolicy` says when the cache answers: `useProtocolCachePolicy` while an answer is \
-        fresh or confirmed, `reloadIgnoringCacheData` never, `returnCacheDataElseLoad` whatever its age, \
+        nothing there: their files are the copy. An answer is used again without a request only for as long as its server \
+        said (`max-age`, `Expires`); where it named no time, or the time is over, the server is asked whether it changed, \
+        also where `stale-while-revalidate` would let it pass. An answer to a request with credentials serves the same \
+        ones only. A retry after an answer that did not do asks the server. `cachePolicy` says when the cache answers: \
+        `useProtocolCachePolicy` so, `reloadIgnoringCacheData` never, `returnCacheDataElseLoad` whatever the answer's age, \
         `returnCacheDataDontLoad` the same, and nobody else is asked: without an answer the task fails with \
-        `resourceUnavailable`. The report's `cache` says whether an answer was kept, and if not why.
+        `resourceUnavailable`. `check` warns (`stale-answer`) of tasks that may get an old answer although others are made \
+        of it, or it is checked. The report's `cache` says whether an answer was kept, and if not why.
         """,
         keys: [
             .size("memoryCapacity", \.memoryCapacity, default: "16MiB", "in memory"),
@@ -50,6 +52,12 @@ extension Sections {
             .choice(
                 "revalidation", \.revalidation, default: "conditional",
                 "how a stored answer is checked: by a request with a condition, or a HEAD and then perhaps a GET"),
+            .boolean(
+                "guessLifetime", \.guessesLifetime, default: "false",
+                """
+                use an answer whose server named no lifetime unasked for a tenth of the time since its `Last-Modified`, at \
+                most a day; `false` asks each time
+                """),
             .choice(
                 "storage", \.storage, default: "allowed",
                 "where answers may be kept; one to a URL that holds a secret stays in memory"),
@@ -83,7 +91,11 @@ extension Sections {
     }
 
     static let cookies = Section<CookieConfiguration>(
-        "cookies", in: "`cookies`", "Which cookies are kept and sent.",
+        "cookies", in: "`cookies`",
+        """
+        Which cookies are kept and sent. A session keeps at most 180 of a site (a registrable domain with all names below \
+        it) and 3,000 in all: expired ones go first, then those that were not used for longest.
+        """,
         keys: [
             .choice("accept", \.accept, default: "always", "which cookies of answers are kept"),
             .boolean("send", \.send, default: "true", "send the ones that are kept"),

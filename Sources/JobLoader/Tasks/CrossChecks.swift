@@ -61,6 +61,7 @@ struct TaskChecker {
     let checks: CrossChecks
     let groups: [String: GroupSpecification]
     let groupNames: [String]
+    let sessions: SessionTable
     var tasks: [TaskSpecification]
     private var destinations: NameTable
     private var sortedIDs: [(id: String, task: UInt32)]?
@@ -77,6 +78,7 @@ struct TaskChecker {
         checks = loader.checks
         groups = loader.groups
         groupNames = loader.groupNames
+        sessions = loader.sessions
         tasks = loader.tasks
         loader.tasks = []
         members = groups.isEmpty ? [:] : Self.members(tasks, groupNames)
@@ -90,6 +92,7 @@ struct TaskChecker {
         addImpliedNeeds()
         checkConditions()
         checkTemplates()
+        checkCaching()
         if !reportCycle() {
             if !groups.isEmpty { reportGroupCycle() }
             checkOutputOrder()

@@ -27,7 +27,7 @@ extension Attempt {
     /// Returns the entry that may be used instead of a failed answer.
     func cacheInstead(of turn: CacheTurn, status: Int?, at now: WallTime) -> CacheUse? {
         guard let cache = session.cache, let stored = cache.held(turn.request.url.text) else { return nil }
-        return CacheDecision.instead(of: turn.request, stored: stored, status: status, now: now)
+        return CacheDecision.instead(of: turn.request, stored: stored, cache.configuration, status: status, now: now)
     }
 
     /// Keeps the received bytes of this answer for the cache, beside what the task makes of them.

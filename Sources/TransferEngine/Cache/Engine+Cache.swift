@@ -142,9 +142,7 @@ extension Engine {
         _ held: [StoredResponse], _ request: OutgoingRequest, _ attempt: Attempt, _ cache: SessionCache
     ) -> Bool {
         guard let turn = attempt.caching.turn else { return false }
-        let decision = CacheDecision.of(
-            turn.request, stored: held, revalidation: cache.configuration.revalidation, now: now.wall)
-        switch decision {
+        switch CacheDecision.of(turn.request, stored: held, cache.configuration, now: now.wall) {
         // A batch run need not answer quickly: a conditional request costs a 304, and the file is current.
         case .use(let use) where use.reason == .staleWhileRevalidate && !request.isConditional:
             attempt.caching.turn?.state = .sent(use.refresh)

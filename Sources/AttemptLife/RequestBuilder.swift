@@ -79,7 +79,10 @@ package struct RequestBuilder: ~Copyable, Sendable {
 
     /// The task's headers that a request there may carry.
     func headers(at url: ResourceURL) -> [HeaderField] {
-        isNamed(url) ? rules.headers : rules.headers.filter { Redirects.crossesOrigins($0) }
+        if isNamed(url) { return rules.headers }
+        return rules.headers.filter {
+            Redirects.crossesOrigins($0, to: url.origin, withBody: rules.hasBody, rules.redirects)
+        }
     }
 
     // MARK: Redirects
@@ -111,12 +114,12 @@ package struct RequestBuilder: ~Copyable, Sendable {
         asking question: UploadQuestion? = nil
     ) -> Hop {
         let losesBody = hasLostBody || request.sendsBody && !keepsBody
-        let mayCarryAll = isNamed(target)
+        let way = Way(target: target, isNamed: isNamed(target), losesBody: losesBody, sendsBody: request.sendsBody)
         var (kept, stripped, dropped): ([HeaderField], [String], [String]) = ([], [], [])
         // From what was typed, not from what the last hop kept: a redirect that comes back to an origin the task names
         // brings its headers back.
         for header in rules.headers {
-            switch fate(of: header, mayCarryAll: mayCarryAll, losesBody: losesBody) {
+            switch fate(of: header, way) {
             case .kept: kept.append(header)
             case .stripped: if request.headers.contains(header) { stripped.append(header.name) }
             case .droppedWithBody: if request.headers.contains(header) { dropped.append(header.name) }
@@ -132,9 +135,21 @@ package struct RequestBuilder: ~Copyable, Sendable {
         return Hop(request: next, stripped: stripped, droppedWithBody: dropped, keepsBody: keepsBody)
     }
 
-    private func fate(of header: HeaderField, mayCarryAll: Bool, losesBody: Bool) -> HeaderFate {
-        guard mayCarryAll || Redirects.crossesOrigins(header) else { return .stripped }
-        return losesBody && Self.describesBody(header) ? .droppedWithBody : .kept
+    /// Where a request goes, as far as it decides which headers go along.
+    private struct Way {
+        let target: ResourceURL
+        let isNamed: Bool
+        let losesBody: Bool
+        let sendsBody: Bool
+    }
+
+    private func fate(of header: HeaderField, _ way: Way) -> HeaderFate {
+        if way.losesBody, Self.describesBody(header) { return .droppedWithBody }
+        let crosses =
+            way.isNamed
+            || Redirects.crossesOrigins(
+                header, to: way.target.origin, withBody: way.sendsBody && !way.losesBody, rules.redirects)
+        return crosses ? .kept : .stripped
     }
 
     /// Notes that the hop is taken from `request`.
@@ -212,11 +227,11 @@ package struct RequestBuilder: ~Copyable, Sendable {
         let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
         guard let method = upload.method, let place else {
             return OutgoingRequest(
-                url: begin, method: rules.method, headers: rules.headers, sendsBody: true, mayUseHTTP2: mayUseHTTP2)
+                url: begin, method: rules.method, headers: headers(at: begin), sendsBody: true, mayUseHTTP2: mayUseHTTP2)
         }
         // The request that began the upload described the whole body.
-        let mayCarryAll = isNamed(place)
-        let headers = rules.headers.filter { fate(of: $0, mayCarryAll: mayCarryAll, losesBody: true) == .kept }
+        let way = Way(target: place, isNamed: isNamed(place), losesBody: true, sendsBody: true)
+        let headers = rules.headers.filter { fate(of: $0, way) == .kept }
         return OutgoingRequest(
             url: place, method: method, headers: headers, sendsBody: upload.range != nil, bodyRange: upload.range,
             mayUseHTTP2: mayUseHTTP2)
@@ -232,11 +247,18 @@ package struct RequestBuilder: ~Copyable, Sendable {
             return TransferError(
                 .secretBarred, "the secret `\(name)` in `\(header.name)` must not go to \(place)")
         }
-        guard request.sendsBody else { return nil }
+        guard request.sendsBody, !rules.bodyTexts.isEmpty else { return nil }
+        let isNamed = isNamed(request.url)
         for text in rules.bodyTexts {
-            guard let name = text.secretBarred(from: request.url.origin) else { continue }
-            let place = text.barredPlace(request.url.origin)
-            return TransferError(.secretBarred, "the secret `\(name)` in the body must not go to \(place)")
+            if let name = text.secretBarred(from: request.url.origin) {
+                let place = text.barredPlace(request.url.origin)
+                return TransferError(.secretBarred, "the secret `\(name)` in the body must not go to \(place)")
+            }
+            guard !isNamed, let name = text.unboundSecret else { continue }
+            return TransferError(
+                .secretBarred,
+                "the secret `\(name)` in the body must not go to \(request.url.origin): neither the task's URL nor the "
+                    + "secret's `hosts` names it")
         }
         return nil
     }

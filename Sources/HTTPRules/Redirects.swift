@@ -81,11 +81,22 @@ package enum Redirects {
         return nil
     }
 
-    /// Whether a header of the job may go to an origin that the task does not name: Authorization, Proxy-Authorization,
-    /// Cookie and headers made from a secret may not.
-    package static func crossesOrigins(_ header: HeaderField) -> Bool {
-        if header.value.isSecret { return false }
+    /// Whether a header of the job may go to `origin`, which the task does not name: it is harmless or the policy keeps
+    /// it, and no secret in it is bound to other hosts.
+    ///
+    /// - Parameter withBody: whether the request sends the body that headers of content describe.
+    package static func crossesOrigins(
+        _ header: HeaderField, to origin: @autoclosure () -> Origin, withBody: Bool, _ policy: RedirectPolicy
+    ) -> Bool {
         let name = header.name.lowercased()
-        return name != "authorization" && name != "cookie" && name != "proxy-authorization"
+        if policy.keepHeaders.contains(name) { return header.value.secretBarred(from: origin()) == nil }
+        return !header.value.isSecret && isHarmless(name, withBody: withBody)
+    }
+
+    /// Whether the name, in lower case, says that the header only describes the request.
+    private static func isHarmless(_ name: String, withBody: Bool) -> Bool {
+        if name == "accept" || name == "user-agent" || name == "range" { return true }
+        if name.hasPrefix("content-") { return withBody }
+        return name.hasPrefix("accept-") || name.hasPrefix("if-")
     }
 }

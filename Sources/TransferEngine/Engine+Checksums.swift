@@ -197,7 +197,8 @@ extension Engine {
         let headers = rules.headers.filter { header in
             let name = header.name.lowercased()
             return !name.hasPrefix("content-") && name != "accept-encoding"
-                && (isNamed || Redirects.crossesOrigins(header))
+                && (isNamed
+                    || Redirects.crossesOrigins(header, to: url.origin, withBody: false, rules.redirects))
         }
         return AttemptRules(
             type: .data, method: "GET",

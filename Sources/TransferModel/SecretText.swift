@@ -100,6 +100,13 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         return pieces.contains { if case .capture = $0 { true } else { false } }
     }
 
+    /// Name of the first secret that is bound to no hosts; `nil` without one.
+    package var unboundSecret: String? {
+        guard case .pieces(let pieces) = storage else { return nil }
+        for case .secret(let name, _, nil) in pieces { return name }
+        return nil
+    }
+
     /// Returns the name of `origin` for messages that a secret may not be sent there.
     package func barredPlace(_ origin: Origin) -> String {
         guard case .pieces(let pieces) = storage else { return origin.host }

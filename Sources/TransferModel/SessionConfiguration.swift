@@ -415,6 +415,8 @@ package struct RedirectPolicy: Hashable, Sendable {
     package var allowDowngrade = false
     /// The only hosts that a redirect may lead to; `nil` is any host.
     package var allowHosts: [HostPattern]?
+    /// Names, in lower case, of headers that go along to origins which the task does not name, beside the harmless ones.
+    package var keepHeaders: [String] = []
     /// Rules that change where a redirect leads to; the first that matches is applied.
     package var rewrite: [Rewrite] = []
     /// What a refused redirect does.

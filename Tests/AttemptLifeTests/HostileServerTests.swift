@@ -177,6 +177,7 @@ private struct RandomAttempt {
         if request.sendsBody {
             #expect(rules.hasBody && !hasLostBody)
             #expect(rules.bodyTexts.allSatisfy { $0.secretBarred(from: origin) == nil })
+            #expect(named.contains(origin) || rules.bodyTexts.allSatisfy { $0.unboundSecret == nil })
         }
         #expect(request.sendsBody == (rules.hasBody && !hasLostBody))
         if named.contains(origin) {

@@ -113,13 +113,38 @@ struct RedirectsTests {
         #expect((target(decision) != nil) == allowed)
     }
 
-    @Test func whatMayCrossOrigins() {
-        func field(_ name: String, _ value: SecretText) -> HeaderField { HeaderField(name: name, value: value) }
-        let secret = SecretText(pieces: [.literal("key "), .secret(name: "S", value: "s3", hosts: nil)])
-        #expect(Redirects.crossesOrigins(field("Accept", "x")))
-        #expect(!Redirects.crossesOrigins(field("aUTHORIZATION", "x")))
-        #expect(!Redirects.crossesOrigins(field("Cookie", "x")))
-        #expect(!Redirects.crossesOrigins(field("X-Api-Key", secret)))
-        #expect(Redirects.crossesOrigins(field("X-Api-Key", "plain")))
+    private func crosses(
+        _ name: String, _ value: SecretText = "x", withBody: Bool = false, keeping kept: [String] = []
+    ) -> Bool {
+        var policy = RedirectPolicy()
+        policy.keepHeaders = kept
+        return Redirects.crossesOrigins(
+            HeaderField(name: name, value: value), to: Origin(scheme: "https", host: "b.test", port: 443),
+            withBody: withBody, policy)
+    }
+
+    private func secret(_ hosts: [HostPattern]?) -> SecretText {
+        SecretText(pieces: [.literal("key "), .secret(name: "S", value: "s3", hosts: hosts)])
+    }
+
+    @Test func anotherOrigin_getsHarmlessHeadersOnly() {
+        for name in ["Accept", "ACCEPT-language", "User-Agent", "Range", "If-None-Match"] {
+            #expect(crosses(name), "\(name)")
+            #expect(!crosses(name, secret(nil)), "\(name)")
+        }
+        for name in [
+            "aUTHORIZATION", "Cookie", "X-Api-Key", "Private-Token", "X-Amz-Security-Token", "X-Own", "Acceptance",
+            "Cache-Control", "traceparent", "Referer",
+        ] {
+            #expect(!crosses(name), "\(name)")
+        }
+        #expect(crosses("Content-Type", withBody: true) && !crosses("Content-Type"))
+    }
+
+    @Test func keptHeader_crosses_unlessItsSecretIsBoundElsewhere() {
+        #expect(crosses("X-Api-Key", keeping: ["x-api-key"]) && !crosses("X-Api-Key2", keeping: ["x-api-key"]))
+        #expect(crosses("X-Api-Key", secret(nil), keeping: ["x-api-key"]))
+        #expect(crosses("X-Api-Key", secret([HostPattern("b.test")!]), keeping: ["x-api-key"]))
+        #expect(!crosses("X-Api-Key", secret([HostPattern("a.test")!]), keeping: ["x-api-key"]))
     }
 }

@@ -26,6 +26,34 @@ extension Reader {
         }
     }
 
+    /// Reads names of headers that go along to other origins, and returns them in lower case.
+    func keptHeaders(_ node: NodeID) -> [String]? {
+        guard expectList(node, .list(.text)) else { return nil }
+        return tree.children(node).compactMap { place in
+            guard let name = headerName(place) else { return nil }
+            guard let way = Self.wayOfCredentials(name.lowercased()) else { return name.lowercased() }
+            error(
+                "invalid-value", "`keepHeaders` cannot name `\(name)`: it would go wherever a server redirects to",
+                hint: way, place)
+            return nil
+        }
+    }
+
+    /// Returns how the job says which hosts get the header, where it is one for credentials.
+    private static func wayOfCredentials(_ name: String) -> String? {
+        switch name {
+        case "authorization", "proxy-authorization": "an entry of `credentials` names the host that gets one"
+        case "cookie": "`cookies` of the session say which host gets which"
+        default: nil
+        }
+    }
+
+    /// Reads a list of headers' names.
+    func headerNames(_ node: NodeID) -> [String]? {
+        guard expectList(node, .list(.text)) else { return nil }
+        return tree.children(node).compactMap { headerName($0) }
+    }
+
     static func sameHeader(_ left: String, _ right: String) -> Bool {
         left == right || (left.utf8.count == right.utf8.count && left.lowercased() == right.lowercased())
     }

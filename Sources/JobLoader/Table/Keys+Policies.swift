@@ -109,6 +109,14 @@ enum Sections {
             .boolean("allowDowngrade", \.allowDowngrade, default: "false", "follow from https to http"),
             .hosts("allowHosts", \.allowHosts, default: "any", "the only hosts a redirect may lead to"),
             Key(
+                "keepHeaders", \.keepHeaders, .list(.text), default: "none",
+                """
+                names of headers of the job that go along to an origin which the task does not name. Without a word only \
+                `Accept…`, `User-Agent`, `Range`, `If-…` and, with the body, `Content-…` do. `Authorization` and `Cookie` \
+                cannot be named: `credentials` and `cookies` say which hosts get them
+                """
+            ) { $1.keptHeaders($0) },
+            Key(
                 "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
             ) { node, reader in
                 let drafts = reader.maps(node, rewrite, .blank)

@@ -118,7 +118,7 @@ let package = Package(
         room("Records", ["TransferModel"]),
         room("Digests", ["CLibSSL", "CXXHash", "TransferModel"], pointers: true),
         room("Codecs", ["CZlib", "CBrotli", "CZstd", "CLZMA", "TransferModel"], pointers: true),
-        room("Diagnostics", ["TextFormats"]),
+        room("Diagnostics", ["TextFormats", "TransferModel"]),
         room("SystemIO", ["CLinuxShims", "TransferModel"], pointers: true),
         room("YAMLTree", ["CLibYAML", "Diagnostics"], pointers: true),
         room("HTTPRules", ["CLibPSL", "TextFormats", "Digests", "TransferModel"]),

@@ -68,6 +68,7 @@ package final class AttemptRules: Sendable {
         requireLength: Bool = false,
         hasChecksum: Bool = false, mirrors: [ResourceURL] = [], named: [Origin]? = nil, bodyTexts: [SecretText] = [],
         usesCookies: Bool = true, mainDocument: ResourceURL? = nil, challenges: ChallengePolicy = .none,
+        hiding names: CredentialNames = .standard,
         entity: @escaping @Sendable () -> [UInt8]? = { nil }, clientNonce: @escaping @Sendable () -> String = { "" }
     ) {
         self.type = type
@@ -82,7 +83,7 @@ package final class AttemptRules: Sendable {
         self.usesCookies = usesCookies
         self.mainDocument = mainDocument
         self.expect = expect
-        headerExpectations = HeaderExpectations(expect.headers)
+        headerExpectations = HeaderExpectations(expect.headers, hiding: names)
         self.answer = answer
         self.onResponse = onResponse
         self.maximumFile = maximumFile

@@ -227,7 +227,8 @@ package struct RequestBuilder: ~Copyable, Sendable {
         let place = upload.point.flatMap { try? ResourceURL.parse($0.place) }
         guard let method = upload.method, let place else {
             return OutgoingRequest(
-                url: begin, method: rules.method, headers: headers(at: begin), sendsBody: true, mayUseHTTP2: mayUseHTTP2)
+                url: begin, method: rules.method, headers: headers(at: begin), sendsBody: true, mayUseHTTP2: mayUseHTTP2
+            )
         }
         // The request that began the upload described the whole body.
         let way = Way(target: place, isNamed: isNamed(place), losesBody: true, sendsBody: true)

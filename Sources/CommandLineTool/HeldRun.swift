@@ -96,7 +96,7 @@ struct HeldRun {
 
     /// Tells what moved; the run does not begin.
     func refuse(_ moved: [(id: String, error: TransferError)], of asked: Int, _ held: HeldAnswers, _ job: Job) {
-        let redactor = Redactor(job.secrets)
+        let redactor = job.redactor
         console.errors(
             "error: \(moved.count) of \(HumanText.count(asked, "file")) moved since the plan \(held.file) was made; "
                 + "nothing was fetched [\(ErrorName.movedSincePlan.rawValue)]\n")

@@ -135,7 +135,7 @@ private struct LockRun {
     }
 
     private func tell(_ failures: [(id: String, error: TransferError)], _ path: String) -> Int32 {
-        let redactor = Redactor(job.secrets)
+        let redactor = job.redactor
         console.errors(
             "error: \(HumanText.count(failures.count, "file")) could not be fetched; \(SafeText.line(path)) was not written\n"
         )

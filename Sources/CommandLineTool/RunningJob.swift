@@ -281,7 +281,7 @@ struct RunningJob {
         let inputs = RunInputs(job, options, environment, console, signalled: other?.signalled)
         defer { inputs.close() }
         let log = try EventLog(
-            consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
+            consumers: consumers, redactor: job.redactor, now: Clocks.now(),
             patience: tellsEverything ? .zero : .milliseconds(50))
         let run: JobRun
         do throws(TransferError) {

@@ -99,7 +99,7 @@ extension CommandLineTool {
             throw UsageError(error.message, hint: error.hint)
         }
         if let path = options.html {
-            let name = Redactor(job.secrets).redacted(name: job.name)
+            let name = job.redactor.redacted(name: job.name)
             do throws(OutputProblem) {
                 let file = try AtomicFile(path)
                 try file.write(Array(table.html(job: name, source: network.source, seed: options.seed).utf8))

@@ -1,3 +1,5 @@
+package import TransferModel
+
 /// A range of a source text: lines and columns from 1, columns in Unicode scalars, the end exclusive.
 package struct SourceSpan: Hashable, Sendable {
     /// First line.
@@ -41,6 +43,8 @@ package struct Diagnostic: Sendable {
     package var source: SourceText?
     /// Position of the fault in `source`; `nil` if it concerns the whole.
     package var span: SourceSpan?
+    /// Names whose values are masked where the diagnostic is rendered.
+    package var credentialNames = CredentialNames.standard
 
     package init(
         severity: Severity, code: String, message: String, hint: String? = nil, source: SourceText? = nil,
@@ -53,6 +57,11 @@ package struct Diagnostic: Sendable {
         self.source = source
         self.span = span
     }
+
+    /// The message as it is rendered.
+    var shownMessage: String { credentialNames.masked(message) }
+    /// The hint as it is rendered.
+    var shownHint: String? { hint.map { credentialNames.masked($0) } }
 }
 
 /// Collects diagnostics, so that checking does not stop at the first fault.
@@ -74,6 +83,11 @@ package struct DiagnosticList: Sendable {
     package mutating func append(contentsOf other: DiagnosticList) {
         items.append(contentsOf: other.items)
         hasErrors = hasErrors || other.hasErrors
+    }
+
+    /// Has values that belong to these names masked where the diagnostics are rendered.
+    package mutating func mask(_ names: CredentialNames) {
+        for index in items.indices { items[index].credentialNames = names }
     }
 
     /// Adds an error.

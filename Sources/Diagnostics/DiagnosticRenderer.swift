@@ -27,8 +27,8 @@ package enum DiagnosticRenderer {
         writer.beginObject()
         writer.member("severity", item.severity.rawValue)
         writer.member("code", item.code)
-        writer.member("message", item.message)
-        writer.member("hint", item.hint)
+        writer.member("message", item.shownMessage)
+        writer.member("hint", item.shownHint)
         writer.member("file", item.source?.name)
         writer.member("line", item.span.map { Int($0.line) })
         writer.member("column", item.span.map { Int($0.column) })
@@ -44,7 +44,7 @@ package enum DiagnosticRenderer {
             if let source = item.source { properties.append("file=" + WorkflowCommand.property(source.name)) }
             if let span = item.span { properties += place(span) }
             properties.append("title=" + WorkflowCommand.property(item.code))
-            let message = item.message + (item.hint.map { "\nhint: " + $0 } ?? "")
+            let message = item.shownMessage + (item.shownHint.map { "\nhint: " + $0 } ?? "")
             text += "::\(item.severity.rawValue) \(properties.joined(separator: ","))"
             text += "::\(WorkflowCommand.data(message))\n"
         }

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// The part of a line that is shown, and the carets below it.
 struct Excerpt {
     private(set) var line = ""
@@ -13,7 +15,7 @@ struct Excerpt {
     /// it a thousand times.
     private static let reach = 512
 
-    init(of source: SourceText, _ span: SourceSpan) {
+    init(of source: SourceText, _ span: SourceSpan, hiding names: CredentialNames = .standard) {
         let isLong = source.byteRange(ofLine: Int(span.line)).count > 4 * Self.reach
         let left = isLong ? max(Int(span.column) - 1 - Self.reach, 0) : 0
         let right = isLong ? left + 2 * Self.reach : .max - 1
@@ -22,7 +24,7 @@ struct Excerpt {
         let start = min(max(Int(span.column) - 1 - left, 0), scalars.count)
         let isOneLine = span.endLine == span.line
         let end = isOneLine ? min(max(Int(span.endColumn) - 1 - left, start), scalars.count) : scalars.count
-        let cells = Excerpt.cells(of: scalars)
+        let cells = Excerpt.cells(of: Self.hiding(names, in: scalars))
         let window = Excerpt.window(cells: cells, start: start, end: end)
 
         let isCut = left > 0 || window.lowerBound > 0
@@ -33,6 +35,16 @@ struct Excerpt {
         let dots = isCut ? 3 : 0
         indent = String(repeating: " ", count: dots + width(window.lowerBound..<start))
         carets = String(repeating: "^", count: max(1, width(start..<min(end, window.upperBound))))
+    }
+
+    /// Returns the scalars with `*` for each of a value that such a name masks, so that the carets stay where they are.
+    private static func hiding(_ names: CredentialNames, in scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+        let bytes = scalars.map { $0.isASCII ? UInt8($0.value) : 0x80 }
+        var shown = scalars
+        for range in names.values(inSource: bytes) {
+            for index in range { shown[index] = "*" }
+        }
+        return shown
     }
 
     private struct Cell {

@@ -12,12 +12,12 @@ struct TextPage {
             let number = String(span.line)
             let padding = String(repeating: " ", count: max(0, 5 - number.utf8.count))
             gutter = String(repeating: " ", count: max(5, number.utf8.count) + 1)
-            let excerpt = Excerpt(of: source, span)
+            let excerpt = Excerpt(of: source, span, hiding: item.credentialNames)
             text += style.place("\(padding)\(number) |") + (excerpt.line.isEmpty ? "" : " " + excerpt.line) + "\n"
             text += style.place("\(gutter)|") + " "
             text += excerpt.indent + style.caret(excerpt.carets, item.severity) + "\n"
         }
-        if let hint = item.hint {
+        if let hint = item.shownHint {
             text += style.place("\(gutter)=") + " " + style.hint("hint:") + " " + Visible.text(hint) + "\n"
         }
     }
@@ -26,7 +26,7 @@ struct TextPage {
         var place = item.source.map { Visible.text($0.name) + ":" } ?? ""
         if let span = item.span { place += "\(span.line):\(span.column):" }
         let severity = style.severity(item.severity.rawValue + ":", item.severity)
-        let message = style.message(Visible.text(item.message))
+        let message = style.message(Visible.text(item.shownMessage))
         return (place.isEmpty ? "" : place + " ") + "\(severity) \(message) [\(item.code)]\n"
     }
 }

@@ -11,10 +11,13 @@ package struct HeaderExpectations: Sendable {
     /// Values of one header that a message shows, at most.
     private static let mostTold = 4
     private let checks: [Check]
+    private let names: CredentialNames
     /// A pattern that the job file's check accepts and PCRE2 does not; no answer can meet it.
     private let failure: TransferError?
 
-    package init(_ matches: [Expectations.HeaderMatch]) {
+    /// `names`: headers whose values no message shows.
+    package init(_ matches: [Expectations.HeaderMatch], hiding names: CredentialNames = .standard) {
+        self.names = names
         var checks: [Check] = []
         var failure: TransferError?
         for match in matches {
@@ -31,10 +34,10 @@ package struct HeaderExpectations: Sendable {
 
     /// Returns one error for each expectation that the headers do not meet; one matching value of a name is enough.
     package func misses(in headers: HeaderBlock) -> [TransferError] {
-        failure.map { [$0] } ?? checks.compactMap { Self.miss($0, in: headers) }
+        failure.map { [$0] } ?? checks.compactMap { miss($0, in: headers) }
     }
 
-    private static func miss(_ check: Check, in headers: HeaderBlock) -> TransferError? {
+    private func miss(_ check: Check, in headers: HeaderBlock) -> TransferError? {
         var values: [String] = []
         for line in headers.lines where headers.name(line).lowercased() == check.lowerName {
             let value = headers.value(line)
@@ -47,7 +50,7 @@ package struct HeaderExpectations: Sendable {
                     "matching `\(check.name)` with `\(check.regex.pattern)` was given up: \(error.message)")
             }
         }
-        let told = check.lowerName == "set-cookie" ? values.map { CookieMask.masked($0) } : values
+        let told = values.map { names.masked($0, ofHeader: check.name) }
         let shown = told.prefix(Self.mostTold).map { ForeignText.quoted($0) }
         let rest = told.count > shown.count ? ["\(told.count - shown.count) more"] : []
         let found = told.isEmpty ? "none" : (shown + rest).joined(separator: " and ")

@@ -1,3 +1,5 @@
+import TransferModel
+
 /// What a job may do besides moving bytes between servers and its own folder, for people who want to know that before
 /// they run a job that they did not write.
 package struct JobAccess: Sendable {
@@ -61,6 +63,13 @@ package struct JobAccess: Sendable {
         guard seen.insert(place).inserted else { return }
         counts[kind, default: 0] += 1
         entries.append(Entry(kind: kind, what: what, line: line, owner: owner))
+    }
+
+    /// Masks values that belong to these names: a command may hold a signed URL.
+    mutating func mask(_ names: CredentialNames) {
+        entries = entries.map {
+            Entry(kind: $0.kind, what: names.masked($0.what), line: $0.line, owner: $0.owner)
+        }
     }
 
     /// Returns the different names of one kind, in the order in which they were read.

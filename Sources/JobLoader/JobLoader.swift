@@ -53,10 +53,12 @@ package enum JobLoader {
         reader.problems.append(contentsOf: parsed)
         var file = JobFile(reader: reader, options: options)
         let job = file.read()
-        let problems = reader.problems
+        var problems = reader.problems
+        problems.mask(file.credentialNames)
         var result = LoadResult(
             job: problems.list.hasErrors ? nil : job, diagnostics: problems.list, notBuilt: problems.notBuilt.sorted())
         result.access = reader.access
+        result.access?.mask(file.credentialNames)
         result.made = file.made
         return result
     }
@@ -67,6 +69,8 @@ struct JobFile {
     let reader: Reader
     let options: LoadOptions
     private(set) var made: [ExpandedTemplate]?
+    /// The names of the job's `redact`, with the standard ones.
+    private(set) var credentialNames = CredentialNames.standard
 
     init(reader: Reader, options: LoadOptions) {
         self.reader = reader
@@ -96,6 +100,7 @@ struct JobFile {
         defineNames(root)
         var draft = JobDraft()
         Sections.job.decode(root, into: &draft, reader)
+        credentialNames = draft.redact.names
         var job = Job(
             name: draft.name ?? Job.stem(of: reader.source.name), file: reader.source.name,
             baseDirectory: reader.baseDirectory)
@@ -117,6 +122,7 @@ struct JobFile {
         job.variables = reader.names.shown()
         reader.names.secrets.learnUnused()
         job.secrets = reader.names.secrets.known
+        job.credentialNames = credentialNames
         job.limits = draft.limits
         job.failFast = draft.failFast
         job.onOverlap = draft.onOverlap

@@ -1,4 +1,5 @@
 import Diagnostics
+import TransferModel
 
 /// Collects the problems of a file, each once: a problem of a task that `forEach` makes a thousand times is reported
 /// one time.
@@ -43,6 +44,9 @@ struct Problems {
             Diagnostic(
                 severity: .error, code: "not-built-yet", message: message, hint: nil, source: source, span: span))
     }
+
+    /// Has values that belong to these names masked where the problems are rendered.
+    mutating func mask(_ names: CredentialNames) { list.mask(names) }
 
     mutating func append(contentsOf parsed: DiagnosticList) { list.append(contentsOf: parsed) }
 }

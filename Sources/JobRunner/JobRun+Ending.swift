@@ -63,7 +63,8 @@ extension JobRun {
             source: conclusion.outcome == .succeeded ? result?.source ?? .network : nil, waits: waits,
             error: error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
-            captures: conclusion.outcome == .succeeded ? told(result?.captures ?? captures[specification.id]) : [],
+            captures: conclusion.outcome == .succeeded
+                ? told(result?.captures ?? captures[specification.id], of: specification) : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
@@ -123,8 +124,15 @@ extension JobRun {
         return file?.changed ?? false
     }
 
-    private func told(_ captures: [CapturedValue]?) -> [Job.Variable] {
-        captures?.filter { !$0.isHidden }.map(\.told) ?? []
+    /// The captured values as they are shown: one of a header whose name means credentials is masked.
+    private func told(_ captures: [CapturedValue]?, of task: TaskSpecification) -> [Job.Variable] {
+        captures?.filter { !$0.isHidden }.map { value in
+            let capture = task.options.values.captures.first { $0.name == value.name }
+            guard case .header(let header, _)? = capture?.source, job.credentialNames.isHeader(header) else {
+                return value.told
+            }
+            return Job.Variable(name: value.name, value: .string("***"))
+        } ?? []
     }
 
     /// Appends a session's last events: all its tasks have ended.

@@ -130,6 +130,7 @@ extension JobRun {
         if checksum == nil, case .literal(let known)? = task.options.values.checksum { checksum = known }
         let place = path ?? task.destination.flatMap { $0.hasSuffix("/") ? nil : $0 }
         let didChange = changed ?? (task.type == .upload ? true : nil)
+        // Of names that mean credentials the command gets the values: it may need a signed URL.
         let redactor = Redactor(job.secrets)
         hooks.queue.add(
             TaskHook(
@@ -148,7 +149,7 @@ extension JobRun {
         if hooks.isStopped { return dropHooks() }
         for hook in hooks.queue.start() {
             let (folder, timeout) = (job.baseDirectory, settings.hookTimeout)
-            let (cancellation, redactor) = (hooks.cancellation, Redactor(job.secrets))
+            let (cancellation, redactor) = (hooks.cancellation, job.redactor)
             do throws(SystemError) {
                 hooks.threads[hook.task] = try Thread(named: "hook") { [inbox] in
                     let record = hook.run(

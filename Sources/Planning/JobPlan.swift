@@ -103,7 +103,7 @@ package struct JobPlan: Sendable {
         guard job.copiesEqualFiles, job.held == nil else { return outlooks }
         var outlooks = outlooks
         var sources: [Checksum: Int] = [:]
-        let redactor = Redactor(job.secrets)
+        let redactor = job.redactor
         for index in job.tasks.indices {
             let task = job.tasks[index]
             guard case .literal(let checksum)? = task.options.values.checksum, checksum.provesBytes else { continue }

@@ -6,7 +6,7 @@ extension JobPlan {
     /// Returns the plan as JSON, as schemas/plan.schema.json describes it.
     package func json(runner version: String) -> [UInt8] {
         var json = JSONWriter(reserving: 4096 + 400 * outlooks.count)
-        let redactor = Redactor(job.secrets)
+        let redactor = job.redactor
         json.beginObject()
         json.member("format", "transfer-run/plan")
         json.member("version", 1)

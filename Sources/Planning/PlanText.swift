@@ -8,7 +8,7 @@ extension JobPlan {
 
     /// The plan for people, a summary first. `isWhole`: all tasks and hosts, however many there are.
     package func lines(isWhole: Bool) -> [String] {
-        let redactor = Redactor(job.secrets)
+        let redactor = job.redactor
         var lines = [headline(redactor)]
         func section(_ title: String, _ rows: [String]) {
             guard !rows.isEmpty else { return }

@@ -21,7 +21,7 @@ package final class EventLines: EventConsumer {
     package init(job: Job, sink: any ByteSink, redactor: Redactor? = nil) {
         self.job = job
         self.sink = sink
-        self.redactor = redactor ?? Redactor(job.secrets)
+        self.redactor = redactor ?? job.redactor
     }
 
     /// Writes the events' lines; does nothing after a failed write.

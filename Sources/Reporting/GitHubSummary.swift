@@ -28,7 +28,7 @@ package final class GitHubSummary: EventConsumer {
         let written = stat(path, &information) == 0 ? Int(information.st_size) : 0
         self.job = job
         self.path = path
-        self.redactor = redactor ?? Redactor(job.secrets)
+        self.redactor = redactor ?? job.redactor
         room = Self.longest - written - Self.frame
         causes = RunCauses(job: job)
     }

@@ -52,7 +52,7 @@ package final class JSONReport: EventConsumer {
     package init(job: Job, runner: RunnerFacts, redactor: Redactor? = nil) {
         self.job = job
         self.runner = runner
-        self.redactor = redactor ?? Redactor(job.secrets)
+        self.redactor = redactor ?? job.redactor
         folder = Array((job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/").utf8)
         rendered = RenderedTasks(count: job.tasks.count)
         folds = TaskFolds(count: job.tasks.count)

@@ -75,7 +75,7 @@ package final class PlainProgress: EventConsumer {
         self.job = job
         self.sink = sink
         self.style = style
-        self.redactor = redactor ?? Redactor(job.secrets)
+        self.redactor = redactor ?? job.redactor
         tally = RunTally(job: job, style.advice, self.redactor)
         pulse = Heartbeat(every: style.amount == .quiet ? nil : style.heartbeat)
         // The first thousand ids decide the width.

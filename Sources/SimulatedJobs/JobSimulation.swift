@@ -41,12 +41,14 @@ package struct JobSimulation: Sendable {
     }
 
     private var names: EventTape.Names {
-        let (tasks, origins) = (job.tasks, plan.origins)
+        let (tasks, origins, credentials) = (job.tasks, plan.origins, job.credentialNames)
         return EventTape.Names(
             origin: { origins[Int($0.raw)] },
             url: { task, origin in
                 let location = tasks[Int(task.raw)].location
-                guard let origin, location.originURL?.origin != origins[Int(origin.raw)] else { return location.shown }
+                guard let origin, location.originURL?.origin != origins[Int(origin.raw)] else {
+                    return credentials.masked(location.shown)
+                }
                 return "\(origins[Int(origin.raw)])/"
             },
             path: { tasks[Int($0.raw)].type == .download ? tasks[Int($0.raw)].destination : nil })

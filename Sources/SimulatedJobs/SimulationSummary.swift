@@ -69,7 +69,7 @@ package struct SimulationSummary: Sendable {
         let parts = [
             HumanText.count(job.tasks.count, "task"), HumanText.size(bytes), rate.map { "\(HumanText.size($0))/s" },
         ]
-        let name = SafeText.line(Redactor(job.secrets).redacted(name: job.name))
+        let name = SafeText.line(job.redactor.redacted(name: job.name))
         let end = isWhole ? "" : " (not finished: it was stopped)"
         return "\(name): \(HumanText.duration(duration))\(end) for \(parts.compactMap { $0 }.joined(separator: ", "))"
     }

@@ -122,7 +122,7 @@ extension Engine {
         if secrets.isFirst(of: attempt.rules) {
             for secret in attempt.rules.challenges.secrets { learn(secret) }
             for header in attempt.rules.headers {
-                for secret in ShownSecret.texts(in: header) { learn(secret) }
+                for secret in ShownSecret.texts(in: header, job.credentialNames) { learn(secret) }
             }
         }
         guard let text = url.userInformation,

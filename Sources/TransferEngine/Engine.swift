@@ -172,6 +172,7 @@ package final class Engine {
             let session = EngineSession(
                 configuration, proxies: job.proxies, userAgent: start.userAgent, networks: networks, now: now.wall)
             session.state.bound = secrets.bound
+            session.credentialNames = job.credentialNames
             sessions.append(session)
         }
         self.sessions = sessions

@@ -18,6 +18,8 @@ final class EngineSession {
     private(set) var keptUploads: [UploadKey: UploadRecord] = [:]
     /// Which state of the protocol for resumable uploads servers were found to speak.
     var uploadDialects: [Origin: UploadDialect] = [:]
+    /// Names whose values no message shows.
+    var credentialNames = CredentialNames.standard
     /// Where requests tell their spans.
     var traceIDs: TraceIDs?
     var connectionsOpened = 0
@@ -156,6 +158,7 @@ final class EngineSession {
                 credentials: options.policies.credentials, proxies: pools.proxyServers,
                 sessionRules: configuration.taskDefaults.challenges,
                 taskRules: options.policies.challenges),
+            hiding: credentialNames,
             entity: { [body = options.body] in PlannedBody.shortBytes(of: body) }, clientNonce: Self.clientNonce)
     }
 

@@ -5,6 +5,8 @@ extension Event {
     /// Returns the event with `***` for every secret in it.
     package func redacted(by redactor: Redactor) -> Event {
         if redactor.isEmpty { return self }
+        // Without secrets the names are looked for first: nearly no event shows one, and then it stays as it is.
+        if let names = redactor.namesAlone, !kind.shows(names) { return self }
         var event = self
         event.kind = kind.redacted(by: redactor)
         return event
@@ -117,16 +119,21 @@ extension HeaderBlock {
     /// that are no UTF-8 are replaced.
     package func redacted(by redactor: Redactor) -> HeaderBlock {
         if redactor.isEmpty { return self }
-        guard redactor.finds(in: bytes) || String(validating: bytes, as: UTF8.self) == nil else { return self }
-        return HeaderBlock(lines.map { (redactor.redacted(name: name($0)), redactor.redacted(value($0))) })
+        let isText = redactor.namesAlone != nil || String(validating: bytes, as: UTF8.self) != nil
+        guard redactor.finds(in: self) || !isText else { return self }
+        return HeaderBlock(
+            lines.map { line in
+                let name = name(line)
+                return (redactor.redacted(name: name), redactor.redacted(value(line), ofHeader: name))
+            })
     }
 }
 
 extension FileRecord {
     fileprivate func redacted(by redactor: Redactor) -> FileRecord {
         FileRecord(
-            path: redactor.redacted(path), bytes: bytes, checksum: checksum, changed: changed,
-            lengthUnverified: lengthUnverified, copiedFrom: copiedFrom.map { redactor.redacted($0) })
+            path: redactor.redacted(path: path), bytes: bytes, checksum: checksum, changed: changed,
+            lengthUnverified: lengthUnverified, copiedFrom: copiedFrom.map { redactor.redacted(path: $0) })
     }
 }
 
@@ -221,5 +228,61 @@ extension RunRecord {
                     name: redactor.redacted(name: group.name), published: group.published,
                     error: group.error?.redacted(by: redactor))
             })
+    }
+}
+
+// MARK: - Names of credentials
+
+extension Event.Kind {
+    /// Whether a text of the event shows a value that such a name masks.
+    fileprivate func shows(_ names: CredentialNames) -> Bool {
+        switch self {
+        case .attemptStarted(let record): names.concern(record.url)
+        case .redirect(let record): names.concern(record.from) || names.concern(record.to)
+        case .response(let record): names.concern(record.headers) || names.concern(record.url)
+        case .pageFinished(let record): names.concern(record.url)
+        case .attemptFinished(let record): record.shows(names)
+        case .taskFinished(let record): record.shows(names)
+        case .hookFinished(let record):
+            record.trouble.map { names.concern($0) } == true || record.command.contains { names.concern($0) }
+        case .challenge(let record): record.realm.map { names.concern($0) } == true
+        case .waiting(_, let lacks): lacks.map { names.concern($0) } == true
+        case .runFinished(let record): record.groups.contains { $0.error?.shows(names) == true }
+        case .fileFinished, .groupPublished, .connectionsChanged, .sessionInvalidated, .sessionStarted, .taskCreated,
+            .expanded,
+            .taskResumed, .resumedAtOffset, .becameDownload, .needNewBodyStream, .sentBodyData, .receivedData,
+            .cacheStored, .sessionFinishedEvents:
+            false
+        }
+    }
+}
+
+extension TransferError {
+    fileprivate func shows(_ names: CredentialNames) -> Bool { names.concern(message) }
+}
+
+extension AttemptRecord {
+    fileprivate func shows(_ names: CredentialNames) -> Bool {
+        names.concern(url) || error?.shows(names) == true || startedOver.map { names.concern($0) } == true
+            || transactions.contains { names.concern($0.url) }
+    }
+}
+
+extension TaskRecord {
+    fileprivate func shows(_ names: CredentialNames) -> Bool {
+        error?.shows(names) == true || explanation.map { names.concern($0) } == true
+            || cache?.refusal.map { names.concern($0) } == true || captures.contains { $0.value.shows(names) }
+            || parts.contains { names.concern($0.headers) }
+    }
+}
+
+extension PlainValue {
+    fileprivate func shows(_ names: CredentialNames) -> Bool {
+        switch self {
+        case .null, .boolean, .number: false
+        case .string(let text): names.concern(text)
+        case .list(let values): values.contains { $0.shows(names) }
+        case .map(let entries): entries.contains { $0.value.shows(names) }
+        }
     }
 }

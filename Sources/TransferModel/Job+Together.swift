@@ -122,6 +122,7 @@ extension Job {
         }
         let known = Set(secrets)
         secrets += job.secrets.filter { !known.contains($0) }
+        credentialNames = credentialNames.union(job.credentialNames)
         let shown = Set(variables.map(\.name))
         variables += job.variables.filter { !shown.contains($0.name) }
         reserved += job.reserved

@@ -14,6 +14,8 @@ package struct Job: Sendable {
     package var variables: [Variable] = []
     /// Every secret that was resolved: the redactor's patterns.
     package var secrets: [KnownSecret] = []
+    /// Names whose values are masked wherever they are shown: the standard ones and those of the job's `redact`.
+    package var credentialNames = CredentialNames.standard
     /// The job's sessions, by `SessionIndex`.
     package var sessions: [SessionConfiguration] = []
     /// Proxies named by the environment, for sessions that configure none.
@@ -47,6 +49,10 @@ package struct Job: Sendable {
         self.file = file
         self.baseDirectory = baseDirectory
     }
+
+    /// Redacts what is shown of the job and of its runs. Files that are read back, locks and saved plans, mask the secrets
+    /// alone.
+    package var redactor: Redactor { Redactor(secrets, names: credentialNames) }
 
     /// A file that no task may write over.
     package struct Reserved: Hashable, Sendable {

@@ -2,6 +2,9 @@
 /// a space), escaped for JSON, in base64 of either alphabet at any alignment, and each of these inside another; and in
 /// the other forms and parts that ``SecretForms`` knows.
 ///
+/// Where it knows names too, the values that ``CredentialNames`` finds in URLs and headers are masked as well, in texts but
+/// not in bodies: these are what the job asked for.
+///
 /// A text is searched as it stands and, when it holds a `%`, a `+` or a `\`, once more with those escapes undone; so it
 /// does not matter which characters an encoder chose to escape, or in which case it writes hex.
 package struct Redactor: Sendable {
@@ -10,6 +13,7 @@ package struct Redactor: Sendable {
 
     private let secrets: [KnownSecret]
     private let findsParts: Bool
+    private let names: CredentialNames?
     /// Matches every secret and its other forms, in the text as it stands.
     private let plain: SecretMatcher
     /// Matches the long secrets and their other forms only: for the results of undone escapes, and for names.
@@ -18,9 +22,10 @@ package struct Redactor: Sendable {
     private static let deepest = 3
 
     /// `findsParts`: a line of a secret, or a part of a secret URL, counts as the secret. Without it only the whole
-    /// secret is found.
-    package init(_ secrets: [KnownSecret], findsParts: Bool = true) {
+    /// secret is found. `names`: those whose values are masked; `nil` for none.
+    package init(_ secrets: [KnownSecret], findsParts: Bool = true, names: CredentialNames? = nil) {
         self.secrets = secrets
+        self.names = names
         self.findsParts = findsParts
         let texts = Set(secrets.flatMap { [ExactText($0.value), ExactText(Self.withoutBlanks($0.value))] })
         let values = Set(texts.map { Array($0.text.utf8) }.filter { !$0.isEmpty })
@@ -47,16 +52,36 @@ package struct Redactor: Sendable {
     }
 
     /// Whether there is nothing to look for: every text is returned as it is, at no cost.
-    package var isEmpty: Bool { plain.isEmpty }
+    package var isEmpty: Bool { plain.isEmpty && names == nil }
+
+    /// The names, where there is no secret to look for beside them.
+    var namesAlone: CredentialNames? { plain.isEmpty ? names : nil }
 
     /// Returns a redactor that also knows secrets learned during the run, such as captured values.
     package func adding(_ more: [KnownSecret]) -> Redactor {
-        more.isEmpty ? self : Redactor(secrets + more, findsParts: findsParts)
+        more.isEmpty ? self : Redactor(secrets + more, findsParts: findsParts, names: names)
     }
 
     /// Returns the text with `***` in the place of every secret.
     package func redacted(_ text: String) -> String {
-        if isEmpty { return text }
+        let clean = withoutSecrets(text)
+        return names?.masked(clean) ?? clean
+    }
+
+    /// Redacts a path. Files are found again by it, so that no part of it is masked for a name beside it.
+    func redacted(path: String) -> String { withoutSecrets(path) }
+
+    /// Returns a header's value with `***` in the place of every secret, and of the whole value where its name says so.
+    func redacted(_ value: String, ofHeader name: String) -> String {
+        let clean = withoutSecrets(value)
+        return names?.masked(clean, ofHeader: name) ?? clean
+    }
+
+    /// Whether something in the block is masked.
+    func finds(in block: HeaderBlock) -> Bool { finds(in: block.bytes) || names?.concern(block) == true }
+
+    private func withoutSecrets(_ text: String) -> String {
+        if plain.isEmpty { return text }
         var text = text
         guard let clean = text.withUTF8({ withoutSecrets($0.span) }) else { return text }
         return String(decoding: clean, as: UTF8.self)
@@ -76,7 +101,7 @@ package struct Redactor: Sendable {
 
     /// Returns the bytes with `***` in the place of every secret.
     package func redacted(_ bytes: [UInt8]) -> [UInt8] {
-        isEmpty ? bytes : withoutSecrets(bytes.span) ?? bytes
+        plain.isEmpty ? bytes : withoutSecrets(bytes.span) ?? bytes
     }
 
     /// Redacts a body of which reports show the beginning only. Searching all of a long one would take seconds: only
@@ -84,7 +109,7 @@ package struct Redactor: Sendable {
     package func redacted(body: [UInt8]) -> [UInt8] {
         let longest = longestWriting
         let end = Self.characterBoundary(body, 2 * Self.shownOfBody)
-        guard !isEmpty, body.count > 4 * Self.shownOfBody, longest < Self.shownOfBody,
+        guard !plain.isEmpty, body.count > 4 * Self.shownOfBody, longest < Self.shownOfBody,
             Self.isText(body.span) == Self.isText(body.span.extracting(..<end))
         else { return redacted(body) }
         let clean = redacted(Array(body[..<end]))
@@ -107,7 +132,7 @@ package struct Redactor: Sendable {
     }
 
     /// Decides whether a secret stands in the bytes, in any form.
-    package func finds(in bytes: [UInt8]) -> Bool { !isEmpty && withoutSecrets(bytes.span) != nil }
+    package func finds(in bytes: [UInt8]) -> Bool { !plain.isEmpty && withoutSecrets(bytes.span) != nil }
 
     /// Returns the text without secrets, or `nil` when it holds none, which is nearly always.
     private func withoutSecrets(_ text: Span<UInt8>, plain: SecretMatcher? = nil) -> [UInt8]? {

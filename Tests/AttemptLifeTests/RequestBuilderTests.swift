@@ -172,11 +172,12 @@ struct RequestBuilderTests {
     }
 
     /// A secret without `hosts` goes where the task says, and nowhere that only a server says.
-    @Test(arguments: [
-        ("https://a.test/y", nil, true), ("https://mirror.test/z", nil, true), ("https://b.test/", nil, false),
-        ("http://a.test/x", nil, false), ("https://b.test/", "b.test", true), ("https://a.test/y", "b.test", false),
-        ("https://c.test/", "b.test", false),
-    ] as [(String, String?, Bool)])
+    @Test(
+        arguments: [
+            ("https://a.test/y", nil, true), ("https://mirror.test/z", nil, true), ("https://b.test/", nil, false),
+            ("http://a.test/x", nil, false), ("https://b.test/", "b.test", true), ("https://a.test/y", "b.test", false),
+            ("https://c.test/", "b.test", false),
+        ] as [(String, String?, Bool)])
     func bodyWithASecret_goesWhereTaskOrHostsNameTheOrigin(_ url: String, _ host: String?, _ goes: Bool) throws {
         let builder = try posting(host.flatMap { HostPattern($0) }.map { [$0] })
         let target = try ResourceURL.parse(url)

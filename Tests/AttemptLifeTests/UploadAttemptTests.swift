@@ -99,7 +99,7 @@ import TransferModel
         #expect(life.uploadPoint?.place == "https://other.example/u/1")
         let next = Life(url, rules())
         next.begin(ResumableUpload(length: 100, dialect: .draft6, point: life.uploadPoint, mayRepeat: true))
-        #expect(names(next.request) == ["X-Own", "Upload-Draft-Interop-Version"])
+        #expect(names(next.request) == ["Upload-Draft-Interop-Version"])
     }
 
     /// Over HTTP/1.1 its place is another, and the only one.

@@ -99,6 +99,30 @@ import TransferModel
         #expect(run.events.count { $0["event"]?.plainText == "expanded" } == 1)
     }
 
+    /// The journal's events show no credential; what the next process needs in the clear lies elsewhere.
+    @Test func aCapturedSignedURL_isMaskedInTheJournal_andKnownToTheNextProcess() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let signed = "/f/a?access_token=shown-nowhere"
+        server.on("/list", .respond(200, headers: Self.json, body: "{\"url\": \"\(server.url(signed))\"}"))
+        server.on("/f/a") { request in request.number == 1 ? [.stall] : .respond(200, body: "file a") }
+        let scene = try BackgroundScene()
+        let program = try scene.stage.start(
+            BackgroundScene.head() + """
+                tasks:
+                  - { id: list, url: "\(server.url("/list"))", capture: { place: { json: $.url } } }
+                  - { id: a, needs: [list], url: "${tasks.list.place}", to: a }
+
+                """)
+        #expect(server.waitForRequests(1, "/f/a") && scene.waitForEvents(of: "a", attempts: 1))
+        #expect(scene.end(SIGKILL))
+        let run = try scene.stage.finish(program)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests("/f/a").map(\.target) == [signed, signed])
+        #expect(try run.value("$.tasks[0].captures.place") == server.url("/f/a?access_token=***"))
+        #expect(!run.errorText.contains("shown-nowhere") && !"\(run.events)".contains("shown-nowhere"))
+    }
+
     /// Whoever comes back to it, or looks at it, sees the tasks and no template.
     @Test func statusAndAnotherCommand_knowTheTasksThatWereMade() throws {
         let background = try BackgroundStage()

@@ -80,7 +80,7 @@ import Testing
         #expect(away.header("Accept-Language") == "de")
         #expect(try stage.text("away") == "away")
         let stripped = try run.values("$.tasks[?@.id=='away'].redirects[0].stripped[*]").compactMap { $0 }
-        #expect(Set(stripped) == ["Authorization", "Cookie", "X-Key"])
+        #expect(Set(stripped) == ["Authorization", "Cookie", "X-Key", "X-Plain"])
         #expect(run.report.plainText?.contains("from-the-environment") == false)
     }
 

@@ -231,7 +231,7 @@ final class CarriedRun: Sendable {
             if let report { consumers.append(report) }
             if let lines { consumers.append(lines) }
             log = try EventLog(
-                consumers: consumers, redactor: Redactor(job.secrets), now: Clocks.now(),
+                consumers: consumers, redactor: job.redactor, now: Clocks.now(),
                 patience: hasCrashed ? .zero : .milliseconds(20), after: last)
         } catch {
             _ = writer.finish()

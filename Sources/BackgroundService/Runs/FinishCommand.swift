@@ -35,7 +35,7 @@ package struct FinishCommand {
         self.session = session
         self.words = words.map(\.revealed)
         folder = job.baseDirectory
-        redactor = Redactor(job.secrets)
+        redactor = job.redactor
     }
 
     /// Runs the command to its end. `take` gets what it writes to its standard output. Returns `nil` if it was cancelled.

@@ -58,14 +58,18 @@ package enum ShownSecret: Hashable, Sendable {
 }
 
 extension ShownSecret {
-    /// Returns the secrets in a job's own authentication header: everything after the scheme's name, and the password
-    /// in Basic.
-    package static func texts(in header: HeaderField) -> [String] {
-        let names = ["authorization", "proxy-authorization"]
-        guard names.contains(where: { $0.utf8.count == header.name.utf8.count }),
-            names.contains(header.name.lowercased())
-        else { return [] }
-        let value = header.value.revealed
+    /// Returns what gives access in a header of the job whose name says that it holds credentials: everything after the
+    /// scheme's name and the password in Basic, the values of cookies, the whole of any other.
+    package static func texts(in header: HeaderField, _ names: CredentialNames) -> [String] {
+        guard names.isHeader(header.name) else { return [] }
+        switch header.name.lowercased() {
+        case "authorization", "proxy-authorization": return authorization(header.value.revealed)
+        case "cookie": return cookies(header.value.revealed)
+        default: return header.value.isSecret ? [] : [header.value.revealed]
+        }
+    }
+
+    private static func authorization(_ value: String) -> [String] {
         let words = value.split(separator: " ", maxSplits: 1)
         guard words.count == 2 else { return [value] }
         let shown = String(words[1])
@@ -73,6 +77,12 @@ extension ShownSecret {
             let colon = pair.firstIndex(of: UInt8(ascii: ":"))
         else { return [shown] }
         return [shown, String(decoding: pair[(colon + 1)...], as: UTF8.self)]
+    }
+
+    private static func cookies(_ value: String) -> [String] {
+        value.split(separator: ";").compactMap { pair in
+            pair.firstIndex(of: "=").map { String(pair[pair.index(after: $0)...]) }
+        }
     }
 
     /// Reads the user and password before a URL's host, escapes undone; `nil` when they are no text.

@@ -9,20 +9,11 @@ package enum CookieMask {
         return HeaderBlock(
             headers.lines.map { line in
                 let value = headers.value(line)
-                return (headers.name(line), isCookie(line, headers) ? masked(value) : value)
+                return (headers.name(line), isCookie(line, headers) ? CredentialNames.maskedCookie(value) : value)
             })
     }
 
     private static func isCookie(_ line: HeaderBlock.Line, _ headers: HeaderBlock) -> Bool {
         headers.isNamed(line, "set-cookie") || headers.isNamed(line, "set-cookie2")
-    }
-
-    /// Returns the value of one line as `sid=***; Path=/`. A text without `=` is a value alone.
-    package static func masked(_ line: String) -> String {
-        let bytes = line.utf8
-        let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex
-        let pair = bytes[..<end]
-        let name = pair.firstIndex(of: UInt8(ascii: "=")).map { String(Substring(pair[...$0])) } ?? ""
-        return "\(name)***\(Substring(bytes[end...]))"
     }
 }

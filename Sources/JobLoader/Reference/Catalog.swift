@@ -72,8 +72,8 @@ enum Catalog {
         name: "taskWithSession", keys: ["session"], rules: [.always(.needs(["session"]))])
 
     static let sections: [SectionDocument] = [
-        Sections.job.document, Sections.secret.document, Sections.limits.document, Sections.stopWhen.document,
-        Sections.hostLimit.document,
+        Sections.job.document, Sections.secret.document, Sections.redact.document, Sections.limits.document,
+        Sections.stopWhen.document, Sections.hostLimit.document,
         Sections.group.document, Sections.report.document,
         Sections.session.document, Sections.connectionRange.document, Sections.requestRate.document,
         Sections.tls.document, Sections.trust.document,

@@ -18,6 +18,7 @@ enum KeyExamples {
         "limits: { maximumConcurrentTasks: 16 }",
         "groups: { site: { to: public } }",
         "report: { json: out/report.json }",
+        "redact: { headers: [X-Shop-Key], query: [code] }",
         "onFinish: [./publish.sh, nightly]",
     ]
 
@@ -65,6 +66,7 @@ enum KeyExamples {
         "command: [./make, all]",
         "helper: [git, credential, fill]",
         "allowHosts: [example.org]",
+        "keepHeaders: [X-Request-Id]",
         "days: [monday, friday]",
     ]
 }

@@ -16,7 +16,19 @@ struct JobDraft: Blank, Sendable {
     var groups: [GroupSpecification] = []
     var report = ReportPlan()
     var onFinish: [SecretText]?
+    var redact = RedactDraft()
     static var blank: JobDraft { JobDraft() }
+}
+
+/// `redact` while it is read.
+struct RedactDraft: Blank, Sendable {
+    var headers: [String] = []
+    var query: [String] = []
+    static var blank: RedactDraft { RedactDraft() }
+
+    var names: CredentialNames {
+        headers.isEmpty && query.isEmpty ? .standard : CredentialNames(addingHeaders: headers, query: query)
+    }
 }
 
 extension RunLimits: Blank { static var blank: RunLimits { RunLimits() } }
@@ -61,6 +73,9 @@ extension Sections {
                 "report", over: \.report, .either([.path, .object("report")]),
                 default: "`<stem>.report.json` in the working folder", "a path, a map of paths, or `none` for no file"
             ) { $2.report($1, into: &$0) },
+            Key(
+                "redact", \.redact, section: redact, default: "the names that mean credentials by themselves",
+                "names whose values are masked wherever they are shown"),
             .command(
                 "onFinish", \.onFinish, default: "none",
                 """
@@ -82,6 +97,20 @@ extension Sections {
     ) -> Key<JobDraft> {
         Key(name, path(), shape, default: standard, meaning) { node, _ in .some(node) }
     }
+
+    static let redact = Section<RedactDraft>(
+        "redact", in: "`redact`",
+        """
+        Values under these names, and under those that mean credentials by themselves (`Authorization`, `Cookie`, `X-Api-Key`, \
+        `access_token`, `X-Amz-Signature`, …), are `***` in all that is shown. They are sent, cached and stored as they are.
+        """,
+        keys: [
+            Key("headers", \.headers, .list(.text), default: "none", "names of headers") { $1.headerNames($0) },
+            Key("query", \.query, .list(.text), default: "none", "names of query parameters") { node, reader in
+                guard reader.expectList(node, .list(.text)) else { return nil }
+                return reader.tree.children(node).compactMap { reader.text($0) }
+            },
+        ])
 
     static let secret = Section<SecretDraft>(
         "secret", in: "a secret", title: "`secrets`",

@@ -34,7 +34,7 @@ package final class TerminalProgress: EventConsumer {
         self.output = output
         color = style.color
         self.isUnicode = isUnicode
-        redactor = Redactor(job.secrets)
+        redactor = job.redactor
         run = LiveRun(job: job)
         plain = PlainProgress(job: job, sink: scrolled, style: style)
     }

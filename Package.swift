@@ -250,7 +250,8 @@ let package = Package(
         tests("NetworkConditionsTests", ["NetworkConditions", "SystemIO", "TransferModel", "TestSupport"]),
         tests("FileDeliveryTests", ["FileDelivery", "Digests", "SystemIO", "TransferModel", "TestSupport"]),
         tests(
-            "ReportingTests", ["Reporting", "Records", "TextFormats", "TransferModel", "TestSupport"], data: ["Golden"]),
+            "ReportingTests", ["Reporting", "Records", "TextFormats", "SystemIO", "TransferModel", "TestSupport"],
+            data: ["Golden"]),
         tests("LockFilesTests", ["LockFiles", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "SimulatedJobsTests",

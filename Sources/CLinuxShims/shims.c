@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -23,6 +24,21 @@ const int tr_O_PATH = O_PATH;
 const int tr_AT_EMPTY_PATH = AT_EMPTY_PATH;
 const int tr_RENAME_NOREPLACE = RENAME_NOREPLACE;
 const int tr_RENAME_EXCHANGE = RENAME_EXCHANGE;
+
+// As in <linux/openat2.h>, which older systems lack.
+struct open_how_links {
+    uint64_t flags;
+    uint64_t mode;
+    uint64_t resolve;
+};
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+
+int tr_open_without_links(const char *path, int flags) {
+    struct open_how_links how = {.flags = (unsigned int)flags, .resolve = 0x04 /* RESOLVE_NO_SYMLINKS */};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
 
 int tr_syncfs(int descriptor) { return syncfs(descriptor); }
 

@@ -86,7 +86,7 @@ package enum CommandLineReference {
         `--state-dir DIR` puts all that a run keeps under one folder. Otherwise locks lie below
         `$XDG_STATE_HOME/transfer-run` (`~/.local/state/transfer-run`), sockets in `$XDG_RUNTIME_DIR/transfer-run` (else
         beside the state). Folders are 0700, files 0600; a folder that somebody else can write is refused with exit
-        status 4. A job with none but `ephemeral` sessions needs no state and leaves none: its own file is locked.
+        status 4, and so is an `XDG_RUNTIME_DIR` that belongs to another user or that others may write. A job with none but `ephemeral` sessions needs no state and leaves none: its own file is locked.
 
         ## Not built yet
 

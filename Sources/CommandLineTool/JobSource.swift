@@ -142,6 +142,15 @@ struct JobSource {
                     return .failure(Self.fileProblem(error, limit))
                 }
             },
+            readOwnFile: { path, limit in
+                do throws(WholeFile.Problem) {
+                    return .success(try WholeFile.readOwn(path, limit: limit))
+                } catch .system(let error) where error.errno == EPERM {
+                    return .failure(.failed("it belongs to another user; name a file of your own"))
+                } catch {
+                    return .failure(Self.fileProblem(error, limit))
+                }
+            },
             listFiles: { root, depth in
                 do throws(WholeFile.Problem) {
                     return .success(try WholeFile.list(root, depth: depth).map { Array($0.bytes) })

@@ -62,7 +62,7 @@ enum OutputPlaces {
     /// tasks may be many.
     private static func checkInputs(_ job: Job) throws(Conflict) {
         var inputs: [String: [(place: RawName, input: Job.Reserved)]] = [:]
-        for input in job.reserved {
+        for input in job.reserved where !input.mayBeNamed {
             guard let place = place(input.path) else { continue }
             // A `to` is text: no task writes to a name that is none.
             for name in Set([Folders.split(place).name.text, Folders.split(input.path).name].compactMap(\.self)) {
@@ -141,6 +141,7 @@ enum OutputPlaces {
     private static func place(_ path: String) -> RawName? {
         if let place = Folders.resolved(path) { return (try? FileFacts.of(path))?.isRegular == true ? place : nil }
         let (folder, name) = Folders.split(path)
-        return Folders.resolved(folder).map { $0.appending(RawName(name)) }
+        // Missing folders are made.
+        return Folders.resolvedAsFarAsThere(RawName(folder)).appending(RawName(name))
     }
 }

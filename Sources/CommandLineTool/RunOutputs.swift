@@ -90,6 +90,10 @@ struct RunOutputs {
 
     static func reserving(_ job: Job, _ options: RunOptions, _ environment: [String: String]) -> Job {
         var job = reserving(job, files(job, options))
+        let locks = [job.held?.file, CommandLineTool.lockPath(of: job)].compactMap(\.self)
+        job.reserved += locks.map {
+            Job.Reserved(path: absolute($0), what: "what the run is held to", mayBeNamed: true)
+        }
         if let folder = try? StateFolder(options.stateDirectory, environment).state {
             // Only the databases are reserved: a state folder may also be the user's working folder.
             job.reserved += ["store.sqlite", "journal.sqlite"].flatMap { name in

@@ -128,7 +128,7 @@ struct UnitWriting {
         do throws(StateFolder.Problem) {
             let folder = try StateFolder(nil, environment)
             // A folder that is there can be let written by itself, without the one above.
-            if installs { for path in [folder.state, folder.cache] { try? Folders.makeAll(path, mode: 0o700) } }
+            if installs { for path in [folder.state, folder.cache] { _ = try? PrivateFolder.make(path) } }
             return [folder.state, folder.cache, folder.runtime]
         } catch {
             throw UsageError(error.description)
@@ -153,7 +153,7 @@ struct UnitWriting {
     private func install(_ unit: ServiceUnit) throws(UsageError) -> Int32 {
         let folder = unitFolder
         do throws(SystemError) {
-            try Folders.makeAll(folder)
+            _ = try Descriptor.makeFolder(folder)
         } catch {
             console.errors("error: cannot make `\(folder)`: \(error.reason)\n")
             return ExitStatus.runnerFailed.code

@@ -22,6 +22,8 @@ package struct Destination: Sendable {
     package var path: String
     /// What happens if the path is taken.
     package var existing = ExistingPolicy.revalidate
+    /// What is known of the name where a server chose it; `nil` where the job names the file.
+    package var chosenName: ChosenName?
     /// The file's permissions; `nil` is 0644 less the umask.
     package var mode: UInt16?
     /// The file's modification time; `nil` leaves the time of writing. For a local source any time stands for the

@@ -49,7 +49,8 @@ final class FolderCache {
     /// batch, and an open folder stays usable wherever it is.
     func beginBatch() { batch += 1 }
 
-    /// Returns the folder at `path`, making it and missing folders above it.
+    /// Returns the folder at `path`, making it and missing folders above it. No link of a stranger is followed there; a
+    /// folder that is known was opened so, and is found again by its identity.
     func folder(_ path: String) throws(SystemError) -> Folder {
         if let last, last.path.isExactly(path), isStillThere(last.folder, path) { return last.folder }
         let key = ExactText(path)
@@ -105,16 +106,10 @@ final class FolderCache {
     }
 
     private func open(_ path: String) throws(SystemError) -> Folder {
-        do throws(SystemError) {
-            let found = try made(Descriptor.openFolder(path))
-            leftovers.note(path)
-            return found
-        } catch {
-            guard error.errno == ENOENT else { throw error }
-        }
-        try Folders.makeAll(path)
-        leftovers.noteNew(path)
-        return try made(Descriptor.openFolder(path))
+        var isNew = false
+        let folder = try made(Descriptor.makeFolder(path, isNew: &isNew))
+        if isNew { leftovers.noteNew(path) } else { leftovers.note(path) }
+        return folder
     }
 
     private func made(_ descriptor: consuming Descriptor) throws(SystemError) -> Folder {

@@ -182,6 +182,14 @@ final class Groups {
         let isSame =
             standing.map { $0.facts.isRegular && file.hasSameContent(as: member.name.description, in: $0.folder) }
             ?? false
+        if let standing, let chosen = destination.chosenName, destination.existing == .revalidate,
+            !chosen.isOwn(member.name.description, in: standing.folder.descriptor)
+        {
+            guard isSame else { throw .nameTaken(path) }
+            try keep(standing, member, path, task, place)
+            file.remove()
+            return .same(nil)
+        }
         if let standing, isSame, looksAlike(file, standing.facts, destination) {
             try keep(standing, member, path, task, place)
             file.remove()

@@ -269,8 +269,7 @@ final class KeptMembers: Sendable {
 
     private func register(_ folder: KeptFolder, _ keeping: KeptPlace) {
         let (registry, name) = Folders.split(keeping.register)
-        try? Folders.makeAll(registry, mode: 0o700)
-        guard let place = try? Descriptor.openFolder(registry) else { return }
+        guard let place = try? Descriptor.makeFolder(registry, mode: 0o700) else { return }
         try? place.unlink(RawName(name))
         try? place.makeLink(RawName(name), to: folder.path)
     }

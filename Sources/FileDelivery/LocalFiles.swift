@@ -145,9 +145,10 @@ enum LocalFiles {
     /// Sets the mode of a file, if it is another one.
     static func setMode(_ path: String, _ mode: UInt16) throws(TransferError) {
         do throws(SystemError) {
-            guard try FileFacts.of(path).permissions != mode_t(mode) else { return }
             let (folder, name) = Folders.split(path)
-            try Descriptor.openFolder(folder).setMode(of: name, mode_t(mode))
+            let place = try Descriptor.openPlace(folder)
+            guard try place.facts(of: name, followingLinks: true).permissions != mode_t(mode) else { return }
+            try place.setMode(of: name, mode_t(mode))
         } catch {
             throw TransferError(
                 .cannotWriteToFile, "setting the mode of \(path) failed: \(error.reason)", errno: error.errno)

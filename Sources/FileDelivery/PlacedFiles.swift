@@ -26,6 +26,9 @@ final class PlacedFiles: Sendable {
         }
     }
 
+    /// Returns whether the task put a file there, or is about to.
+    func isOwner(_ key: Int, _ task: TaskIndex) -> Bool { owners.withLock { $0[key] == task } }
+
     /// Makes the task the owner, since the other owner's file does not exist any more.
     func take(_ key: Int, _ task: TaskIndex) { owners.withLock { $0[key] = task } }
 

@@ -392,7 +392,8 @@ final class Publisher {
     private func place(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination
     ) throws(TransferError) -> Placing {
-        if let what = reserved.what(at: destination.path) {
+        if let what = reserved.what(at: destination.path, isNamed: destination.chosenName == nil) {
+            if destination.chosenName != nil { throw .nameTaken(destination.path, "is \(what)") }
             throw TransferError(
                 .destinationExists, "\(destination.path) is \(what), and no task's file: let it go elsewhere")
         }
@@ -403,6 +404,7 @@ final class Publisher {
                 return try placeAgain(staging, task, folder, name, destination)
             }
         } catch {
+            if error == Self.isForeign { throw .nameTaken(destination.path) }
             throw FileErrors.naming(error, destination.path)
         }
         guard let group = destination.group else { preconditionFailure("without a group it has its name by now") }
@@ -455,6 +457,7 @@ final class Publisher {
     ) throws(SystemError) -> Placing {
         if let group = folders.group(around: folder, reserved) { return .inFolder(of: group) }
         let key = PlacedFiles.key(folder, name)
+        let wasPut = destination.chosenName != nil && placed.isOwner(key, task)
         let isOurs = placed.claim(key, task)
         do throws(SystemError) {
             do throws(SystemError) {
@@ -465,16 +468,19 @@ final class Publisher {
                 guard error.errno == EEXIST else { throw error }
             }
             if let rival = placed.rival(key, task) { return .taken(by: rival) }
-            return try placeOver(staging, in: folder, name, destination)
+            return try placeOver(staging, in: folder, name, destination, wasPut: wasPut)
         } catch {
             placed.letGo(key, task)
             throw error
         }
     }
 
-    /// Names the file where the name is taken.
+    /// The failure where a server's name is that of a file that the task did not bring.
+    private static let isForeign = SystemError(call: "replace", errno: EEXIST)
+
+    /// Names the file where the name is taken; `wasPut`: by the task itself, earlier in this run.
     private func placeOver(
-        _ staging: Staging, in folder: FolderCache.Folder, _ name: String, _ destination: Destination
+        _ staging: Staging, in folder: FolderCache.Folder, _ name: String, _ destination: Destination, wasPut: Bool
     ) throws(SystemError) -> Placing {
         let old = try folder.descriptor.facts(of: name)
         try Self.refuseOdd(old, name, in: folder.descriptor)
@@ -500,6 +506,14 @@ final class Publisher {
         case .revalidate, .replace: break
         }
         let isSame = old.isRegular && staging.hasSameContent(as: name, in: folder)
+        if let chosen = destination.chosenName, destination.existing == .revalidate, !wasPut,
+            !chosen.isOwn(name, in: folder.descriptor)
+        {
+            guard isSame else { throw Self.isForeign }
+            staging.remove()
+            // Without a stamp: the next run must not take it for one that this task brought.
+            return .same(nil, changed: mayBeOwn)
+        }
         try staging.replace(in: folder, name, names)
         return .placed(changed: !isSame || mayBeOwn)
     }

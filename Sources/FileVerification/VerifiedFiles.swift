@@ -55,7 +55,9 @@ package final class VerifiedFiles: Sendable {
     /// Opens the record at a path, or makes one. What is no whole record is begun anew.
     package init(path: String) throws(SystemError) {
         self.path = path
-        file = try SystemIO.Descriptor.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
+        let (folder, name) = Folders.split(path)
+        file = try SystemIO.Descriptor.openPlace(folder)
+            .open(name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
         let bytes = (try? WholeFile.read(path, limit: 1 << 30)) ?? []
         if bytes.starts(with: Self.heading), bytes.count % 16 == 0 {
             known = Self.tokens(bytes)

@@ -78,13 +78,13 @@ package struct FiledAnswer: Sendable {
         self.file = file
     }
 
-    /// The record for the next run; `nil` when nothing in the answer identifies the file's version.
+    /// The record for the next run; `nil` when nothing in the answer identifies the file's version. Of a file that the
+    /// server named it is kept all the same, without validators: the next run must know which file is the task's own.
     package var kept: KeptValidators? {
-        guard isProven, let found = Revalidation.validators(of: headers, status: status, askedAt: askedAt) else {
-            return nil
-        }
+        let found = isProven ? Revalidation.validators(of: headers, status: status, askedAt: askedAt) : nil
+        guard found != nil || name != nil else { return nil }
         return KeptValidators(
-            url: url, etag: found.etag, lastModified: found.lastModified, shape: shape, file: file, name: name,
+            url: url, etag: found?.etag, lastModified: found?.lastModified, shape: shape, file: file, name: name,
             content: content, asked: asked)
     }
 }

@@ -30,37 +30,75 @@ package enum SuggestedFilename {
     private static let maximumExtension = 20
 
     /// Returns `name` as one path component that names a visible, ordinary file, or `nil`: no folder, no way up, no
-    /// control character, nothing that makes a terminal or a file manager show another name than it is. Works on
-    /// scalars throughout: to Swift a `/` that a combining mark follows is another character, to the kernel it is a
-    /// `/`.
+    /// control character, nothing that makes a terminal or a file manager show another name than it is, nothing that a
+    /// shell, a program's options or Windows take for something else. Browsers change the same names. Works on scalars
+    /// throughout: to Swift a `/` that a combining mark follows is another character, to the kernel it is a `/`.
     package static func safe(_ name: String) -> String? {
         if isPlain(name) { return name }
         let last = Array(name.unicodeScalars).split { $0 == "/" || $0 == "\\" }.last ?? []
-        var scalars = last.map { isHarmless($0) ? $0 : "_" }[...]
-        scalars = scalars.drop { $0 == " " }
-        while scalars.last == " " { scalars.removeLast() }
-        if scalars.elementsEqual(["."]) || scalars.elementsEqual([".", "."]) { return nil }
-        // A name from the network must not hide a file, or look like a temporary file of this program.
-        if scalars.first == "." { scalars[scalars.startIndex] = "_" }
-        let result = shortened(scalars)
-        return result.isEmpty ? nil : result
+        var scalars = last.map { isHarmless($0) ? $0 : "_" }[...].drop(while: isBlank)
+        while let end = scalars.last, isBlank(end) { scalars.removeLast() }
+        guard let first = scalars.first, !scalars.elementsEqual(["."]), !scalars.elementsEqual([".", "."]) else {
+            return nil
+        }
+        // A name from the network must not hide a file, look like a temporary file of this program, or like an option.
+        if first == "." || first == "-" || first == "~" { scalars[scalars.startIndex] = "_" }
+        if isDevice(scalars) { scalars = ["_"] + scalars }
+        return withPlainEnd(shortened(scalars))
     }
 
-    /// Whether the name needs no change, as nearly every name: printable ASCII, no separator, not hidden, not too long.
+    /// Whether the name needs no change, as nearly every name: printable ASCII, no separator, not hidden, no option, no
+    /// device, not too long.
     private static func isPlain(_ name: String) -> Bool {
-        guard let first = name.utf8.first, first != UInt8(ascii: "."), name.utf8.count <= maximumLength else {
-            return false
-        }
-        return name.utf8.allSatisfy {
+        let bytes = name.utf8
+        guard let first = bytes.first, let last = bytes.last, !".-~".utf8.contains(first), last != UInt8(ascii: "."),
+            bytes.count <= maximumLength
+        else { return false }
+        let isReadable = bytes.allSatisfy {
             (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\")
         }
+        // Names of devices begin so, and are not longer: CON, PRN, AUX, NUL, COM1, LPT1, CONOUT$, CLOCK$.
+        let mayBeDevice =
+            "CPANLcpanl".utf8.contains(first) && bytes.prefix(8).prefix { $0 != UInt8(ascii: ".") }.count < 8
+        return isReadable && !(mayBeDevice && isDevice(name.unicodeScalars))
     }
 
+    /// Whether Windows takes the name, with any extension, for a device.
+    private static func isDevice(_ name: some Collection<Unicode.Scalar>) -> Bool {
+        var stem = name.prefix { $0 != "." }.prefix(9).map { scalar -> Unicode.Scalar in
+            ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 0x20) : scalar
+        }
+        while stem.last == " " { stem.removeLast() }
+        let text = String(String.UnicodeScalarView(stem))
+        if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].contains(text) { return true }
+        guard stem.count == 4, text.hasPrefix("COM") || text.hasPrefix("LPT") else { return false }
+        return ("1"..."9").contains(stem[3]) || ["\u{B9}", "\u{B2}", "\u{B3}"].contains(stem[3])
+    }
+
+    /// Returns the name with `_` for each dot and space at its end, which Windows would leave out.
+    private static func withPlainEnd(_ name: String) -> String {
+        let scalars = Array(name.unicodeScalars)
+        let count = scalars.reversed().prefix { $0 == "." || isBlank($0) }.count
+        return count == 0 ? name : text(scalars.dropLast(count)) + String(repeating: "_", count: count)
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20, 0xA0, 0x1680, 0x2000...0x200A, 0x202F, 0x205F, 0x3000: true
+        default: false
+        }
+    }
+
+    /// Whether the scalar is shown, and changes nothing about how others are shown.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0: false
-        // Marks that turn the direction of writing, line ends, and the byte order mark.
+        // Line ends, marks that turn the direction of writing, and the byte order mark.
         case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
+        // Of no width: joiners, hyphens, fillers, selectors of a variant, tags, controls of musical and old scripts.
+        case 0xAD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B...0x180F, 0x200B...0x200D, 0x2060...0x206F, 0x3164,
+            0xFE00...0xFE0F, 0xFFA0, 0xFFF0...0xFFFB, 0x1_BCA0...0x1_BCA3, 0x1_D173...0x1_D17A, 0xE_0000...0xE_0FFF:
+            false
         default: true
         }
     }

@@ -130,7 +130,16 @@ struct JobFile {
         job.report = draft.report
         job.onFinish = draft.onFinish
         job.reserved = reserved + lists(of: job) + Self.cookieFiles(of: job)
+        if job.tasks.contains(where: Self.mayBeNamedByServer) { job.reserved += reader.usedFiles.reserved }
         return job
+    }
+
+    /// Returns whether a response may decide which name the task's file gets.
+    private static func mayBeNamedByServer(_ task: TaskSpecification) -> Bool {
+        let values = task.options.values
+        return task.isTemplate || values.awaitedDestination != nil
+            || task.destination?.utf8.last == UInt8(ascii: "/")
+            || values.onResponse.contains { $0.to?.utf8.last == UInt8(ascii: "/") }
     }
 
     /// Returns whether a server may redirect a task to hosts that the job does not name.
@@ -140,7 +149,7 @@ struct JobFile {
         return redirects.allowHosts?.contains { $0.description == "*" } ?? true
     }
 
-    /// The files that the job is read from; no task may write over them.
+    /// The files that the job is read from.
     private var reserved: [Job.Reserved] {
         let named = [
             (reader.source.name == "-" ? nil : reader.source.name, "the job itself"),

@@ -66,6 +66,9 @@ package final class InputRecorder: Sendable {
             readFile: { path, limit in
                 self.remember(\.files, Question(path, limit)) { self.outside.readFile(path, limit) }
             },
+            readOwnFile: { path, limit in
+                self.remember(\.files, Question(path, limit)) { self.outside.readOwnFile(path, limit) }
+            },
             listFiles: { root, depth in
                 self.remember(\.listings, Question(root, depth)) { self.outside.listFiles(root, depth) }
             },

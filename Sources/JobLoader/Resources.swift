@@ -11,6 +11,9 @@ package struct Resources: Sendable {
     package var environment: @Sendable (_ name: String) throws(StrayVariable) -> String?
     /// Returns the bytes of a regular file, or a problem if it holds more than `limit`.
     package var readFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
+    /// Returns the same of a file that another user could have put there: one whose owner is not the user or root is a
+    /// problem.
+    package var readOwnFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
     /// Returns the regular files below a folder, as paths relative to it, in any order; at most `depth` names deep.
     /// Links to files are included, also those that lead nowhere. A folder that cannot be opened is included with a
     /// slash at its end. Paths are bytes: not every name is text.
@@ -21,11 +24,13 @@ package struct Resources: Sendable {
     package init(
         environment: @escaping @Sendable (String) throws(StrayVariable) -> String?,
         readFile: @escaping @Sendable (String, Int) -> Result<[UInt8], FileProblem>,
+        readOwnFile: (@Sendable (String, Int) -> Result<[UInt8], FileProblem>)? = nil,
         listFiles: @escaping @Sendable (String, Int) -> Result<[[UInt8]], FileProblem>,
         workingDirectory: String
     ) {
         self.environment = environment
         self.readFile = readFile
+        self.readOwnFile = readOwnFile ?? readFile
         self.listFiles = listFiles
         self.workingDirectory = workingDirectory
     }

@@ -1,118 +1,75 @@
-internal import Glibc
+import Glibc
 import SystemIO
 import TransferModel
 
-/// A file that appears under its name whole, or not at all: written beside it and renamed over it.
+/// A file that appears under its name whole, or not at all: written beside it and renamed over it. Missing folders above
+/// it are made.
 ///
-/// A path that names something other than a regular file (a device, a pipe) is written to directly: a rename would put
-/// a file in its place. A symlink stays and the file it leads to is replaced.
+/// A path that names a device, or what this process was given open (`/dev/stdout`), is written to directly: a rename
+/// would put a file in its place. A symlink stays and the file it leads to is replaced.
 package final class AtomicFile: ByteSink {
-    private let target: String
-    /// Path of the temporary file; `nil` when there is nothing to rename.
+    private let target: OutputPlace
+    /// Name of the temporary file in the target's folder; `nil` when there is nothing to rename.
     private var temporary: String?
-    private let descriptor: Int32
+    private let file: SystemIO.Descriptor
 
     package init(_ path: String) throws(OutputProblem) {
-        let kind = try Self.kind(of: path)
-        target = try Self.resolved(path)
-        if kind == .special {
-            temporary = nil
-            descriptor = try Descriptor.open(path)
-        } else {
-            var made: Int32 = -1
-            temporary = try TemporaryReport.path(beside: target) { beside in
-                // 0644 less umask.
-                made = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
-                guard made >= 0 else { return .failed(errno) }
-                if TemporaryReport.lock(made, beside) { return .made }
-                close(made)
-                return .taken
+        target = try OutputPlace(path)
+        if target.isReplaced {
+            let (folder, mode) = (target, target.mode)
+            var made: SystemIO.Descriptor?
+            temporary = try TemporaryReport.name(beside: target) { name in
+                do throws(SystemError) {
+                    let opened = try folder.open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+                    guard TemporaryReport.lock(opened, name, in: folder) else { return .taken }
+                    made = consume opened
+                    return .made
+                } catch {
+                    return .failed(error)
+                }
             }
-            descriptor = made
+            guard let made = made.take() else { throw target.problem(SystemError(call: "open", errno: EEXIST)) }
+            file = made
+        } else {
+            file = try target.openForWriting()
         }
     }
 
     deinit {
         // The lock is still held, so no other process can have given the name to a file of its own.
-        if let temporary { unlink(temporary) }
-        close(descriptor)
+        if let temporary { target.remove(temporary) }
     }
 
     /// Appends bytes to the temporary file, or to the device or pipe.
     package func write(_ bytes: [UInt8]) throws(OutputProblem) {
-        try Descriptor.writeAll(bytes, to: descriptor, name: target)
+        try Descriptor.writeAll(bytes, to: file.raw, name: target.shown)
     }
 
     /// Publishes the file under its name; without a call `deinit` deletes it. With `isDurable` file and name are on the
     /// disk when it returns.
     package func commit(isDurable: Bool) throws(OutputProblem) {
         guard let from = temporary else { return }
-        try Descriptor.confirmWrites(descriptor, name: target)
-        if isDurable { guard fsync(descriptor) == 0 else { throw .system("flush", target) } }
-        let (place, name) = Folders.split(target)
+        try Descriptor.confirmWrites(file.raw, name: target.shown)
         do throws(SystemError) {
-            try TemporaryReport.putInPlace(Folders.split(from).name, as: name, in: .openPlace(place))
+            if isDurable { try file.sync() }
+            try target.putInPlace(from)
         } catch {
-            throw OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
+            throw target.problem(error)
         }
         temporary = nil
         guard isDurable else { return }
         do throws(SystemError) {
-            try Self.flush(.openFolder(place))
+            try target.flush()
         } catch {
-            throw OutputProblem("cannot flush \(target): \(error.reason)", errno: error.errno)
-        }
-    }
-
-    /// Writes a folder's names to the disk.
-    static func flush(_ folder: borrowing SystemIO.Descriptor) throws(SystemError) {
-        do throws(SystemError) {
-            try folder.sync()
-        } catch {
-            // The file system cannot flush folders: no more can be done.
-            guard error.errno == EINVAL else { throw error }
+            throw OutputProblem("cannot flush \(target.shown): \(error.reason)", errno: error.errno)
         }
     }
 
     /// Checks that the path can be written by creating and removing a temporary file beside it, which is the only
-    /// proof.
+    /// proof. Missing folders are made, and stay.
     package static func preflight(_ path: String) throws(OutputProblem) {
-        if try kind(of: path) == .special {
-            guard access(path, W_OK) == 0 else { throw .system("write", path) }
-            return
-        }
+        let place = try OutputPlace(path)
+        guard place.isReplaced else { return try place.checkMayBeWritten() }
         _ = try AtomicFile(path)
-    }
-}
-
-// Where a file is published in one step.
-extension AtomicFile {
-    /// Path of the file that a publication would replace or create; `nil` when the path cannot be replaced.
-    static func replaceable(_ path: String) -> String? {
-        guard let kind = try? kind(of: path), kind != .special else { return nil }
-        return try? resolved(path)
-    }
-
-    private enum Kind { case absent, regular, special }
-
-    private static func kind(of path: String) throws(OutputProblem) -> Kind {
-        if path.isEmpty || path.hasSuffix("/") { throw OutputProblem("cannot write `\(path)`: it names no file") }
-        var information = stat()
-        guard stat(path, &information) == 0 else { return .absent }
-        switch information.st_mode & S_IFMT {
-        case S_IFREG: return .regular
-        case S_IFDIR: throw OutputProblem("cannot write \(path): it is a folder", errno: EISDIR)
-        default: return .special
-        }
-    }
-
-    /// Path of the file to which a symlink leads; other paths stay as they are.
-    private static func resolved(_ path: String) throws(OutputProblem) -> String {
-        guard let real = Folders.resolved(path) else { return path }
-        do throws(NotText) {
-            return try real.asText()
-        } catch {
-            throw OutputProblem("cannot write `\(path)`: it leads to `\(error.escaped)`, a path that is not UTF-8 text")
-        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemIO
 package import TransferModel
 
 /// The table that GitHub shows below a step: why tasks did not succeed, each cause once, then the tasks that did, as
@@ -87,11 +88,9 @@ package final class GitHubSummary: EventConsumer {
     /// Appends the table to the step's file, after the last event.
     package func write() throws(OutputProblem) {
         guard let text, room >= 0 else { return }
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o644)
-        guard descriptor >= 0 else { throw .system("write", path) }
-        defer { close(descriptor) }
-        try Descriptor.writeAll(text, to: descriptor, name: path)
-        try Descriptor.confirmWrites(descriptor, name: path)
+        let file = try OutputPlace(path).openForWriting(O_CREAT | O_APPEND)
+        try Descriptor.writeAll(text, to: file.raw, name: path)
+        try Descriptor.confirmWrites(file.raw, name: path)
     }
 
     /// The table; `nil` before the run has ended.

@@ -42,13 +42,6 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
     /// Whether another process is writing the file.
     package var isTaken: Bool { errno == EWOULDBLOCK }
 
-    /// Whether a signal came before a reader opened the pipe.
-    package var isInterrupted: Bool { errno == EINTR }
-
-    static func unread(_ path: String) -> OutputProblem {
-        OutputProblem("cannot write \(path): nobody had opened it for reading when a signal came", errno: EINTR)
-    }
-
     static func taken(_ path: String) -> OutputProblem {
         OutputProblem("cannot write \(path): another run is writing it", errno: EWOULDBLOCK)
     }
@@ -64,7 +57,10 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
 package final class DescriptorSink: ByteSink {
     private let descriptor: Int32
     private let name: String
-    private let isOwned: Bool
+    /// The file that this object opened; `nil` for a descriptor of the caller's.
+    private let file: SystemIO.Descriptor?
+    /// Whether the file was empty at first, so that it can be cut back to what was written whole.
+    private let isOwn: Bool
     /// The length up to the last whole write, of a file that is this object's own.
     private var wholeLength: off_t = 0
 
@@ -72,28 +68,28 @@ package final class DescriptorSink: ByteSink {
     package init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
-        isOwned = false
+        file = nil
+        isOwn = false
     }
 
     /// Creates or empties a file, and locks it against other runs until this object is released: of two writers no
-    /// reader would get whole lines. A device, a pipe or a socket is opened as it is.
+    /// reader would get whole lines. Missing folders above it are made. A device, and what this process was given open,
+    /// is written to as it is.
     package init(creating path: String) throws(OutputProblem) {
-        descriptor = try Descriptor.open(path, O_CREAT)
-        name = path
-        isOwned = true
-        var information = stat()
-        guard fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
-        // A file system without locks keeps no other run out.
-        if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw .taken(path) }
-        guard ftruncate(descriptor, 0) == 0 else { throw .system("empty", path) }
+        let place = try OutputPlace(path)
+        let opened = try place.openForWriting(place.isReplaced ? O_CREAT : 0)
+        do throws(SystemError) {
+            if place.isReplaced {
+                // A file system without locks keeps no other run out.
+                if (try? opened.tryLock()) == false { throw SystemError(call: "flock", errno: EWOULDBLOCK) }
+                try opened.cut(at: 0)
+            }
+        } catch {
+            throw error.errno == EWOULDBLOCK ? .taken(path) : place.problem(error)
+        }
+        (name, descriptor, isOwn) = (path, opened.raw, place.isReplaced)
+        file = consume opened
     }
-
-    deinit { if isOwned { close(descriptor) } }
-
-    /// The process's standard output, not closed by the sink.
-    package static var standardOutput: DescriptorSink { DescriptorSink(descriptor: 1, name: "standard output") }
-    /// The process's standard error, not closed by the sink.
-    package static var standardError: DescriptorSink { DescriptorSink(descriptor: 2, name: "standard error") }
 
     /// Writes all the bytes; after a failure an own file is cut back to its last whole write.
     package func write(_ bytes: [UInt8]) throws(OutputProblem) {
@@ -102,7 +98,7 @@ package final class DescriptorSink: ByteSink {
             wholeLength += off_t(bytes.count)
         } catch {
             // Removes the partly written piece, so that a full disk leaves whole lines only.
-            if isOwned { ftruncate(descriptor, wholeLength) }
+            if isOwn { ftruncate(descriptor, wholeLength) }
             throw error
         }
     }
@@ -119,27 +115,6 @@ enum Descriptor {
         } catch {
             throw OutputProblem("cannot write \(name): \(error.reason)", errno: error.errno)
         }
-    }
-
-    /// Opens a file for writing. A named pipe waits for its reader until a held signal arrives.
-    static func open(_ path: String, _ more: Int32 = 0) throws(OutputProblem) -> Int32 {
-        while true {
-            let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | more
-            let opened = Glibc.open(path, flags, 0o666 & ~0o022)
-            if opened >= 0 {
-                _ = fcntl(opened, F_SETFL, 0)
-                return opened
-            }
-            guard errno == ENXIO, isPipe(path) else { throw .system("write", path) }
-            guard Signals.pause(milliseconds: 100) == nil else { throw .unread(path) }
-        }
-    }
-
-    private static func isPipe(_ path: String) -> Bool {
-        let code = errno
-        defer { errno = code }
-        var information = stat()
-        return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFIFO
     }
 
     /// Continues after partial writes and interruptions, and waits for a descriptor that would block.

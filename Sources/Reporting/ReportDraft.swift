@@ -6,8 +6,7 @@ import SystemIO
 /// that dies leaves no file.
 final class ReportDraft {
     let path: String
-    private let target: String
-    private let folder: SystemIO.Descriptor
+    private let target: OutputPlace
     private let file: SystemIO.Descriptor
     /// Bytes reserved for the part before the tasks.
     private let room: Int64
@@ -24,14 +23,10 @@ final class ReportDraft {
 
     /// `nil` where no draft can be made: the path is no regular file's, or the file system has no files without a name.
     init?(_ path: String, room: Int) {
-        guard let target = AtomicFile.replaceable(path) else { return nil }
-        do throws(SystemError) {
-            folder = try SystemIO.Descriptor.openFolder(Folders.split(target).folder)
-            // 0644 less umask, as a file of that name would have.
-            file = try folder.openUnnamed(mode: 0o644)
-        } catch {
-            return nil
-        }
+        guard let target = try? OutputPlace(path), target.isReplaced,
+            let file = try? target.openUnnamed(mode: target.mode)
+        else { return nil }
+        self.file = file
         self.path = path
         self.target = target
         self.room = Int64(room)
@@ -98,45 +93,39 @@ final class ReportDraft {
             // A file under a temporary name is locked while its run is alive.
             _ = try? file.tryLock()
         } catch {
-            throw problem(error)
+            throw target.problem(error)
         }
-        let beside = try TemporaryReport.path(beside: target) { beside in
+        let beside = try TemporaryReport.name(beside: target) { beside in
             do throws(SystemError) {
-                try file.link(into: folder, as: Folders.split(beside).name)
+                try target.link(file, as: beside)
                 return .made
             } catch {
-                return .failed(error.errno)
+                return .failed(error)
             }
         }
         do throws(SystemError) {
-            try name(Folders.split(beside).name, isDurable: isDurable)
+            try name(beside, isDurable: isDurable)
         } catch {
-            throw problem(error)
+            throw target.problem(error)
         }
-    }
-
-    private func problem(_ error: SystemError) -> OutputProblem {
-        OutputProblem("cannot write \(target): \(error.reason)", errno: error.errno)
     }
 
     private func prepare(isDurable: Bool) throws(SystemError) {
         // The folder may have been moved away, or a link put where the report goes.
-        guard AtomicFile.replaceable(path) == target,
-            try FileFacts.of(Folders.split(target).folder).isSameFile(as: folder.facts())
-        else { throw SystemError(call: "link", errno: ESTALE) }
+        guard target.isStillThere else { throw SystemError(call: "link", errno: ESTALE) }
         try file.confirmWrites()
         if isDurable { try file.sync() }
     }
 
     private func name(_ beside: String, isDurable: Bool) throws(SystemError) {
         do throws(SystemError) {
-            try TemporaryReport.putInPlace(beside, as: Folders.split(target).name, in: folder)
+            try target.putInPlace(beside)
         } catch {
-            try? folder.unlink(beside)
+            target.remove(beside)
             throw error
         }
         hasName = true
-        if isDurable { try AtomicFile.flush(folder) }
+        if isDurable { try target.flush() }
     }
 }
 

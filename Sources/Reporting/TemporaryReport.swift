@@ -8,61 +8,59 @@ enum TemporaryReport {
         case made
         /// Another file has the name, or this one was deleted again.
         case taken
-        case failed(Int32)
+        case failed(SystemError)
     }
 
     /// Numbers of runs that publish one report at the same moment; further ones use a random number.
     private static let usual: ClosedRange<UInt32> = 1...8
 
-    /// The path beside `target` at which `make` made the file.
-    static func path(beside target: String, _ make: (String) -> Attempt) throws(OutputProblem) -> String {
-        let (folder, name) = Folders.split(target)
+    /// The name in the folder of `target` under which `make` made the file.
+    static func name(beside target: OutputPlace, _ make: (String) -> Attempt) throws(OutputProblem) -> String {
         for number in Array(usual) + [.random(in: 1_000_000 ... .max)] {
             // A long name is cut: with the addition it must still be a name that the file system takes.
-            let beside = "\(folder == "/" ? "" : folder)/.\(name.prefix(60)).transfer-run-\(number).tmp"
-            switch made(beside, make) {
+            let beside = ".\(target.name.prefix(60)).transfer-run-\(number).tmp"
+            switch made(beside, in: target, make) {
             case .made: return beside
             case .taken: continue
-            case .failed(let code):
-                errno = code
-                throw .system("write", target)
+            case .failed(let error): throw target.problem(error)
             }
         }
-        errno = EEXIST
-        throw .system("write", target)
+        throw target.problem(SystemError(call: "open", errno: EEXIST))
     }
 
-    private static func made(_ path: String, _ make: (String) -> Attempt) -> Attempt {
-        let first = make(path)
-        guard case .failed(EEXIST) = first else { return first }
-        guard removeAbandoned(path) else { return .taken }
-        let second = make(path)
-        if case .failed(EEXIST) = second { return .taken }
+    private static func made(_ name: String, in target: OutputPlace, _ make: (String) -> Attempt) -> Attempt {
+        let first = make(name)
+        guard case .failed(let error) = first, error.errno == EEXIST else { return first }
+        guard removeAbandoned(name, in: target) else { return .taken }
+        let second = make(name)
+        if case .failed(let error) = second, error.errno == EEXIST { return .taken }
         return second
     }
 
     /// Locks the file just made; `false` where another run took it for abandoned before.
-    static func lock(_ file: Int32, _ path: String) -> Bool {
+    static func lock(_ file: borrowing SystemIO.Descriptor, _ name: String, in target: OutputPlace) -> Bool {
         // On a file system without locks no run deletes it either.
-        if flock(file, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
-        return isThere(file, path)
+        ((try? file.tryLock()) ?? true) && isThere(file, name, in: target)
     }
 
-    private static func removeAbandoned(_ path: String) -> Bool {
-        let found = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-        guard found >= 0 else { return errno == ENOENT }
-        defer { close(found) }
-        guard flock(found, LOCK_EX | LOCK_NB) == 0, isThere(found, path) else { return false }
-        return unlink(path) == 0
+    private static func removeAbandoned(_ name: String, in target: OutputPlace) -> Bool {
+        let found: SystemIO.Descriptor
+        do throws(SystemError) {
+            found = try target.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        } catch {
+            return error.errno == ENOENT
+        }
+        guard (try? found.tryLock()) == true, isThere(found, name, in: target) else { return false }
+        target.remove(name)
+        return true
     }
 
-    /// Whether the path still names this file, and it is a regular file of this user.
-    private static func isThere(_ file: Int32, _ path: String) -> Bool {
-        var own = stat()
-        var named = stat()
-        guard fstat(file, &own) == 0, lstat(path, &named) == 0 else { return false }
-        return own.st_mode & S_IFMT == S_IFREG && own.st_uid == geteuid() && own.st_ino == named.st_ino
-            && own.st_dev == named.st_dev
+    /// Whether the name is still this file's, and it is a regular file of this user.
+    private static func isThere(
+        _ file: borrowing SystemIO.Descriptor, _ name: String, in target: OutputPlace
+    ) -> Bool {
+        guard let own = try? file.facts(), let named = try? target.facts(of: name) else { return false }
+        return own.isRegular && own.owner == geteuid() && own.isSameFile(as: named)
     }
 
     // MARK: At the end

@@ -27,7 +27,7 @@ package struct ControlClient {
 
     /// Returns the process numbers of runs that listen, by the names of their sockets: one may have died since.
     package func runs() -> [Int32] {
-        guard (try? PrivateFolder.open(folder)) != nil else { return [] }
+        guard (try? PrivateFolder.openForSockets(folder)) != nil else { return [] }
         return Folders.names(in: folder).filter { $0.hasPrefix("run-") }.compactMap { ControlPlace.process(of: $0) }
             .sorted()
     }
@@ -50,7 +50,7 @@ package struct ControlClient {
     private func connect(_ name: String, _ deadline: Instant) throws(ControlFailure) -> Descriptor {
         let place: Descriptor
         do throws(PrivacyProblem) {
-            place = try PrivateFolder.open(folder)
+            place = try PrivateFolder.openForSockets(folder)
         } catch {
             throw .noRun(error.isMissing ? "there is no \(folder)" : error.description)
         }

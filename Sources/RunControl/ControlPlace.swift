@@ -51,7 +51,7 @@ struct ControlSocket: ~Copyable, Sendable {
     }
 
     private static func openOnce(_ name: String, at path: String) throws(PrivacyProblem) -> ControlSocket {
-        let folder = try PrivateFolder.make(path)
+        let folder = try PrivateFolder.makeForSockets(path)
         do throws(SystemError) {
             let socket = try LocalSocket.listen(name, in: folder, at: path)
             return ControlSocket(folder: folder, socket: socket)

@@ -112,8 +112,8 @@ extension ErrorName {
     /// file, unless the place itself is a file.
     func isNoFault(of place: OriginID?) -> Bool {
         switch self {
-        case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .secretBarred, .cannotSign,
-            .notEnoughDiskSpace,
+        case .cancelled, .runCancelled, .dependencyFailed, .destinationExists, .nameTaken, .secretBarred,
+            .cannotSign, .notEnoughDiskSpace,
             .groupChanged, .groupNotPublished, .cannotCreateFile, .cannotCloseFile, .cannotWriteToFile,
             .cannotWriteOutput,
             .cannotRemoveFile, .cannotMoveFile, .requestBodyStreamExhausted, .dataNotAllowed,

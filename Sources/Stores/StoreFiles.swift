@@ -146,7 +146,7 @@ extension StoreError {
     init(_ problem: PrivacyProblem, _ what: String, isFile: Bool = false) {
         let kind: Kind =
             switch problem.kind {
-            case .belongsToAnother, .othersMayWrite: .notPrivate
+            case .belongsToAnother, .othersMayWrite, .sharedRuntime: .notPrivate
             case .wrongKind: isFile ? .notPrivate : .other
             case .system(let error): error.errno == ENOSPC || error.errno == EDQUOT ? .diskFull : .other
             }

@@ -4,18 +4,6 @@ package import Glibc
 /// Operations on a folder's entries, for moving and removing whole trees. Where nothing else is said they do not follow
 /// symlinks: each call names one entry of this folder.
 extension Descriptor {
-    /// Opens a folder by a path, following every link in it.
-    package static func openFolder(_ path: RawName) throws(SystemError) -> Descriptor {
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-        return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
-    }
-
-    /// Opens a folder only for naming its entries (`O_PATH`), which needs no right to list it.
-    package static func openPlace(_ path: RawName) throws(SystemError) -> Descriptor {
-        let flags = tr_O_PATH | O_DIRECTORY | O_CLOEXEC
-        return Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags) })
-    }
-
     /// Opens a folder of this one; throws ENOTDIR when `name` is anything else, even a symlink.
     package borrowing func folder(_ name: RawName) throws(SystemError) -> Descriptor {
         let raw = raw
@@ -23,12 +11,10 @@ extension Descriptor {
         return Descriptor(owning: try Syscall.check("open") { unsafe openat(raw, name.characters, flags) })
     }
 
-    /// Opens the folder to which the symlink `name` leads, through any number of links; throws ENOTDIR when that is no
-    /// folder.
+    /// Opens the folder to which the symlink `name` leads, through any number of links but those of strangers; throws
+    /// ENOTDIR when that is no folder.
     package borrowing func folder(behind name: RawName) throws(SystemError) -> Descriptor {
-        let raw = raw
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-        return Descriptor(owning: try Syscall.check("open") { unsafe openat(raw, name.characters, flags) })
+        try Descriptor.openFolder(path().appending(name))
     }
 
     /// Makes a folder below this one; throws EEXIST when the name is taken.

@@ -16,16 +16,6 @@ package struct Descriptor: ~Copyable, Sendable {
         Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path, flags | O_CLOEXEC, mode) })
     }
 
-    /// Opens a folder for listing and syncing.
-    package static func openFolder(_ path: String) throws(SystemError) -> Descriptor {
-        try open(path, O_RDONLY | O_DIRECTORY)
-    }
-
-    /// Opens a folder only for naming its entries (`O_PATH`), which needs no right to list it.
-    package static func openPlace(_ path: String) throws(SystemError) -> Descriptor {
-        try open(path, tr_O_PATH | O_DIRECTORY)
-    }
-
     /// Opens `name` below this folder.
     package borrowing func open(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
         let folder = raw
@@ -334,6 +324,8 @@ package struct FileFacts: Hashable, Sendable {
     package var isPipe: Bool { mode & S_IFMT == S_IFIFO }
     /// Whether it is a folder.
     package var isFolder: Bool { mode & S_IFMT == S_IFDIR }
+    /// Whether it is a device such as a terminal or `/dev/null`.
+    package var isCharacterDevice: Bool { mode & S_IFMT == S_IFCHR }
     /// Whether it is a symlink.
     package var isLink: Bool { mode & S_IFMT == S_IFLNK }
     /// The permissions, without the kind.

@@ -1,32 +1,8 @@
-package import Glibc
+import Glibc
 package import TransferModel
 
 /// Operations on folders and paths.
 package enum Folders {
-    /// Makes the folder `path` and missing folders above it. A folder that another process made meanwhile is accepted;
-    /// anything else at that path shows when it is opened.
-    package static func makeAll(_ path: String, mode: mode_t = 0o777) throws(SystemError) {
-        do throws(SystemError) {
-            return try make(path, mode)
-        } catch {
-            guard error.errno == ENOENT else { throw error }
-        }
-        // By bytes: a slash that a combining mark follows is still one.
-        let trimmed = path.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
-        let parent = trimmed.drop { $0 != UInt8(ascii: "/") }.drop { $0 == UInt8(ascii: "/") }
-        guard !parent.isEmpty else { throw SystemError(call: "mkdir", errno: ENOENT) }
-        try makeAll(String(decoding: parent.reversed(), as: UTF8.self), mode: mode)
-        try make(path, mode)
-    }
-
-    private static func make(_ path: String, _ mode: mode_t) throws(SystemError) {
-        do throws(SystemError) {
-            try Syscall.check("mkdir") { unsafe mkdir(path, mode) }
-        } catch {
-            guard error.errno == EEXIST else { throw error }
-        }
-    }
-
     /// Returns the absolute path of the working folder; `nil` when it was removed or lies outside of what this process
     /// can see.
     package static func working() throws(NotText) -> String? {

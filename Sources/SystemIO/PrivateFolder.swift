@@ -6,6 +6,8 @@ package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertibl
     package enum Kind: Hashable, Sendable {
         case belongsToAnother
         case othersMayWrite
+        /// The folder in which the folder of sockets is, or would be, is not the user's alone.
+        case sharedRuntime
         /// Something other than the expected folder or regular file has the path.
         case wrongKind
         case system(SystemError)
@@ -25,6 +27,9 @@ package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertibl
         switch kind {
         case .belongsToAnother: "\(path) belongs to another user"
         case .othersMayWrite: "\(path) can be written by others: `chmod go-w` it"
+        case .sharedRuntime:
+            "\(path) belongs to another user or can be written by others, and is no place for sockets: let "
+                + "XDG_RUNTIME_DIR name a folder of your own, or leave it out"
         case .wrongKind: "\(path) is something else than was expected there"
         case .system(let error): "\(path): \(error.reason)"
         }
@@ -41,9 +46,14 @@ package struct PrivacyProblem: Error, Hashable, Sendable, CustomStringConvertibl
 package enum PrivateFolder {
     /// Opens the folder after making it and missing folders above it.
     package static func make(_ path: String) throws(PrivacyProblem) -> Descriptor {
-        do throws(PrivacyProblem) { return try open(path) } catch { if !error.isMissing { throw error } }
-        try attempt(path) { () throws(SystemError) in try Folders.makeAll(path, mode: 0o700) }
-        return try open(path)
+        let folder: Descriptor
+        do throws(SystemError) {
+            folder = try Descriptor.makeFolder(path, mode: 0o700)
+        } catch {
+            throw problem(error, path)
+        }
+        try check(folder, path) { $0.isFolder }
+        return folder
     }
 
     /// Opens an existing folder.
@@ -52,6 +62,31 @@ package enum PrivateFolder {
         do throws(SystemError) { folder = try Descriptor.openFolder(path) } catch { throw problem(error, path) }
         try check(folder, path) { $0.isFolder }
         return folder
+    }
+
+    /// Opens the folder of sockets after making it. The folder above must be the user's alone too, as the standard of
+    /// `XDG_RUNTIME_DIR` demands: others could otherwise put a folder of theirs in the place of this one.
+    package static func makeForSockets(_ path: String) throws(PrivacyProblem) -> Descriptor {
+        try checkRuntime(path)
+        return try make(path)
+    }
+
+    /// Opens the existing folder of sockets.
+    package static func openForSockets(_ path: String) throws(PrivacyProblem) -> Descriptor {
+        try checkRuntime(path)
+        return try open(path)
+    }
+
+    private static func checkRuntime(_ path: String) throws(PrivacyProblem) {
+        let above = Folders.split(path).folder
+        do throws(PrivacyProblem) {
+            _ = try open(above)
+        } catch {
+            switch error.kind {
+            case .belongsToAnother, .othersMayWrite: throw PrivacyProblem(kind: .sharedRuntime, path: above)
+            default: if !error.isMissing { throw error }
+            }
+        }
     }
 
     /// Opens or makes a file of the folder at `path`, without following a link.

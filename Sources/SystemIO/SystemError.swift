@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 
 /// A failed system call: which one, and why.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -6,19 +7,28 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     package let call: String
     /// The error number that the call left.
     package let errno: Int32
+    /// The link of another user that was not followed; `nil` of any other failure.
+    package let foreignLink: String?
 
-    package init(call: String, errno: Int32) {
+    package init(call: String, errno: Int32, foreignLink: String? = nil) {
         self.call = call
         self.errno = errno
+        self.foreignLink = foreignLink
     }
 
     /// `open: No such file or directory`
     package var description: String { "\(call): \(reason)" }
-    /// The system's text for the error number.
+    /// The system's text for the error number, or which link was not followed.
     package var reason: String {
+        if let foreignLink { return Self.isForeign(foreignLink) }
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe strerror_r(errno, &buffer, buffer.count) == 0 else { return "error \(errno)" }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// A sentence about a link that is not followed.
+    package static func isForeign(_ link: String) -> String {
+        "\(link)\(TransferError.foreignLinkWords)and is not followed"
     }
 }
 

@@ -18,19 +18,35 @@ package enum WholeFile {
     /// Makes a new file with these bytes; throws EEXIST if it exists. A file that could not be written completely is
     /// removed.
     package static func create(_ path: String, _ bytes: [UInt8]) throws(SystemError) {
-        let file = try Descriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
+        let (folder, name) = Folders.split(path)
+        let place = try Descriptor.openPlace(folder)
+        let file = try place.open(name, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
         do throws(SystemError) { try file.writeAll(bytes) } catch {
-            unsafe _ = unlink(path)
+            do throws(SystemError) { try place.unlink(name) } catch {}
             throw error
         }
+    }
+
+    /// Reads like `read(_:limit:)` a file of this user or of root; another one throws EPERM, since its owner decides what
+    /// is in it.
+    package static func readOwn(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
+        if isGiven(path), let bytes = try readPipe(path, limit) { return bytes }
+        let file = try open(path)
+        guard let owner = try? file.facts().owner, owner == geteuid() || owner == 0 else {
+            throw .system(SystemError(call: "open", errno: EPERM))
+        }
+        return try read(file, limit: limit)
     }
 
     /// Reads like `read(_:limit:)`, and also reads a pipe that this process was given to its end, such as `<(…)` of a
     /// shell.
     package static func readGiven(_ path: String, limit: Int) throws(Problem) -> [UInt8] {
-        let isGiven = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
-        if isGiven, let bytes = try readPipe(path, limit) { return bytes }
+        if isGiven(path), let bytes = try readPipe(path, limit) { return bytes }
         return try read(path, limit: limit)
+    }
+
+    private static func isGiven(_ path: String) -> Bool {
+        path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
     }
 
     /// Reads a pipe; `nil` when the path is none.

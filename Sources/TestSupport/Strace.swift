@@ -107,10 +107,10 @@ extension Strace {
     package static let fileCalls = [
         "chmod", "chown", "close", "copy_file_range", "creat", "fallocate", "fchmod", "fchmodat", "fchmodat2", "fchown",
         "fchownat", "fdatasync", "flock", "fstat", "fsync", "ftruncate", "getdents64", "lchown", "link", "linkat",
-        "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "pread64", "pwrite64", "pwritev",
-        "pwritev2", "read", "readlink", "readlinkat", "rename", "renameat", "renameat2", "rmdir", "stat", "statfs",
-        "statx", "symlink", "symlinkat", "sync_file_range", "syncfs", "truncate", "unlink", "unlinkat", "utimensat",
-        "write", "writev",
+        "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2", "pread64", "pwrite64",
+        "pwritev", "pwritev2", "read", "readlink", "readlinkat", "rename", "renameat", "renameat2", "rmdir", "stat",
+        "statfs", "statx", "symlink", "symlinkat", "sync_file_range", "syncfs", "truncate", "unlink", "unlinkat",
+        "utimensat", "write", "writev",
     ]
 
     /// One moment of a traced run: when a thread first makes its `number`th call of this name.

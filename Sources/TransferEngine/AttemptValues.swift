@@ -45,7 +45,9 @@ struct KnownFile {
     /// The file at the final place before the attempt began, or none; `nil` when it was not looked up.
     var seen: FileStamp??
     /// The validators under which the store knows the file in the final place.
-    var validators: KeptValidators?
+    var validators: KeptValidators? { didSet { brought = validators ?? brought } }
+    /// The record of the file that the task brought in an earlier run, even where it is of no use for a request.
+    var brought: KeptValidators?
     /// Whether the answer's validators are kept for the next run.
     var isKept = false
     /// The file in the final place as it was when the server was asked about it.

@@ -12,6 +12,8 @@ struct Carryover {
         let point: ResumePoint
         /// The place among the task's `urls` that the bytes came from.
         let mirror: Int
+        /// What the ended attempt knew of the file that the task brought in an earlier run.
+        var brought: KeptValidators?
     }
 
     /// How far a task with `next` is; `nil` before its second page.

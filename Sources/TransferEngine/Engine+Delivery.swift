@@ -107,7 +107,8 @@ extension Engine {
             return nil
         }
         destination.path = path
-        return claim(destination.path, attempt) ? destination : nil
+        destination.chosenName = chosenName(path, attempt)
+        return claim(destination.path, attempt, .nameTaken) ? destination : nil
     }
 
     /// An answer of a delivery thread.

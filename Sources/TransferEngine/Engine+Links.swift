@@ -10,8 +10,13 @@ import TransferModel
 enum WrittenPath {
     /// The file that the symlink `path` leads to; `nil` where it is none, or names a folder in which the file gets a name.
     /// Throws where no file can have that path.
-    static func linkEnd(of path: String) throws(TransferError) -> String? {
-        guard let facts = try facts(of: path), !facts.isRegular, !facts.isFolder else { return nil }
+    static func linkEnd(of path: String, _ folders: inout TrustedFolders) throws(TransferError) -> String? {
+        guard let facts = try facts(of: path) else { return nil }
+        // What is there is looked at, and may stay: for that too nobody else decides which file it is.
+        if let link = folders.foreignLink(above: path) {
+            throw TransferError(.cannotMoveFile, SystemError.isForeign(link), errno: EPERM)
+        }
+        guard !facts.isRegular, !facts.isFolder else { return nil }
         do throws(DestinationLink.Problem) {
             return try DestinationLink.end(of: path)
         } catch {
@@ -49,23 +54,20 @@ enum WrittenPath {
                 .cannotMoveFile,
                 "\(path) is, or leads to, a device, pipe or socket",
                 errno: ENOTSUP)
-        case .folder:
+        case .folder, .place(.noName):
             TransferError(.cannotMoveFile, "\(path) leads to a folder", errno: EISDIR)
-        case .foreign(let link):
-            TransferError(
-                .cannotMoveFile,
-                "\(link) is a link of another user in a folder that others may write, and is not followed", errno: EPERM
-            )
-        case .noFolder(let folder, let error):
+        case .place(.foreign(let link)):
+            TransferError(.cannotMoveFile, SystemError.isForeign(link), errno: EPERM)
+        case .place(.noFolder(let folder, let error)):
             TransferError(
                 .cannotCreateFile, "\(path) leads to a file in \(folder), which cannot be opened: \(error.reason)",
                 errno: error.errno)
-        case .unreadable(let error):
+        case .place(.unreadable(let error)):
             TransferError(
                 .cannotMoveFile, "\(path) is a link that cannot be followed: \(error.reason)", errno: error.errno)
-        case .tooManyLinks:
+        case .place(.tooManyLinks):
             TransferError(.cannotMoveFile, "\(path) leads through too many links", errno: ELOOP)
-        case .noText:
+        case .place(.noText):
             TransferError(.cannotMoveFile, "\(path) leads to a path that is no UTF-8", errno: EILSEQ)
         }
     }
@@ -79,7 +81,7 @@ extension Engine {
             let path = job.tasks[index].destination
         else { return nil }
         do throws(TransferError) {
-            guard let end = try WrittenPath.linkEnd(of: path) else { return nil }
+            guard let end = try WrittenPath.linkEnd(of: path, &trustedFolders) else { return nil }
             job.tasks[index].destination = end
             // What was known of another file says nothing of this one.
             _ = foresight.take(task)

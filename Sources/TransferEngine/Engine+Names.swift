@@ -14,8 +14,8 @@ extension Engine {
 
     /// A name that came from a server or a URL must be this task's alone: two tasks that both succeeded with one file
     /// would make one of the reports wrong. Fails the attempt when another task of the run has the path, or sends it.
-    func claim(_ path: String, _ attempt: Attempt) -> Bool {
-        claimed(attempt) { $0.claim(path, attempt.task, job) }
+    func claim(_ path: String, _ attempt: Attempt, _ refusal: ErrorName = .destinationExists) -> Bool {
+        claimed(attempt) { $0.claim(path, attempt.task, job, refusal) }
     }
 
     /// The same of the object at a URL.
@@ -31,6 +31,14 @@ extension Engine {
         claims = known
         if let problem { fail(attempt, problem) }
         return problem == nil
+    }
+
+    /// What is known of a name that the answer gives: the file of that name that the task brought before.
+    func chosenName(_ path: String, _ attempt: Attempt) -> ChosenName {
+        guard let brought = attempt.known.brought, keptPath(attempt.specification, brought) == path else {
+            return ChosenName()
+        }
+        return ChosenName(own: brought.file, sum: brought.content?.sum)
     }
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.
@@ -57,7 +65,7 @@ extension Engine {
             return lose(attempt, TransferError(.destinationExists, "\(path) is there already"))
         }
         if attempt.download.checksum != nil, matches != true { return lose(attempt, .skippedFileDiffers(path)) }
-        guard claim(path, attempt) else { return }
+        guard claim(path, attempt, .nameTaken) else { return }
         _ = attempt.takeRest()
         discard(attempt.download.staging)
         keepExisting(attempt, path, size)

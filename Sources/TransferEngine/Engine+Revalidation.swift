@@ -85,7 +85,9 @@ extension Engine {
         guard attempt.known.isEligible, attempt.life.resume == nil else { return .done }
         guard let kept = attempt.known.validators else { return askByDate(attempt) }
         if case .some(let stamp) = attempt.known.seen { return compare(attempt, kept, stamp, sum: nil) }
-        guard attempt.known.isKept else { return askByDate(attempt) }
+        guard attempt.known.isKept, Revalidation.applies(to: attempt.specification.options.values) else {
+            return askByDate(attempt)
+        }
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
         attempt.known.wasRead = readsIt
         return look(attempt, kept, readingIt: readsIt)
@@ -196,7 +198,7 @@ extension Engine {
         case .confirming(let asked?):
             if stamp == asked {
                 let path = keptPath(attempt.specification, attempt.known.validators)
-                if attempt.known.validators?.name != nil, !claim(path, attempt) { return }
+                if attempt.known.validators?.name != nil, !claim(path, attempt, .nameTaken) { return }
                 if attempt.known.validators == nil { noteDated(attempt, asked) } else { noteSurvival(attempt, asked) }
                 return keepExisting(attempt, path, asked.size)
             }

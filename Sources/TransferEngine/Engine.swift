@@ -113,6 +113,7 @@ package final class Engine {
     package private(set) var credentialProblems: [String] = []
     var commands = CommandTransfers()
     var foresight: Foresight
+    var trustedFolders = TrustedFolders()
     /// Attempts that wait until the stored state of their session was read.
     var awaitingSessions: [TaskIndex] = []
     /// Attempts that wait until the journal has recorded their beginning.
@@ -314,6 +315,7 @@ package final class Engine {
             pages: pages(of: task), rate: policy.isMetered ? rate(specification) : nil, news: news, outbox: outbox,
             pool: delivery.pool, loop: loop, now: startedAt)
         attempt.ledger = ledger
+        attempt.known.brought = partial?.brought
         return attempt
     }
 
@@ -583,7 +585,8 @@ package final class Engine {
         attempt.handOverRest()
         if attempt.streams.segmented != nil { outbox.add(.settle(attempt.download.staging)) }
         partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
-        let file = Carryover.PartialFile(staging: attempt.download.staging, point: point, mirror: attempt.mirror)
+        let file = Carryover.PartialFile(
+            staging: attempt.download.staging, point: point, mirror: attempt.mirror, brought: attempt.known.brought)
         carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
         return point
     }

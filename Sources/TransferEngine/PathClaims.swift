@@ -26,28 +26,30 @@ struct PathClaims {
         }
     }
 
-    /// `nil` when the task has it now.
-    mutating func claim(_ path: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
-        claim(ExactText(PathText.withoutDots(path)), path, task, job)
+    /// `nil` when the task has it now; `refusal` is the name of the error else.
+    mutating func claim(
+        _ path: String, _ task: TaskIndex, _ job: Job, _ refusal: ErrorName = .destinationExists
+    ) -> TransferError? {
+        claim(ExactText(PathText.withoutDots(path)), path, task, job, refusal)
     }
 
     /// The same of the object at a URL.
     mutating func claim(object address: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
-        claim(ExactText(address), address, task, job)
+        claim(ExactText(address), address, task, job, .destinationExists)
     }
 
     private mutating func claim(
-        _ place: ExactText, _ path: String, _ task: TaskIndex, _ job: Job
+        _ place: ExactText, _ path: String, _ task: TaskIndex, _ job: Job, _ refusal: ErrorName
     ) -> TransferError? {
         if let owner = owners[place], owner != task {
             let id = job.tasks[Int(owner.raw)].id
-            return TransferError(.destinationExists, "\(path) is already the file of the task `\(id)`")
+            return TransferError(refusal, "\(path) is already the file of the task `\(id)`")
         }
         // As the loader says of paths that it knows: whoever reads what another writes needs that one.
         if let sender = senders[place]?.first(where: { !Self.needs($0, task, job) }) {
             let id = job.tasks[Int(sender.raw)].id
             return TransferError(
-                .destinationExists, "\(path) is what the task `\(id)` sends, which does not need this one")
+                refusal, "\(path) is what the task `\(id)` sends, which does not need this one")
         }
         if owners.updateValue(task, forKey: place) == nil { named[task, default: []].append(place) }
         return nil

@@ -1,12 +1,14 @@
 import AttemptLife
 import FileDelivery
+import SystemIO
 import TransferModel
 
 extension Destination {
     /// A rule of `onResponse` leads the body of a task to a file of its own: what was said of standard output does not count.
     /// Like the task's `to`, the rule's may be a symlink to that file.
     mutating func becomeFile(at target: String, _ options: TaskOptions.Values) throws(TransferError) {
-        path = try WrittenPath.linkEnd(of: target) ?? target
+        var folders = TrustedFolders()
+        path = try WrittenPath.linkEnd(of: target, &folders) ?? target
         guard toStandardOutput else { return }
         (toStandardOutput, mode, existing) = (false, options.mode, options.existing)
     }

@@ -50,7 +50,8 @@ final class StoreClient {
         let isWanted = job.tasks.contains { task in
             Self.mayLearn(task, isKept)
                 || Self.isEligible(task, isKept)
-                    && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task, keeping))
+                    && (Revalidation.applies(to: task.options.values) || Self.mayOutliveRun(task, keeping)
+                        || Self.isNamedByServer(task))
         }
         // Without the thread the run is as one of which nothing is kept.
         guard isWanted, let keeper = try? MemoryKeeper(place, reports: reports) else {
@@ -73,6 +74,11 @@ final class StoreClient {
         // The name that a folder's file gets is known by its URL only.
         guard let url = task.location.url else { return destination.utf8.last != UInt8(ascii: "/") }
         return url.needsConnection
+    }
+
+    /// A name that a server chose replaces only the task's own file: the next run has to know which that is.
+    private static func isNamedByServer(_ task: borrowing TaskSpecification) -> Bool {
+        task.options.values.existing == .revalidate && task.destination?.utf8.last == UInt8(ascii: "/")
     }
 
     /// Whoever asks a server hears of cookies.
@@ -107,7 +113,7 @@ final class StoreClient {
     /// earlier run may have left something under other rules.
     func keeps(_ task: TaskSpecification) -> (file: Bool, part: Bool, isEligible: Bool) {
         guard Self.isEligible(task, isKept) else { return (false, false, false) }
-        return (rules(of: task).applies, Self.mayOutliveRun(task, keeping), true)
+        return (rules(of: task).applies || Self.isNamedByServer(task), Self.mayOutliveRun(task, keeping), true)
     }
 
     func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }

@@ -37,7 +37,7 @@ package struct Job: Sendable {
     package var report = ReportPlan()
     /// The command and its arguments that run once after the report is written; `nil` for none.
     package var onFinish: [SecretText]?
-    /// Files that the run itself is made of or reads, at absolute paths: no task may write over them.
+    /// Files that the run itself is made of, reads, runs or writes beside its tasks' files, at absolute paths.
     package var reserved: [Reserved] = []
     /// Earlier answers to which the run holds its servers (`--locked`, `--plan`); `nil` for none.
     package var held: HeldAnswers?
@@ -54,15 +54,18 @@ package struct Job: Sendable {
     /// alone.
     package var redactor: Redactor { Redactor(secrets, names: credentialNames) }
 
-    /// A file that no task may write over.
+    /// A file that not every task may write over.
     package struct Reserved: Hashable, Sendable {
         /// Absolute path of the file.
         package let path: String
         /// What the file is to the job, for messages: "the job itself", "the file of secrets".
         package let what: String
-        package init(path: String, what: String) {
+        /// Whether a task may write it whose `to` names it: one task brings what another one sends or runs.
+        package let mayBeNamed: Bool
+        package init(path: String, what: String, mayBeNamed: Bool = false) {
             self.path = path
             self.what = what
+            self.mayBeNamed = mayBeNamed
         }
     }
 

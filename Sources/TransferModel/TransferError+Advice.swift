@@ -36,8 +36,11 @@ extension TransferError {
         case .cannotConnectToHost where finding.hasSuffix(Self.familyWords),
             .cannotFindHost where finding.hasSuffix(Self.familyWords):
             "Leave `addressFamily` out, or name a host that has such an address."
-        case .cannotCreateFile where isForbidden,
-            .cannotMoveFile where isForbidden && !message.contains("is not followed"):
+        case .cannotCreateFile where message.contains(Self.foreignLinkWords),
+            .cannotMoveFile where message.contains(Self.foreignLinkWords),
+            .groupNotPublished where message.contains(Self.foreignLinkWords):
+            "Remove that link, or name a place in a folder that nobody else may write."
+        case .cannotCreateFile where isForbidden, .cannotMoveFile where isForbidden:
             "Make that folder writable for the user who runs the job, or choose another `to`."
         case .cannotCreateFile where errno == Self.readOnly, .cannotMoveFile where errno == Self.readOnly:
             "Choose a `to` on a file system that can be written."
@@ -69,6 +72,8 @@ extension TransferError {
         }
     }
 
+    /// Part of the message about a link on the way to a file.
+    package static let foreignLinkWords = " is a link of another user, "
     /// Part of the message about a connection that the server ended before TLS was agreed on.
     package static let brokenHandshakeWords = "ended the connection in the TLS handshake"
     /// Beginning of the message about a file of CA certificates that cannot be used.

@@ -22,7 +22,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
     case cannotWriteOutput, expansionFailed, nextPageUnusable
-    case lockMismatch, notLocked, movedSincePlan, signatureMismatch
+    case lockMismatch, notLocked, movedSincePlan, signatureMismatch, nameTaken
 
     /// Apple's number of the error; `nil` for this runner's own names.
     package var code: Int? {
@@ -78,7 +78,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .serverKeyNotPinned,
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
-            .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan, .signatureMismatch:
+            .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan, .signatureMismatch,
+            .nameTaken:
             nil
         }
     }
@@ -160,6 +161,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .commandUnusable: "Correct the `command` of the session's `protocols`, and let it be executable."
         case .dependencyFailed: "Fix the task that it needs first; this one runs again with it."
         case .destinationExists: "Remove what is there, or set `existing` to `replace` or `revalidate`."
+        case .nameTaken:
+            "Name the file in `to`, or set `existing: replace`, which still spares every file that the job uses elsewhere."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
         case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."

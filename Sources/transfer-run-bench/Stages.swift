@@ -256,8 +256,7 @@ struct Stages {
     private func bareFiles(_ round: Int) throws {
         let body = [UInt8](repeating: 0x61, count: 1024)
         let place = "\(folder)/bare\(round)-\(getpid())"
-        try Folders.makeAll(place)
-        let directory = try Descriptor.openFolder(place)
+        let directory = try Descriptor.makeFolder(place)
         for index in 0..<tasks {
             let file = try directory.openUnnamed(mode: 0o644)
             try file.writeAll(body)

@@ -83,11 +83,36 @@ struct CookieFileRunTests {
         #expect(try binary.run("check", "job.yaml").errorText.contains("not a regular file"))
     }
 
-    @Test func placeThatCannotBeWritten_isAWarning() throws {
+    @Test func missingFolders_areMade() throws {
         let server = try server()
         defer { server.stop() }
         let stage = try Stage()
         let run = try stage.run(job(server, "/login", session: "cookies: { file: no/such/c.txt, save: true }"))
+        #expect(run.status == 0 && run.errorText.isEmpty, "\(run.errorText)")
+        #expect(try stage.folder.text("no/such/c.txt").contains("opens-it"))
+    }
+
+    /// Its owner decides what is in it.
+    @Test(.enabled(if: geteuid() == 0)) func fileOfAnotherUser_isRefused() throws {
+        let binary = try Binary()
+        try binary.folder.write("c.txt", "127.0.0.1\tFALSE\t/\tFALSE\t0\ttheirs\tyes\n")
+        #expect(chown(binary.folder.path("c.txt"), 12_345, 12_345) == 0)
+        try binary.folder.write(
+            "job.yaml",
+            "sessions: { main: { cookies: { file: c.txt } } }\ntasks: [{ id: a, url: 'http://127.0.0.1:1/' }]\n")
+        for words in [["job.yaml", "--no-report"], ["check", "job.yaml"]] {
+            let run = try binary.start(words).wait()
+            #expect(
+                run.exitStatus == 2 && run.errorText.contains("c.txt`: it belongs to another user"), "\(run.errorText)")
+        }
+    }
+
+    @Test func placeThatCannotBeWritten_isAWarning() throws {
+        let server = try server()
+        defer { server.stop() }
+        let stage = try Stage()
+        try stage.folder.link("c.txt", to: "no/such/c.txt")
+        let run = try stage.run(job(server, "/login", session: "cookies: { file: c.txt, save: true }"))
         #expect(run.status == 0)
         #expect(
             run.errorText.contains("warning: the cookies of the session `main` were not saved to "), "\(run.errorText)")

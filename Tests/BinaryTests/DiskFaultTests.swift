@@ -37,8 +37,8 @@ import Testing
 
     /// The folder is opened first, then a file in it that has no name.
     static let naming =
-        cases("openat", exhausted + [(EACCES, "EACCES")], "cannotCreateFile", when: "1")
-        + cases("openat", full + broken + exhausted, "cannotCreateFile", when: "2")
+        cases("openat2", exhausted + [(EACCES, "EACCES")], "cannotCreateFile", when: "1")
+        + cases("openat", full + broken + exhausted, "cannotCreateFile", when: "1")
         + cases("linkat", full + broken + [(EXDEV, "EXDEV")], "cannotMoveFile")
         // The first finds the old file, the second gives a temporary name; it is tried in two ways.
         + cases("linkat", full + broken, "cannotMoveFile", when: "2+")
@@ -154,8 +154,8 @@ import Testing
     @Test(
         .enabled(if: Strace.isUsable),
         arguments: [
-            ("openat", "1"), ("openat", "2"), ("linkat", "1"), ("linkat", "2"), ("renameat", "1"), ("pwrite64", "1"),
-            ("mkdir", "1"), ("fchmod", "1"), ("utimensat", "1"), ("sync_file_range", "1"), ("syncfs", "1"),
+            ("openat2", "1"), ("openat", "1"), ("linkat", "1"), ("linkat", "2"), ("renameat", "1"), ("pwrite64", "1"),
+            ("mkdirat", "1"), ("fchmod", "1"), ("utimensat", "1"), ("sync_file_range", "1"), ("syncfs", "1"),
         ])
     func anInterruptedCallIsMadeAgain(_ call: String, _ when: String) throws {
         let keys = "session: flushed, mode: \"0640\", preserveTime: true"

@@ -256,8 +256,8 @@ import TransferModel
         let stage = try Stage()
         for name in ["a", "deep/b", "more/c"] { try stage.folder.write("site/\(name)", "old") }
         let before = try stage.folder.contents("site")
-        // Other threads read folders too; nobody else makes the other calls.
-        let paths = call == "getdents64" ? [stage.folder.path("site")] : []
+        // Other threads read folders too, and make those of the state; nobody else makes the other calls.
+        let paths = ["getdents64": [stage.folder.path("site")], "mkdirat": [stage.folder.path]][call] ?? []
         let strace = Strace([Strace.Injection(call, .error(error))], paths: paths)
         let run = try stage.run(
             """

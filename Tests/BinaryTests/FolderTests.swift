@@ -41,7 +41,7 @@ import Testing
             """)
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try run.task("first", "outcome") == "failed" && run.task("second", "outcome") == "succeeded")
-        #expect(try run.task("third", "error.name") == "destinationExists")
+        #expect(try run.task("third", "error.name") == "nameTaken")
         #expect(try stage.text("out/same.txt") == "any")
     }
 
@@ -61,7 +61,7 @@ import Testing
             """)
         #expect(run.status == 1)
         #expect(try run.task("first", "outcome") == "succeeded")
-        #expect(try run.task("second", "error.name") == "destinationExists")
+        #expect(try run.task("second", "error.name") == "nameTaken")
         #expect(try stage.text("out/same.txt") == "first")
         #expect(try stage.text("out/fixed.txt") == "fixed")
     }

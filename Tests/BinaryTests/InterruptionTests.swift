@@ -68,7 +68,9 @@ import TransferModel
         // More events than a pipe holds, long before the first answer.
         let tasks = (0..<2000).map { "  - { id: t\($0), url: '\(server.url("/\($0)"))', to: out/\($0) }\n" }
         try binary.folder.write("job.yaml", "tasks:\n" + tasks.joined())
-        let program = try binary.start(["job.yaml", "--events", "events", "--progress", "none"])
+        let program = try binary.start(
+            ["job.yaml", "--events", "/dev/fd/3", "--progress", "none"],
+            under: ["/bin/sh", "-c", "exec \"$0\" \"$@\" 3>events"])
         #expect(server.waitForRequests(6))
         program.send(signal: signal)
         // Its connections are closed: the first one was heard.

@@ -231,8 +231,8 @@ import TransferModel
 
     private static func strace(_ variant: Variant, _ stage: Stage, _ kill: Strace.Injection?) -> Strace {
         guard let folder = variant.lacking else { return Strace(kill.map { [$0] } ?? []) }
-        // The first opens the folder, the second asks for a file without a name.
-        let lack = Strace.Injection("openat", .error("EOPNOTSUPP"), when: "2")
+        // The folder itself is opened by another call; the first of these asks for a file without a name.
+        let lack = Strace.Injection("openat", .error("EOPNOTSUPP"), when: "1")
         return Strace([lack] + (kill.map { [$0] } ?? []), paths: [stage.folder.path(folder)])
     }
 

@@ -26,6 +26,18 @@ import TransferModel
         condition.map { "\($0.url ?? "any") \($0.header.name): \($0.header.value.revealed)" }
     }
 
+    /// Of a file that the server named, the next run must know which one is the task's own.
+    @Test(arguments: [(nil, true), ("f", true), ("f", false)] as [(String?, Bool)])
+    func answerWithoutValidators_isKept_whereTheServerNamedTheFile(_ name: String?, _ isProven: Bool) {
+        var answer = FiledAnswer(
+            url: "https://a.test/x", status: 200, headers: .empty, shape: 1, file: stamp, name: name,
+            content: ContentMark(boot: 1, sum: 2))
+        answer.isProven = isProven
+        #expect((answer.kept != nil) == (name != nil) && answer.kept?.name == name)
+        #expect(answer.kept?.etag == nil && answer.kept?.lastModified == nil)
+        #expect(Revalidation.condition(answer.kept, file: stamp, sum: 2, boot: 1, options()) == nil)
+    }
+
     @Test func theETagIsAskedWithBeforeTheDate() {
         func asked(_ etag: String?, _ date: String?) -> String? {
             line(Revalidation.condition(kept(etag: etag, lastModified: date), file: stamp, options()))

@@ -38,15 +38,47 @@ struct SuggestedFilenameTests {
 
     @Test(arguments: [
         ("../../etc/passwd", "passwd"), ("/etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), ("a/../b", "b"),
-        ("..", nil), (".", nil), ("", nil), ("   ", nil), ("/", nil), ("a/..", nil), (" .. ", nil), ("...", "_.."),
+        ("..", nil), (".", nil), ("", nil), ("   ", nil), ("/", nil), ("a/..", nil), (" .. ", nil), ("...", "___"),
         // To Swift a slash with a combining mark is another character; to the kernel it is a slash.
         ("..\u{2F}\u{301}etc", "\u{301}etc"), ("a\u{5C}\u{20E3}b", "\u{20E3}b"),
         (".bashrc", "_bashrc"), (".transfer-run-1-1", "_transfer-run-1-1"),
         (".transfer-run-\u{301}", "_transfer-run-\u{301}"),
         ("a\u{0}b\n\u{1B}[31m\u{7F}\u{9B}", "a_b__[31m__"), ("txt.\u{202E}exe", "txt._exe"),
-        ("a\u{2066}b\u{200F}\u{61C}\u{2028}\u{FEFF}", "a_b____"), ("  padded  ", "padded"), ("con", "con"),
+        ("a\u{2066}b\u{200F}\u{61C}\u{2028}\u{FEFF}", "a_b____"), ("  padded  ", "padded"),
     ]) func madeSafe(text: String, wanted: String?) {
         #expect(SuggestedFilename.safe(text).map { Array($0.utf8) } == wanted.map { Array($0.utf8) })
+    }
+
+    /// As browsers change them: options, home folders, devices and ends that Windows leaves out, what is not seen.
+    @Test(arguments: [
+        ("-rf", "_rf"), ("--help", "_-help"), ("~", "_"), ("~root", "_root"), ("a-b~", "a-b~"),
+        ("con", "_con"), ("CON.txt", "_CON.txt"), ("nul.tar.gz", "_nul.tar.gz"), ("Aux ", "_Aux"),
+        ("prn .x", "_prn .x"),
+        ("com1", "_com1"), ("LPT9.log", "_LPT9.log"), ("com\u{B9}", "_com\u{B9}"), ("CONIN$", "_CONIN$"),
+        ("clock$.x", "_clock$.x"), ("com0", "com0"), ("com10", "com10"), ("console", "console"), ("xcon", "xcon"),
+        ("a.", "a_"), ("a. .", "a___"), ("con.", "_con_"), ("nul.txt.", "_nul.txt_"), ("a .txt", "a .txt"),
+        ("a\u{200B}b\u{200D}c\u{2060}d", "a_b_c_d"), ("a\u{AD}b\u{FE0F}", "a_b_"), ("\u{E0041}", "_"),
+        ("\u{3164}", "_"),
+        ("\u{3000}a\u{A0}", "a"), ("\u{2003}", nil), ("a\u{85}b", "a_b"), ("\u{FEFF}.bashrc", "_.bashrc"),
+    ]) func changedAsABrowserDoes(text: String, wanted: String?) {
+        #expect(SuggestedFilename.safe(text).map { Array($0.utf8) } == wanted.map { Array($0.utf8) })
+    }
+
+    /// A name that was made safe stays as it is, whatever it was before.
+    @Test func safeNamesStay() {
+        var random = Seeded("safeNamesStay")
+        let pieces = [
+            "-", "~", ".", " ", "con", "NUL", "com1", "lpt\u{B2}", "\u{200D}", "\u{202E}", "\u{3000}", "/", "a", "€",
+            "\u{301}", ".txt", String(repeating: "x", count: 250), "\u{1F600}",
+        ]
+        for _ in 0..<Rounds.scaled(20_000) {
+            var text = ""
+            for _ in 0..<random.below(7) { text += random.pick(pieces) }
+            guard let name = SuggestedFilename.safe(text) else { continue }
+            #expect(SuggestedFilename.safe(name).map { Array($0.utf8) } == Array(name.utf8), "\(text)")
+            #expect(!name.isEmpty && name.utf8.count <= 255 && !".-~ ".utf8.contains(name.utf8.first ?? 0), "\(text)")
+            #expect(!". ".utf8.contains(name.utf8.last ?? 0), "\(text)")
+        }
     }
 
     @Test func longNamesKeepTheirExtension() {

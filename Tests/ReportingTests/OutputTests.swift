@@ -1,4 +1,6 @@
+import Glibc
 import Reporting
+import SystemIO
 import TestSupport
 import Testing
 import TransferModel
@@ -47,7 +49,58 @@ import TransferModel
         #expect(try tree.text("r.json") == "old")
     }
 
-    @Test(arguments: ["missing/r.json", "folder", "folder/", ""])
+    @Test func missingFolders_areMade() throws {
+        let tree = try TemporaryTree("report")
+        try JSONReport.preflight(tree.path("a/b/r.json"))
+        #expect(tree.list() == ["a/", "a/b/"])
+        try report().write(to: tree.path("a/b/r.json"))
+        try DescriptorSink(creating: tree.path("c/e.ndjson")).write(Array("one\n".utf8))
+        #expect(tree.list() == ["a/", "a/b/", "a/b/r.json", "c/", "c/e.ndjson"])
+    }
+
+    /// A pipe would be waited for until somebody reads it, and a disk written over.
+    @Test func namedPipe_isRefused_atOnce() throws {
+        let tree = try TemporaryTree("report")
+        #expect(mkfifo(tree.path("pipe"), 0o600) == 0)
+        let writes: [(String) throws -> Void] = [
+            JSONReport.preflight, { try report().write(to: $0) }, { _ = try DescriptorSink(creating: $0) },
+        ]
+        for write in writes {
+            let problem = #expect(throws: OutputProblem.self) { try write(tree.path("pipe")) }
+            #expect(problem?.message.hasSuffix("pipe: it is a named pipe, a socket or a disk") == true)
+        }
+        #expect(tree.list() == ["pipe"])
+    }
+
+    /// Others see what is in such a folder, and URLs are not for them.
+    @Test(arguments: [(0o1777, 0o600), (0o757, 0o600), (0o755, 0o644), (0o775, 0o644)] as [(UInt32, UInt32)])
+    func newFile_isItsUsersAlone_whereAllMayWrite(_ folder: UInt32, _ mode: UInt32) throws {
+        let tree = try TemporaryTree("report")
+        try tree.makeFolder("d")
+        try tree.setMode("d", folder)
+        let masked = mode & ~UInt32(OwnPlace.mask())
+        try report().write(to: tree.path("d/r.json"))
+        _ = try DescriptorSink(creating: tree.path("d/e.ndjson"))
+        #expect(
+            tree.mode("d/r.json").map { $0 & 0o777 } == masked && tree.mode("d/e.ndjson").map { $0 & 0o777 } == masked)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func linkOfAStranger_isNotFollowed() throws {
+        let tree = try TemporaryTree("report")
+        try tree.makeFolder("shared")
+        try tree.write("victim", "theirs")
+        for name in ["shared/r.json", "shared/e.ndjson"] {
+            try tree.link(name, to: "../victim")
+            #expect(lchown(tree.path(name), 12_345, 12_345) == 0)
+        }
+        try tree.setMode("shared", 0o1777)
+        #expect(throws: OutputProblem.self) { try JSONReport.preflight(tree.path("shared/r.json")) }
+        #expect(throws: OutputProblem.self) { try report().write(to: tree.path("shared/r.json")) }
+        #expect(throws: OutputProblem.self) { _ = try DescriptorSink(creating: tree.path("shared/e.ndjson")) }
+        #expect(try tree.text("victim") == "theirs")
+    }
+
+    @Test(arguments: ["folder", "folder/", ""])
     func whatCannotBeWrittenIsToldBeforehand(_ name: String) throws {
         let tree = try TemporaryTree("report")
         try tree.makeFolder("folder")
@@ -64,7 +117,6 @@ import TransferModel
         try sink.write(Array("one\n".utf8))
         try sink.write(Array("two\n".utf8))
         #expect(try tree.text("e.ndjson") == "one\ntwo\n")
-        #expect(throws: OutputProblem.self) { try DescriptorSink(creating: tree.path("missing/e")) }
         let full = try DescriptorSink(creating: "/dev/full")
         #expect(throws: OutputProblem.self) { try full.write([1]) }
     }

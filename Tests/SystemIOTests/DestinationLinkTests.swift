@@ -4,17 +4,6 @@ import TestSupport
 import Testing
 
 @Suite struct DestinationLinkTests {
-    @Test func whereOthersMayWriteOnlyTrustedLinksCount() {
-        func isTrusted(_ link: UInt32, _ folder: UInt32, _ mode: UInt32) -> Bool {
-            DestinationLink.isTrusted(linkOwner: link, folderOwner: folder, folderMode: mode, user: 1000)
-        }
-        for mode: UInt32 in [0o755, 0o700] { #expect(isTrusted(7, 8, mode)) }
-        for mode: UInt32 in [0o1777, 0o777, 0o775, 0o2770] {
-            #expect(isTrusted(1000, 8, mode) && isTrusted(0, 8, mode) && isTrusted(8, 8, mode))
-            #expect(!isTrusted(7, 8, mode))
-        }
-    }
-
     @Test func linksAreFollowedToTheirEnd() throws {
         let tree = try TemporaryTree("links")
         try tree.makeFolder("d")
@@ -38,6 +27,6 @@ import Testing
         for number in 0..<40 { try tree.link("l\(number)", to: "l\(number + 1)") }
         #expect(try DestinationLink.end(of: tree.path("l0")) == tree.path("l40"))
         try tree.link("l40", to: "l41")
-        #expect(throws: DestinationLink.Problem.tooManyLinks) { try DestinationLink.end(of: tree.path("l0")) }
+        #expect(throws: DestinationLink.Problem.place(.tooManyLinks)) { try DestinationLink.end(of: tree.path("l0")) }
     }
 }

@@ -146,16 +146,18 @@ struct WholeFileTests {
 struct FoldersTests {
     @Test(arguments: ["a/b/c", "a//b///c/", "x/\u{301}y/z", "one"]) func makesWhatIsMissing(path: String) throws {
         let tree = try TemporaryTree()
-        try Folders.makeAll(tree.path(path))
-        try Folders.makeAll(tree.path(path))
+        _ = try Descriptor.makeFolder(tree.path(path))
+        _ = try Descriptor.makeFolder(tree.path(path))
         #expect(try FileFacts.of(tree.path(path)).isFolder)
     }
 
     @Test func cannotMakeBelowAFile() throws {
         let tree = try TemporaryTree()
         try tree.write("file", "")
-        #expect(throws: SystemError(call: "mkdir", errno: ENOTDIR)) { try Folders.makeAll(tree.path("file/x")) }
-        #expect(throws: SystemError.self) { try Folders.makeAll("") }
+        #expect(throws: SystemError(call: "open", errno: ENOTDIR)) {
+            _ = try Descriptor.makeFolder(tree.path("file/x"))
+        }
+        #expect(throws: SystemError.self) { _ = try Descriptor.makeFolder("") }
     }
 
     @Test(arguments: [

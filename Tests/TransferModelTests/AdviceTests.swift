@@ -68,6 +68,11 @@ import TransferModel
     @Test(arguments: [
         (ErrorName.cannotMoveFile, Int32(21), "/a is a folder", "End `to` in `/`"),
         (.cannotMoveFile, 95, "/dev/null is, or leads to, a device, pipe or socket", "`to: \"-\"`"),
+        (.cannotMoveFile, 1, "/tmp/a is a link of another user, and is not followed", "Remove that link"),
+        (
+            .cannotCreateFile, 1, "cannot create a file in /tmp/a/b: /tmp/a is a link of another user, and",
+            "Remove that"
+        ),
         (.cannotMoveFile, 13, "naming /a failed: Permission denied", "Make that folder writable"),
         (.cannotCreateFile, 13, "cannot create a file in /a: Permission denied", "Make that folder writable"),
         (.cannotCreateFile, 30, "cannot create a file in /a: Read-only file system", "that can be written"),

@@ -75,7 +75,7 @@ package final class ServiceLink {
     ) throws(ServiceFailure) -> Descriptor {
         let folder: Descriptor
         do throws(PrivacyProblem) {
-            folder = try PrivateFolder.open(place.runtime)
+            folder = try PrivateFolder.openForSockets(place.runtime)
         } catch {
             throw error.isMissing ? .absent("there is no \(place.runtime)") : .refused(error.description)
         }

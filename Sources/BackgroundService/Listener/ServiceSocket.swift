@@ -36,7 +36,7 @@ final class ServiceSocket: Sendable {
         let name = ServicePlace.socketName
         let folder: Descriptor
         do throws(PrivacyProblem) {
-            folder = try PrivateFolder.make(place.runtime)
+            folder = try PrivateFolder.makeForSockets(place.runtime)
         } catch {
             throw ServiceTrouble(error.description)
         }
@@ -56,7 +56,7 @@ final class ServiceSocket: Sendable {
 
     /// Whether a process accepts connections at the socket of `place`.
     static func isAnswered(_ place: ServicePlace) -> Bool {
-        guard let folder = try? PrivateFolder.open(place.runtime) else { return false }
+        guard let folder = try? PrivateFolder.openForSockets(place.runtime) else { return false }
         return isAnswered(ServicePlace.socketName, in: folder, at: place.runtime)
     }
 

@@ -254,7 +254,8 @@ final class CarriedRun: Sendable {
                 if suspects.cleared(end.id, in: job) { inbox.postMakeWay() }
             }
             run = try JobRun(
-                job: job, settings: settings, log: log, memory: try MemoryPlace.of(job, in: tools.folder),
+                job: reserving(job, recipe), settings: settings, log: log,
+                memory: try MemoryPlace.of(job, in: tools.folder),
                 resuming: past.resumption(hasCrashed: hasCrashed)
             ) { [self] wake in
                 let mailbox = Mailbox<RunInput>(wake: wake)
@@ -320,6 +321,14 @@ final class CarriedRun: Sendable {
             receipts.holdUp()
             tell(trouble: error.description)
         }
+    }
+
+    /// The job with the run's own files reserved, so that no server may choose the name of one.
+    private func reserving(_ job: Job, _ recipe: RunRecipe) -> Job {
+        var job = job
+        let paths = [accepted.report, accepted.events].compactMap(\.self) + recipe.exports.map(\.path)
+        job.reserved += paths.filter { $0 != "-" }.map { Job.Reserved(path: $0, what: "an output of the run") }
+        return job
     }
 
     /// Opens the file for the event lines and writes the earlier events first: each process begins the file anew.

@@ -16,6 +16,8 @@ extern const int tr_O_PATH;
 extern const int tr_AT_EMPTY_PATH;
 extern const int tr_RENAME_NOREPLACE;
 extern const int tr_RENAME_EXCHANGE;
+// Opens only what no link is on the way to, else ELOOP; ENOSYS before Linux 5.6, EPERM in some sandboxes.
+int tr_open_without_links(const char *path, int flags);
 int tr_syncfs(int descriptor);
 int tr_renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 // All of the file is handed to the disk, and awaited.

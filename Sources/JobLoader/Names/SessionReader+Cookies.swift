@@ -22,7 +22,7 @@ extension SessionReader {
         }
         let saves = draft.configuration.cookies.save
         if saves { reader.noteFile(.write, path, cookies.value) }
-        switch reader.resources.readFile(path, CookieFile.longest) {
+        switch reader.resources.readOwnFile(path, CookieFile.longest) {
         case .success(let bytes):
             draft.configuration.cookies.fileBytes = bytes
             warn(of: CookieFile.read(bytes, at: WallTime(nanoseconds: 0)).badLines, in: path)

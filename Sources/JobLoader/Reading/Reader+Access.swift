@@ -12,16 +12,19 @@ extension Reader {
         access?.add(kind, what(), line: span.line, owner: owner)
     }
 
-    /// Notes a file; `path` is absolute. Files in the job's own folder are not noted.
+    /// Notes a file; `path` is absolute. Files in the job's own folder are no access.
     func noteFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
-        guard access != nil else { return }
+        guard access != nil || kind == .read else { return }
         let path = Paths.resolvingDots(path())
+        if kind == .read { usedFiles.add(path, readAs: key) }
+        guard access != nil else { return }
         let folder = baseDirectory == "/" ? "/" : baseDirectory + "/"
         if path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder) { return }
         note(kind, path, node)
     }
 
     func noteCommand(_ words: [SecretText], _ node: NodeID) {
+        for word in words { usedFiles.add(word: word.plain ?? "", in: baseDirectory) }
         note(.command, words.map { Self.quoted($0.redacted) }.joined(separator: " "), node)
     }
 
@@ -38,9 +41,8 @@ extension Reader {
     }
 
     func noteHost(_ url: ResourceURL, _ node: NodeID) {
-        guard access != nil, key.description != "mainDocument" else { return }
-        if url.scheme == "file" { return noteFile(.read, url.path, node) }
-        guard url.needsConnection else { return }
+        if url.schemeIs("file") { return noteFile(.read, url.path, node) }
+        guard access != nil, key.description != "mainDocument", url.needsConnection else { return }
         noteHost(url.origin, node)
     }
 

@@ -54,6 +54,8 @@ final class Reader {
     var fileReads: [FileRead] = []
     /// All files that `forEach` has read, each once.
     var lists: [String] = []
+    /// All files that the job reads and runs.
+    var usedFiles = UsedFiles()
     /// Lists of tasks that the `forEach` just read names.
     var capturedLists: [CapturedList] = []
     /// The values of the templates, while a job is read again; `nil` when it is read for the first time.

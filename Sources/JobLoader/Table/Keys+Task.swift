@@ -56,10 +56,13 @@ extension Sections {
             """
             a file, a folder ending in `/`, `"-"` for standard output, or `s3://bucket/key`: an object that is put into a store \
             once the file is here and verified, signed with the `awsSigV4` credential (docs/downloads.md). In a folder the name comes from the server or the \
-            URL, made safe; a URL's stays percent-encoded where it is no UTF-8. Standard output gets whole, verified bodies, \
+            URL, made safe; a URL's stays percent-encoded where it is no UTF-8. Such a name never replaces a file that this \
+            task did not bring itself (`nameTaken`), and with `existing: replace` still none that the job reads, runs or \
+            writes elsewhere. Standard output gets whole, verified bodies, \
             one after the other in the order of the job (docs/pipes.md). A symlink that the job names stays, and the file that it leads to is \
             replaced, or made in a folder that is there; `file.path` tells that file's. What leads to a device, pipe, socket \
-            or folder is refused before anything is sent, and so is a link of another user in a folder that others may write. \
+            or folder is refused before anything is sent, and so is, at whatever place of the path, a link of another user, unless \
+            nobody but its owner and root may write in its folder and that owner is the user or root. \
             A name from a server or a URL, or a path with captured values, is never followed: a link of that name is itself \
             replaced
             """

@@ -116,6 +116,7 @@ package struct WrittenPlace: ~Copyable, Sendable {
     /// Opens what has the name for writing, or makes the file. A pipe is opened only where this process was given it: at
     /// any other one the program would wait for a reader that may never come.
     package borrowing func open(_ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+        if kind == .given, let own = try ownDescriptor() { return own }
         let safe = kind == .given ? O_APPEND : O_NOFOLLOW
         let file = try folder.open(name, O_WRONLY | O_NONBLOCK | O_NOCTTY | safe | flags, mode: mode)
         let facts = try file.facts()
@@ -125,6 +126,13 @@ package struct WrittenPlace: ~Copyable, Sendable {
         }
         try file.waitForRoom()
         return file
+    }
+
+    /// Returns another descriptor of what this process has open under the number that the name is, with the same position:
+    /// opened anew, a file would be written from its beginning.
+    private borrowing func ownDescriptor() throws(SystemError) -> Descriptor? {
+        guard let number = Int32(name), (try? folder.path()) == RawName("/proc/\(getpid())/fd") else { return nil }
+        return Descriptor(owning: try Syscall.check("dup") { fcntl(number, F_DUPFD_CLOEXEC, 0) })
     }
 
     /// Whether this process may write what has the name.

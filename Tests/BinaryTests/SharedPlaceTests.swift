@@ -139,4 +139,15 @@ import Testing
         let text = read.outputText
         #expect(text.contains("\"seq\":1,") || text.contains("transfer-run/report"), "\(text)\(read.errorText)")
     }
+
+    /// What else is written to a redirected standard output stays where it is.
+    @Test func standardOutputByItsName_keepsItsPlaceInAFile() throws {
+        let script = "{ echo before; \"$0\" \"$@\"; echo after; } >out"
+        let result = try binary.start(
+            ["job.yaml", "--progress", "none", "--report", "/dev/stdout"], under: ["/bin/sh", "-c", script]
+        ).wait()
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        let text = try binary.folder.text("out")
+        #expect(text.hasPrefix("before\n{\"format\"") && text.hasSuffix("]}\nafter\n"), "\(text)")
+    }
 }

@@ -12,6 +12,8 @@ struct tr_sum *tr_sum_begin(void) {
     return (struct tr_sum *)made;
 }
 
+void tr_sum_restart(struct tr_sum *sum) { XXH3_128bits_reset(state(sum)); }
+
 void tr_sum_add(struct tr_sum *sum, const void *bytes, size_t count) {
     XXH3_128bits_update(state(sum), bytes, count);
 }

@@ -1,4 +1,5 @@
 internal import CXXHash
+package import TransferModel
 
 /// A checksum of bytes that arrive piece by piece, many times faster than a digest: it tells a damaged or changed file
 /// from an unchanged one. It is no proof against deliberate forgery.
@@ -15,6 +16,9 @@ internal import CXXHash
 
     deinit { unsafe tr_sum_end(state) }
 
+    /// Begins anew, as after `init`.
+    func restart() { unsafe tr_sum_restart(state) }
+
     /// Adds the next bytes.
     package func update(_ bytes: UnsafeRawBufferPointer) {
         guard unsafe !bytes.isEmpty else { return }
@@ -29,6 +33,6 @@ internal import CXXHash
         }
     }
 
-    /// The first 64 bits of `soFar`: enough against accidents.
-    package var shortSoFar: Int64 { soFar[..<8].reduce(0) { $0 << 8 | Int64($1) } }
+    /// `soFar` as the checksum that a report shows.
+    package var checksum: Checksum { Checksum(algorithm: .xxh3, bytes: soFar) }
 }

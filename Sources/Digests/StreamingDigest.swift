@@ -7,29 +7,41 @@ package import TransferModel
 @safe package final class StreamingDigest {
     /// Algorithm of the digest.
     package let algorithm: DigestAlgorithm
-    private let context: OpaquePointer
-    private let method: DigestMethod
+    private let state: State
     private var isFinished = false
+
+    @safe private enum State {
+        case crypto(context: OpaquePointer, DigestMethod)
+        case quick(QuickSum)
+    }
 
     /// Begins a digest. Throws if this machine's libcrypto does not offer the algorithm, as MD5 in FIPS mode.
     package init(_ algorithm: DigestAlgorithm) throws(TransferError) {
+        self.algorithm = algorithm
+        if algorithm == .xxh3 {
+            state = .quick(QuickSum())
+            return
+        }
         if let lack = unsafe tr_crypto_lack() {
             throw TransferError(.unknown, "a library cannot be loaded: \(unsafe String(cString: lack))")
         }
         guard let method = DigestMethod.of(algorithm), let context = unsafe EVP_MD_CTX_new() else {
             throw TransferError(.unknown, "This machine's OpenSSL offers no \(algorithm.rawValue).")
         }
-        self.algorithm = algorithm
-        self.method = method
-        unsafe self.context = context
+        unsafe state = .crypto(context: context, method)
         restart()
     }
 
-    deinit { unsafe EVP_MD_CTX_free(context) }
+    deinit {
+        if case .crypto(let context, _) = state { unsafe EVP_MD_CTX_free(context) }
+    }
 
     /// Begins a new digest, as after `init`.
     package func restart() {
-        check(unsafe EVP_DigestInit_ex2(context, method.pointer, nil))
+        switch state {
+        case .crypto(let context, let method): check(unsafe EVP_DigestInit_ex2(context, method.pointer, nil))
+        case .quick(let sum): sum.restart()
+        }
         isFinished = false
     }
 
@@ -37,7 +49,10 @@ package import TransferModel
     package func update(_ bytes: UnsafeRawBufferPointer) {
         precondition(!isFinished, "a digest that has ended was given more bytes")
         guard unsafe !bytes.isEmpty else { return }
-        check(unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count))
+        switch state {
+        case .crypto(let context, _): check(unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count))
+        case .quick(let sum): unsafe sum.update(bytes)
+        }
     }
 
     /// Adds the next bytes.
@@ -49,16 +64,23 @@ package import TransferModel
     package func finish() -> Checksum {
         precondition(!isFinished, "a digest was ended twice")
         isFinished = true
-        return unsafe end(context)
+        switch state {
+        case .crypto(let context, _): return unsafe end(context)
+        case .quick(let sum): return sum.checksum
+        }
     }
 
     /// Returns the digest of the bytes so far; more may follow. A checkpoint of a partial file stores it.
     package func checksumSoFar() -> Checksum {
         precondition(!isFinished, "a digest that has ended was asked again")
-        let copy = unsafe EVP_MD_CTX_new()
-        defer { unsafe EVP_MD_CTX_free(copy) }
-        check(unsafe EVP_MD_CTX_copy_ex(copy, context))
-        return unsafe end(copy)
+        switch state {
+        case .crypto(let context, _):
+            let copy = unsafe EVP_MD_CTX_new()
+            defer { unsafe EVP_MD_CTX_free(copy) }
+            check(unsafe EVP_MD_CTX_copy_ex(copy, context))
+            return unsafe end(copy)
+        case .quick(let sum): return sum.checksum
+        }
     }
 
     private func end(_ context: OpaquePointer?) -> Checksum {
@@ -114,27 +136,18 @@ extension Checksum {
         case .sha1: sha1
         case .md5: md5
         case .blake2b: blake2b
+        case .xxh3: nil
         }
     }
 
-    private static let sha256 = fetched(.sha256)
-    private static let sha512 = fetched(.sha512)
-    private static let sha1 = fetched(.sha1)
-    private static let md5 = fetched(.md5)
-    private static let blake2b = fetched(.blake2b)
+    private static let sha256 = fetched("SHA2-256")
+    private static let sha512 = fetched("SHA2-512")
+    private static let sha1 = fetched("SHA1")
+    private static let md5 = fetched("MD5")
+    private static let blake2b = fetched("BLAKE2B-512")
 
-    private static func fetched(_ algorithm: DigestAlgorithm) -> DigestMethod? {
-        guard let pointer = unsafe EVP_MD_fetch(nil, name(algorithm), nil) else { return nil }
+    private static func fetched(_ name: String) -> DigestMethod? {
+        guard let pointer = unsafe EVP_MD_fetch(nil, name, nil) else { return nil }
         return unsafe DigestMethod(pointer: pointer)
-    }
-
-    private static func name(_ algorithm: DigestAlgorithm) -> String {
-        switch algorithm {
-        case .sha256: "SHA2-256"
-        case .sha512: "SHA2-512"
-        case .sha1: "SHA1"
-        case .md5: "MD5"
-        case .blake2b: "BLAKE2B-512"
-        }
     }
 }

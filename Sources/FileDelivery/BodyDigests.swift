@@ -15,9 +15,10 @@ struct BodyDigests {
     private var sent: StreamingDigest?
     private var failure: TransferError?
 
-    /// Starts the digests; further calls do nothing, since an attempt's algorithms do not change.
-    mutating func start(_ wanted: Algorithms, isPacked: Bool) {
-        guard algorithms == nil else { return }
+    /// Starts the digests; further calls do nothing, since an attempt's algorithms do not change. Returns whether this was
+    /// the first one.
+    mutating func start(_ wanted: Algorithms, isPacked: Bool) -> Bool {
+        guard algorithms == nil else { return false }
         algorithms = wanted
         self.isPacked = isPacked
         do throws(TransferError) {
@@ -28,7 +29,11 @@ struct BodyDigests {
         } catch {
             failure = error
         }
+        return true
     }
+
+    /// Whether one of the digests is of the file as it is written.
+    var namesFile: Bool { written != nil || sent != nil && !isPacked }
 
     var areWanted: Bool { written != nil || sent != nil }
 

@@ -27,8 +27,7 @@ package struct BodyPlacement: Sendable {
     /// The placement of a body that becomes the file at `destination`.
     package init(_ destination: Destination) {
         self.init(
-            destination.folder, written: destination.checksum?.algorithm ?? destination.noted,
-            sent: destination.sent?.checksum.algorithm,
+            destination.folder, written: destination.checksum?.algorithm, sent: destination.sent?.checksum.algorithm,
             group: destination.group, reserve: destination.reserve)
     }
 }

@@ -8,33 +8,36 @@ package import TransferModel
 package struct ChosenName: Sendable {
     /// The file of that name that the task brought in an earlier run; `nil` where none is known.
     private let own: FileStamp?
-    /// The sum of that file's bytes, where it was made.
-    private let sum: Int64?
+    /// The checksum of that file's bytes, where it is known.
+    private let checksum: Checksum?
 
-    package init(own: FileStamp? = nil, sum: Int64? = nil) {
+    package init(own: FileStamp? = nil, checksum: Checksum? = nil) {
         self.own = own
-        self.sum = sum
+        self.checksum = checksum
     }
 
-    /// Whether the file `name` in `folder` is the one that the task brought. A file that was copied or touched since is
-    /// known by its bytes.
+    /// Whether the file `name` in `folder` is the one that the task brought: by its identity, also where it was damaged or
+    /// changed in place. One that was copied since is known by its bytes.
     func isOwn(_ name: String, in folder: borrowing Descriptor) -> Bool {
         guard let own, let found = try? folder.identified(name), found.facts.isRegular else { return false }
         let stamp = FileStamp(found)
+        if let identity = own.identity, identity == stamp.identity { return true }
         if own.looksLike(stamp), !stamp.isAnother(than: own) { return true }
-        guard let sum, own.size == stamp.size else { return false }
-        return Self.sum(of: name, in: folder) == sum
+        guard let checksum, own.size == stamp.size else { return false }
+        return Self.digest(of: name, in: folder, checksum.algorithm) == checksum
     }
 
-    private static func sum(of name: String, in folder: borrowing Descriptor) -> Int64? {
-        let sum = QuickSum()
+    private static func digest(
+        of name: String, in folder: borrowing Descriptor, _ algorithm: DigestAlgorithm
+    ) -> Checksum? {
+        guard let digest = try? StreamingDigest(algorithm) else { return nil }
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         guard let file = try? folder.open(name, flags), let facts = try? file.facts(), facts.isRegular else {
             return nil
         }
         let opened = LocalFiles.OpenFile(descriptor: file, facts: facts)
-        guard (try? LocalFiles.read(opened, name, maximum: nil) { sum.update($0) }) != nil else { return nil }
-        return sum.shortSoFar
+        guard (try? LocalFiles.read(opened, name, maximum: nil) { digest.update($0) }) != nil else { return nil }
+        return digest.finish()
     }
 }
 

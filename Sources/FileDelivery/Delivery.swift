@@ -40,19 +40,19 @@ package final class Delivery: FileDeliverer {
     /// threads, so that each has enough to do while another has many bodies.
     package let maximumOutstanding: Int
 
-    /// `reports` gets the answers; `run` is part of temporary names; with `makesSums` a file's record has a sum of its
-    /// bytes; errors name a task by its `taskName`; no file gets one of the `reserved` places.
+    /// `reports` gets the answers; `run` is part of temporary names; errors name a task by its `taskName`; no file gets
+    /// one of the `reserved` places.
     /// For tests: `lacking` disables features of the filesystems, `groupPatience` is how long a group waits for another
     /// run at its place, and `groupHook` is called at each step of a group's publication, on the first thread.
     package init(
         run: String, reports: Mailbox<DeliveryReport>, threads: Int = 1,
-        makesSums: Bool = false, reserved: ReservedPlaces = ReservedPlaces([]),
+        reserved: ReservedPlaces = ReservedPlaces([]),
         taskName: @escaping @Sendable (TaskIndex) -> String = { "\($0.raw)" }, lacking: FilesystemLack = [],
         groupPatience: TimeSpan = .seconds(60), groupHook: GroupHook? = nil
     ) throws(SystemError) {
         let commons = PublishersCommons(
             names: TemporaryNames(run: run), leftovers: Leftovers(run: run), reserved: reserved, taskName: taskName,
-            makesSums: makesSums, lacking: lacking, groupPatience: groupPatience)
+            lacking: lacking, groupPatience: groupPatience)
         keptMembers = commons.keptMembers
         maximumOutstanding = threads == 1 ? 1 << 20 : threads << 22
         backlog = Backlog(maximumOutstanding)

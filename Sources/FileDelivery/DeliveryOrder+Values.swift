@@ -132,19 +132,20 @@ extension DeliveryOrder {
         package let task: TaskIndex
         /// The file's path.
         package let path: String
-        /// Whether the answer has the sum of the file's bytes.
-        package let readingIt: Bool
+        /// The algorithm of the digest that the answer has of the file's bytes; `nil` leaves them unread.
+        package let digest: DigestAlgorithm?
         /// Whether the file is a task's source, which may be in a group's folder.
         package let isSource: Bool
         /// The file as a member of its group; an earlier run may have kept it elsewhere.
         package let member: GroupMember?
 
         package init(
-            _ task: TaskIndex, path: String, readingIt: Bool = false, isSource: Bool = false, member: GroupMember? = nil
+            _ task: TaskIndex, path: String, digest: DigestAlgorithm? = nil, isSource: Bool = false,
+            member: GroupMember? = nil
         ) {
             self.task = task
             self.path = path
-            self.readingIt = readingIt
+            self.digest = digest
             self.isSource = isSource
             self.member = member
         }

@@ -31,8 +31,6 @@ package struct Destination: Sendable {
     package var modificationTime: WallTime?
     /// The checksum that the job expects of the written bytes.
     package var checksum: Checksum?
-    /// The digest that is computed of the written bytes where none is expected.
-    package var noted: DigestAlgorithm?
     /// The digest that the server announced for the bytes as it sends them.
     package var sent: SentDigest?
     /// Checks a local source by its first bytes and its size before the file gets its name; returns why it is refused.
@@ -119,7 +117,7 @@ package enum DeliveryOrder: Sendable {
     case sweep(keeping: Set<String>?)
     /// Reports the size of the file at the destination, and whether it has the checksum.
     case inspect(Inspection)
-    /// Reports the stamp of the file at the path and, if wanted, the sum of its bytes.
+    /// Reports the stamp of the file at the path and, if wanted, a digest of its bytes.
     case look(Look)
     /// Keeps the existing file and sets its mode; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
@@ -196,7 +194,7 @@ package enum DeliveryReport: Sendable {
     case digested(TaskIndex, Checksum)
     case fetched(TaskIndex)
     /// Answers `look`. The stamp is `nil` when no file is there, or none that may be read.
-    case looked(TaskIndex, FileStamp?, sum: Int64?)
+    case looked(TaskIndex, FileStamp?, Checksum?)
     /// Answers an adoption: `nil` if the file is the beginning of the body now, else why it is of no use.
     case adopted(TaskIndex, String?)
     /// The partial file of a body that is kept for a later run; `nil` if it is too small.

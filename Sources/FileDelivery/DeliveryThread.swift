@@ -254,10 +254,9 @@ struct DeliveryWorker {
         // A file in another group's folder counts as absent: writing it anew is refused with a message.
         let isOurs = order.isSource || order.member != nil || !publisher.isInGroup(order.path)
         let path = publisher.keptMembers.path(order.path, order.member)
-        answers.append(
-            .looked(
-                order.task, isOurs ? LocalFiles.stamp(path) : nil,
-                sum: isOurs && order.readingIt ? LocalFiles.sum(path) : nil))
+        guard isOurs else { return answers.append(.looked(order.task, nil, nil)) }
+        let digest = order.digest.flatMap { try? LocalFiles.digest([.file(path: path)], $0) }
+        answers.append(.looked(order.task, LocalFiles.stamp(path), digest))
     }
 
     private mutating func keep(_ order: DeliveryOrder.KeptMember) {

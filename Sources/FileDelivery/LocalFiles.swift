@@ -166,14 +166,6 @@ enum LocalFiles {
         return FileStamp(found)
     }
 
-    /// Returns the sum of the file's bytes, as in `FileRecord`; `nil` when it cannot be read.
-    static func sum(_ path: String) -> Int64? {
-        let sum = QuickSum()
-        guard let file = try? open(path), (try? read(file, path, maximum: nil) { sum.update($0) }) != nil
-        else { return nil }
-        return sum.shortSoFar
-    }
-
     /// Returns whether the first `size` bytes of two files are the same.
     static func haveSameBytes(_ one: borrowing Descriptor, _ other: borrowing Descriptor, _ size: Int64) -> Bool {
         var left = [UInt8](repeating: 0, count: 256 << 10)

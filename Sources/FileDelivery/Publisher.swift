@@ -41,9 +41,6 @@ struct PublishersCommons: Sendable {
     let reserved: ReservedPlaces
     /// Returns a task's name for messages.
     let taskName: @Sendable (TaskIndex) -> String
-    /// Whether records have a sum of the file's bytes, by which a later run finds out whether the file is still the
-    /// same.
-    let makesSums: Bool
     let lacking: FilesystemLack
     /// How long a group waits for another run that publishes at its place.
     let groupPatience: TimeSpan
@@ -66,10 +63,7 @@ final class Publisher {
     /// Files of other programs with which bodies begin.
     var copies: [(copy: PartCopy, placement: BodyPlacement)] = []
 
-    private let makesSums: Bool
-
     init(_ commons: PublishersCommons, groupHook: GroupHook?) {
-        makesSums = commons.makesSums
         names = commons.names
         space = commons.space
         placed = commons.placed
@@ -251,7 +245,7 @@ final class Publisher {
     ) throws(TransferError) -> Staging {
         if let known = body.staging { return known }
         let made = try open(placement, mode: mode)
-        if makesSums || body.partTask != nil { made.beginSum() }
+        if body.partTask != nil { made.beginSum() }
         body.begin(made)
         return made
     }
@@ -353,8 +347,7 @@ final class Publisher {
             return Published(
                 FileRecord(
                     path: destination.path, bytes: staging.size, checksum: checksum, changed: changed,
-                    lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil,
-                    sum: destination.isStamped && !destination.flush ? staging.sumSoFar : nil))
+                    lengthUnverified: lengthUnverified, stamp: destination.isStamped ? staging.stamp : nil))
         case .same(let stamp, let changed):
             return Published(
                 FileRecord(

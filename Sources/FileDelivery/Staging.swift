@@ -22,7 +22,7 @@ final class Staging {
     private var ahead = WrittenAhead()
     private var room = RoomAhead()
     private var digests = BodyDigests()
-    /// The sum of all appended bytes, if the body is kept for a later run or its record has a sum.
+    /// The sum of all appended bytes, if the body may be kept for a later run or no other digest of the file is made.
     private var sum: QuickSum?
     private var notedSize: Int64 = 0
     /// The first write that failed; later ones are not tried.
@@ -75,7 +75,9 @@ final class Staging {
     }
 
     /// Sets the digests; called before the first byte, further calls do nothing.
-    func hash(_ algorithms: BodyDigests.Algorithms, isPacked: Bool) { digests.start(algorithms, isPacked: isPacked) }
+    func hash(_ algorithms: BodyDigests.Algorithms, isPacked: Bool) {
+        if digests.start(algorithms, isPacked: isPacked), !digests.namesFile { beginSum() }
+    }
 
     /// Takes bytes as they were sent, before decoding.
     func noteSent(_ bytes: UnsafeRawBufferPointer) {
@@ -230,9 +232,6 @@ final class Staging {
         if size == 0, sum == nil { sum = QuickSum() }
     }
 
-    /// The sum of all appended bytes; `nil` if none is made.
-    var sumSoFar: Int64? { sum?.shortSoFar }
-
     /// Whether `part` would return a larger file than the last time.
     var hasGrown: Bool { size >= PartFile.smallest && size > notedSize && sum != nil && failure == nil }
 
@@ -262,9 +261,10 @@ final class Staging {
         giveBackRoom()
     }
 
-    /// Ends the digests and returns the checksum for the report; throws if one is not as expected.
+    /// Ends the digests and returns the checksum for the report: a digest that was named, else the sum. Throws if one is
+    /// not as expected.
     func verifiedChecksum(_ destination: Destination) throws(TransferError) -> Checksum? {
-        try digests.verify(destination)
+        try digests.verify(destination) ?? sum?.checksum
     }
 
     /// Gives the file its final name; throws EEXIST when that is taken.

@@ -15,18 +15,22 @@ package struct KeptValidators: Hashable, Sendable {
     package var file: FileStamp
     /// Name of the file where the destination is the folder that contains it, else `nil`.
     package var name: String?
-    /// Sum of the file's bytes and the system start in which they were written; `nil` once the file would survive a
-    /// power cut.
-    package var content: ContentMark?
+    /// Checksum of the file's bytes; `nil` where none is known.
+    package var checksum: Checksum?
+    /// The number of the system's start in which the file was written; `nil` once it would survive a power cut. Before
+    /// that a power cut may lose its bytes and keep its size and time: after a restart only its content proves that it is
+    /// the same file.
+    package var boot: Int64?
     /// `RequestMark` text of the answered request.
     package var asked: String?
 
     package init(
         url: String, etag: String?, lastModified: String?, shape: Int64, file: FileStamp, name: String? = nil,
-        content: ContentMark? = nil, asked: String? = nil
+        checksum: Checksum? = nil, boot: Int64? = nil, asked: String? = nil
     ) {
         self.asked = asked
-        self.content = content
+        self.checksum = checksum
+        self.boot = boot
         self.name = name
         self.url = url
         self.etag = etag
@@ -50,9 +54,10 @@ package struct FiledAnswer: Sendable {
     package var file: FileStamp
     /// Name of the file where the destination is the folder that contains it, else `nil`.
     package var name: String?
-    /// Sum of the file's bytes and the system start in which they were written; `nil` when the file would survive a
-    /// power cut.
-    package var content: ContentMark?
+    /// Checksum of the file's bytes; `nil` where none is known.
+    package var checksum: Checksum?
+    /// The number of the system's start in which the file was written; `nil` when it would survive a power cut.
+    package var boot: Int64?
     /// `RequestMark` text of the answered request.
     package var asked: String?
     /// Time of the request by the local clock, if known.
@@ -64,12 +69,14 @@ package struct FiledAnswer: Sendable {
 
     package init(
         url: String, status: Int, headers: HeaderBlock, shape: Int64, file: FileStamp, name: String? = nil,
-        content: ContentMark? = nil, asked: String? = nil, askedAt: WallTime? = nil, path: String? = nil
+        checksum: Checksum? = nil, boot: Int64? = nil, asked: String? = nil, askedAt: WallTime? = nil,
+        path: String? = nil
     ) {
         self.asked = asked
         self.askedAt = askedAt
         self.path = path
-        self.content = content
+        self.checksum = checksum
+        self.boot = boot
         self.name = name
         self.url = url
         self.status = status
@@ -85,7 +92,7 @@ package struct FiledAnswer: Sendable {
         guard found != nil || name != nil else { return nil }
         return KeptValidators(
             url: url, etag: found?.etag, lastModified: found?.lastModified, shape: shape, file: file, name: name,
-            content: content, asked: asked)
+            checksum: checksum, boot: boot, asked: asked)
     }
 }
 
@@ -184,29 +191,30 @@ package enum Revalidation {
     /// of its size and time has replaced it, which may be a copy of it.
     package static func mustRead(_ kept: KeptValidators, file: FileStamp? = nil, boot: Int64) -> Bool {
         if let file, file.isAnother(than: kept.file) { return true }
-        return kept.content.map { $0.boot != boot } ?? false
+        return kept.boot.map { $0 != boot } ?? false
     }
 
-    /// Returns the record to keep of a file that was read, had the recorded sum, and is still the server's; `nil` when
+    /// Returns the record to keep of a file that was read, had the recorded checksum, and is still the server's; `nil` when
     /// the record stays as it is.
     package static func confirmed(_ kept: KeptValidators, file: FileStamp, boot: Int64) -> KeptValidators? {
         guard mustRead(kept, file: file, boot: boot) else { return nil }
         var kept = kept
         // Bytes that came from the disk survived. A copy may have been made a moment ago.
-        kept.content = file.isAnother(than: kept.file) ? ContentMark(boot: boot, sum: kept.content?.sum) : nil
+        kept.boot = file.isAnother(than: kept.file) ? boot : nil
         kept.file = file
         return kept
     }
 
-    /// Returns the condition for the request; `nil` means that the whole file is requested. `sum` is the sum of the
+    /// Returns the condition for the request; `nil` means that the whole file is requested. `found` is the checksum of the
     /// file's bytes, where it had to be read in this start of the system.
     package static func condition(
-        _ kept: KeptValidators?, file: FileStamp?, sum: Int64? = nil, boot: Int64 = 0, _ options: TaskOptions.Values
+        _ kept: KeptValidators?, file: FileStamp?, found: Checksum? = nil, boot: Int64 = 0,
+        _ options: TaskOptions.Values
     ) -> RequestCondition? {
         guard let kept, let file, kept.file.looksLike(file), applies(to: options), kept.shape == shape(of: options),
             fits(kept.file.size, options)
         else { return nil }
-        if mustRead(kept, file: file, boot: boot), sum == nil || sum != kept.content?.sum { return nil }
+        if mustRead(kept, file: file, boot: boot), found == nil || found != kept.checksum { return nil }
         let header: HeaderField
         if let etag = kept.etag {
             header = HeaderField(name: "If-None-Match", value: SecretText(etag))

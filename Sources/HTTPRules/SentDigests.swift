@@ -91,7 +91,7 @@ package enum SentDigests {
 
     private static func strength(_ digest: SentDigest) -> Int {
         switch digest.checksum.algorithm {
-        case .md5: 0
+        case .md5, .xxh3: 0
         case .sha1: 1
         case .sha256: 2
         case .sha512, .blake2b: 3

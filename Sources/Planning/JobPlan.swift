@@ -83,7 +83,6 @@ package struct JobPlan: Sendable {
     }
 
     package init(_ job: Job, _ outlooks: [TaskOutlook], words: [ServerWord] = []) {
-        let outlooks = Self.copyingEqualFiles(outlooks, job)
         self.job = job
         self.outlooks = outlooks
         self.words = words
@@ -96,26 +95,6 @@ package struct JobPlan: Sendable {
     /// The server that a task asks first; `nil` for none, or for one that is known in the run.
     package func origin(of task: Int) -> Origin? {
         job.tasks[task].location.url.flatMap { $0.needsConnection ? $0.origin : nil }
-    }
-
-    /// The outlooks in which a file that several tasks want by one checksum is fetched once.
-    private static func copyingEqualFiles(_ outlooks: [TaskOutlook], _ job: Job) -> [TaskOutlook] {
-        guard job.copiesEqualFiles, job.held == nil else { return outlooks }
-        var outlooks = outlooks
-        var sources: [Checksum: Int] = [:]
-        let redactor = job.redactor
-        for index in job.tasks.indices {
-            let task = job.tasks[index]
-            guard case .literal(let checksum)? = task.options.values.checksum, checksum.provesBytes else { continue }
-            if let source = sources[checksum] {
-                guard outlooks[index].action == .fetch, task.mayCopyEqualFile else { continue }
-                outlooks[index].action = .copy
-                outlooks[index].why = "the same checksum as `\(redactor.redacted(name: job.tasks[source].id))`"
-            } else if task.mayCopyEqualFile, task.group == nil, outlooks[index].bringsFile {
-                sources[checksum] = index
-            }
-        }
-        return outlooks
     }
 
     private static func totals(_ outlooks: [TaskOutlook]) -> Totals {

@@ -29,7 +29,6 @@ package struct LockingJob: Sendable {
         part.onFinish = nil
         part.report = ReportPlan()
         part.failFast = false
-        part.copiesEqualFiles = false
         part.held = nil
         part.limits.maximumBytes = nil
         part.limits.finishBy = nil

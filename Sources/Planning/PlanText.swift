@@ -227,7 +227,6 @@ extension TaskOutlook.Action {
         case .sendIfMissing: "ask, send if it is not there"
         case .resumeUpload: "go on sending"
         case .local: "copy, no server"
-        case .copy: "copy another task's file"
         case .expand: "become more tasks"
         case .refuse: "fail"
         }

@@ -27,8 +27,6 @@ package struct TaskOutlook: Hashable, Sendable {
         case resumeUpload
         /// A file of this machine or a `data:` URL: no server is asked.
         case local
-        /// A copy of another task's file, which has the same checksum.
-        case copy
         /// The tasks that take the template's place are not known before the run.
         case expand
         /// The task fails: `existing: fail`, and something is there; or what is there is no file.
@@ -63,7 +61,7 @@ package struct TaskOutlook: Hashable, Sendable {
     /// Bytes that the run would move if nothing changed at the servers; `nil` if that is unknown.
     package var bytesToMove: Int64? {
         switch action {
-        case .revalidate, .keep, .cache, .validateCache, .copy, .local, .refuse: 0
+        case .revalidate, .keep, .cache, .validateCache, .local, .refuse: 0
         case .verify, .sendIfMissing, .expand: nil
         case .fetch, .send: size
         case .resume, .resumeUpload: size.map { max(0, $0 - (bytesKept ?? 0)) }
@@ -74,14 +72,14 @@ package struct TaskOutlook: Hashable, Sendable {
     var bringsFile: Bool {
         switch action {
         case .fetch, .resume, .revalidate, .verify, .keep: true
-        case .cache, .validateCache, .send, .sendIfMissing, .resumeUpload, .local, .copy, .expand, .refuse: false
+        case .cache, .validateCache, .send, .sendIfMissing, .resumeUpload, .local, .expand, .refuse: false
         }
     }
 
     /// Whether a server would be asked.
     package var asksServer: Bool {
         switch action {
-        case .keep, .cache, .local, .copy, .expand, .refuse: false
+        case .keep, .cache, .local, .expand, .refuse: false
         case .fetch, .resume, .revalidate, .verify, .validateCache, .send, .sendIfMissing, .resumeUpload: true
         }
     }
@@ -161,10 +159,10 @@ extension TaskOutlook {
         case .revalidate: break
         }
         if values.checksum != nil { return checked(stamp, whole, facts, values) }
-        // The sum of the file's bytes is taken as right: the run reads the file where it has to.
+        // The file's checksum is taken as right: the run reads the file where it has to.
         if let kept = facts.kept {
             let condition = Revalidation.condition(
-                kept, file: stamp, sum: kept.content?.sum, boot: kept.content?.boot ?? 0, values)
+                kept, file: stamp, found: kept.checksum, boot: kept.boot ?? 0, values)
             if condition != nil {
                 return TaskOutlook(.revalidate, size: stamp.size, from: .file, why: kept.etag == nil ? "by date" : nil)
             }

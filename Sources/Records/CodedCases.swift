@@ -32,7 +32,8 @@ package enum Coded {
     package static let fetchTypes = CodedCases<TransactionMetrics.FetchType>(
         .unknown, .networkLoad, .serverPush, .localCache)
     /// Numbers of the digest algorithms.
-    package static let digests = CodedCases<DigestAlgorithm>(.sha256, .sha512, .sha1, .md5, .blake2b)
+    package static let digests = CodedCases<DigestAlgorithm>(
+        .sha256, .sha512, .sha1, .md5, .blake2b, .xxh3)
     /// Numbers of the reasons against using a network.
     package static let objections = CodedCases<NetworkObjection>(.cellular, .expensive, .constrained)
     /// Numbers of the reasons for which a number of connections changes.

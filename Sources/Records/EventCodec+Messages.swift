@@ -72,7 +72,8 @@ extension RecordWriter {
             $0.put($1.size)
             $0.put($1.modifiedNanoseconds)
         }
-        put(record.sum)
+        // The short sum that earlier versions made of a file.
+        put(Int64?.none)
     }
 
     private mutating func put(_ checksum: Checksum) {
@@ -138,14 +139,15 @@ extension RecordReader {
     }
 
     mutating func fileRecord() throws(RecordProblem) -> FileRecord {
-        FileRecord(
+        let record = FileRecord(
             path: try text(), bytes: try int64(),
             checksum: try optional { (reader) throws(RecordProblem) in try reader.checksum() }, changed: try flag(),
             lengthUnverified: try flag(),
             stamp: try optional { (reader) throws(RecordProblem) in
                 FileStamp(size: try reader.int64(), modifiedNanoseconds: try reader.int64())
-            },
-            sum: try optionalInt64())
+            })
+        _ = try optionalInt64()
+        return record
     }
 
     private mutating func checksum() throws(RecordProblem) -> Checksum {

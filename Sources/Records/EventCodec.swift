@@ -20,7 +20,7 @@ package enum EventCodec {
         case deadlines
         /// A page of a task was fetched.
         case pages
-        /// A file was copied from that of another task.
+        /// A file was copied from that of another task: read from journals of earlier versions, no longer written.
         case copies
         /// A group was published.
         case groups
@@ -50,7 +50,6 @@ package enum EventCodec {
         if case .expanded = event.kind { return .expansions }
         if case .pageFinished = event.kind { return .pages }
         if case .groupPublished = event.kind { return .groups }
-        if case .fileFinished(let record) = event.kind, record.copiedFrom != nil { return .copies }
         if case .attemptFinished(let record) = event.kind {
             if record.retriesUntil != nil { return .deadlines }
             if record.tellsExpiries { return .expiries }
@@ -112,9 +111,7 @@ extension RecordWriter {
         case .sentBodyData(let progress): begin(.sentBodyData) { $0.put(progress) }
         case .receivedData(let progress): begin(.receivedData) { $0.put(progress) }
         case .cacheStored: begin(.cacheStored)
-        case .fileFinished(let record):
-            begin(.fileFinished) { $0.put(record) }
-            if let source = record.copiedFrom { put(source) }
+        case .fileFinished(let record): begin(.fileFinished) { $0.put(record) }
         case .pageFinished(let record): begin(.pageFinished) { $0.put(record) }
         case .attemptFinished(let record): begin(.attemptFinished) { $0.put(record) }
         case .taskFinished(let record): begin(.taskFinished) { $0.put(record) }
@@ -163,7 +160,8 @@ extension RecordReader {
         case .cacheStored: return .cacheStored
         case .fileFinished:
             let record = try fileRecord()
-            return .fileFinished(version == .copies ? record.copied(from: try text()) : record)
+            if version == .copies { _ = try text() }
+            return .fileFinished(record)
         case .attemptFinished:
             return .attemptFinished(
                 try attemptRecord(

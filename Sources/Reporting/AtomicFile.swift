@@ -53,15 +53,10 @@ package final class AtomicFile: ByteSink {
         do throws(SystemError) {
             if isDurable { try file.sync() }
             try target.putInPlace(from)
+            temporary = nil
+            if isDurable { try target.flush() }
         } catch {
             throw target.problem(error)
-        }
-        temporary = nil
-        guard isDurable else { return }
-        do throws(SystemError) {
-            try target.flush()
-        } catch {
-            throw OutputProblem("cannot flush \(target.shown): \(error.reason)", errno: error.errno)
         }
     }
 

@@ -221,7 +221,6 @@ extension JSONWriter {
         member("checksum", checksum: file.checksum)
         member("changed", file.changed)
         member("length", file.lengthUnverified ? "unverified" : "verified")
-        if let source = file.copiedFrom { member("copiedFrom", source) }
     }
 
     /// The body is left to the report: a line is for following along.

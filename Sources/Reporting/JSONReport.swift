@@ -197,7 +197,6 @@ struct Totals {
         // A member of a group that an earlier run left is whole.
         case .resumed where fold.attempts.allSatisfy({ $0.resumedFrom == 0 }): fold.file?.bytes ?? 0
         case .resumed: thereBefore(fold.attempts)
-        case .local where fold.file?.copiedFrom != nil: fold.file?.bytes ?? 0
         case .network, .local, nil: 0
         }
     }

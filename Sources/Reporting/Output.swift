@@ -91,6 +91,11 @@ package final class DescriptorSink: ByteSink {
         file = consume opened
     }
 
+    /// The process's standard output, not closed by the sink.
+    package static var standardOutput: DescriptorSink { DescriptorSink(descriptor: 1, name: "standard output") }
+    /// The process's standard error, not closed by the sink.
+    package static var standardError: DescriptorSink { DescriptorSink(descriptor: 2, name: "standard error") }
+
     /// Writes all the bytes; after a failure an own file is cut back to its last whole write.
     package func write(_ bytes: [UInt8]) throws(OutputProblem) {
         do {

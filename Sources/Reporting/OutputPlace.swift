@@ -54,7 +54,8 @@ final class OutputPlace: Sendable {
 
     /// Returns the problem that a failed call makes of the output.
     func problem(_ error: SystemError) -> OutputProblem {
-        OutputProblem("cannot write \(shown): \(error.reason)", errno: error.errno)
+        let action = error.call == "fsync" ? "flush" : "write"
+        return OutputProblem("cannot \(action) \(shown): \(error.reason)", errno: error.errno)
     }
 
     /// Opens `name` in the folder.

@@ -112,7 +112,6 @@ struct TaskRenderer {
         writePath(file.path, to: &writer)
         writer.member("bytes", file.bytes)
         writer.member("checksum", checksum: file.checksum)
-        if let source = file.copiedFrom { writer.member("copiedFrom", source) }
         writer.endObject()
     }
 

@@ -245,6 +245,10 @@ package struct Migration: Sendable {
                 ) STRICT, WITHOUT ROWID;
                 """,
             fingerprint: 0x8D2A_29EB_47CC_8B33),
+        // Checksum of a file's bytes, in place of the short sum.
+        Migration(
+            sql: "ALTER TABLE validators ADD COLUMN checksum BLOB;",
+            fingerprint: 0x477A_6800_0313_F059),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

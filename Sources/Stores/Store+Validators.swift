@@ -1,4 +1,5 @@
 package import HTTPRules
+import Records
 package import TransferModel
 
 /// A change to the validators recorded for one destination of a session.
@@ -154,7 +155,7 @@ private struct StoredFolder {
 extension KeptValidators {
     /// Returns a checksum over every value of the row, its session and its place: a row changed by another program, or
     /// moved to another place, does not match.
-    fileprivate func seal(_ session: StoredSession, _ place: DestinationPlace) -> Int64 {
+    fileprivate func seal(_ session: StoredSession, _ place: DestinationPlace, sum: Int64? = nil) -> Int64 {
         var seal = Fingerprint()
         seal.add(session.id)
         seal.add(place.folder)
@@ -165,7 +166,9 @@ extension KeptValidators {
         seal.add(shape)
         seal.add(file.size)
         seal.add(file.modifiedNanoseconds)
-        for number in [content?.boot, content?.sum] { seal.add(number ?? -1) }
+        // Rows of earlier versions have a short sum in place of the checksum.
+        for number in [boot, sum] { seal.add(number ?? -1) }
+        if let record = checksum?.record { seal.add(record) }
         if let asked { seal.add(asked) }
         if let identity = file.identity { seal.add(identity) }
         // Always four bytes in the file, never three or five by chance.
@@ -190,7 +193,7 @@ private struct ValidatorWriter: ~Copyable {
         let upsert = try database.prepare(
             """
             INSERT OR REPLACE INTO validators (folder, name, url, etag, lastModified, shape, size, modified, seal, file,
-                boot, sum, asked, identity)
+                boot, checksum, asked, identity)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         let delete = try database.prepare("DELETE FROM validators WHERE folder = ? AND name = ?")
@@ -216,8 +219,8 @@ private struct ValidatorWriter: ~Copyable {
         upsert.bind(8, kept.file.modifiedNanoseconds)
         upsert.bind(9, kept.seal(session, place))
         upsert.bind(10, kept.name)
-        upsert.bind(11, kept.content?.boot)
-        upsert.bind(12, kept.content?.sum)
+        upsert.bind(11, kept.boot)
+        upsert.bind(12, kept.checksum?.record)
         upsert.bind(13, kept.asked)
         upsert.bind(14, kept.file.identity)
         try upsert.run()
@@ -259,8 +262,8 @@ struct ValidatorQuery: ~Copyable {
         self.store = store
         statement = try store.database.prepare(
             """
-            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot, sum,
-                asked, identity
+            SELECT source, folders.shape, url, etag, lastModified, validators.shape, size, modified, seal, file, boot,
+                checksum, asked, identity, sum
             FROM folders JOIN validators ON folder = id WHERE session = ? AND path = ? AND validators.name = ?
             """)
     }
@@ -271,14 +274,15 @@ struct ValidatorQuery: ~Copyable {
         // Also ends the reading, without which the log of changes could never be taken into the file.
         defer { statement.reset() }
         let place = DestinationPlace(destination)
-        let found = try store.read { () throws(StoreError) -> (kept: KeptValidators, seal: Int64?)? in
+        let found = try store.read { () throws(StoreError) -> (kept: KeptValidators, seal: Int64?, sum: Int64?)? in
             statement.bind(1, session.id)
             statement.bind(2, place.folder)
             statement.bind(3, place.name)
-            return try statement.step() ? (statement.keptValidators(place.name), statement.integer(8)) : nil
+            guard try statement.step() else { return nil }
+            return (statement.keptValidators(place.name), statement.integer(8), statement.integer(14))
         }
         guard let found else { return nil }
-        guard found.kept.seal(session, place) == found.seal else {
+        guard found.kept.seal(session, place, sum: found.sum) == found.seal else {
             store.suspect()
             return nil
         }
@@ -293,6 +297,20 @@ extension Statement {
             shape: integer(5) ?? integer(1) ?? 0,
             file: FileStamp(size: integer(6) ?? 0, modifiedNanoseconds: integer(7) ?? 0, identity: integer(13)),
             name: text(9),
-            content: integer(10).map { ContentMark(boot: $0, sum: integer(11)) }, asked: text(12))
+            checksum: blob(11).flatMap { Checksum(record: $0) }, boot: integer(10), asked: text(12))
+    }
+}
+
+extension Checksum {
+    /// The checksum as one value of a row: the algorithm's number, then the digest.
+    fileprivate var record: [UInt8]? {
+        Coded.digests.list.firstIndex(of: algorithm).map { [UInt8($0)] + bytes }
+    }
+
+    fileprivate init?(record: [UInt8]) {
+        let known = Coded.digests.list
+        guard let number = record.first, number < known.count, record.count == known[Int(number)].byteCount + 1
+        else { return nil }
+        self.init(algorithm: known[Int(number)], bytes: Array(record.dropFirst()))
     }
 }

@@ -137,7 +137,7 @@ package struct RandomEvents: Sendable {
         case 11: .sentBodyData(progress())
         case 12: .receivedData(progress())
         case 13: .cacheStored
-        case 14: .fileFinished(isFilled && format >= 8 ? file().copied(from: "another") : file())
+        case 14: .fileFinished(file())
         case 15: .attemptFinished(attempt())
         case 16: .taskFinished(task())
         case 17: .sessionFinishedEvents
@@ -210,14 +210,17 @@ package struct RandomEvents: Sendable {
     }
 
     private mutating func file() -> FileRecord {
-        FileRecord(
+        let record = FileRecord(
             path: text(), bytes: number(),
             checksum: maybe {
                 let algorithm = $0.random.pick(DigestAlgorithm.allCases)
                 return Checksum(algorithm: algorithm, bytes: $0.random.bytes(algorithm.byteCount))
             },
             changed: flag(), lengthUnverified: flag(),
-            stamp: maybe { FileStamp(size: $0.number(), modifiedNanoseconds: $0.number()) }, sum: maybe { $0.number() })
+            stamp: maybe { FileStamp(size: $0.number(), modifiedNanoseconds: $0.number()) })
+        // The short sum of earlier versions: what follows stays as it was.
+        _ = maybe { $0.number() }
+        return record
     }
 
     private mutating func attempt() -> AttemptRecord {

@@ -9,7 +9,7 @@ extension Attempt {
         let flush = download.flushStartedAt.map { now - $0 } ?? .zero
         let all: [(WaitReason, TimeSpan)] = [
             (.bandwidth, bandwidth.pause.elapsed(at: now)), (.credential, credentialWait.elapsed(at: now)),
-            (.dependency, download.equalFileWait.elapsed(at: now)), (.flush, flush),
+            (.flush, flush),
         ]
         return all.compactMap { $1 > .zero ? TaskRecord.Wait(reason: $0, duration: $1) : nil }
     }

@@ -73,8 +73,6 @@ final class Attempt: TransferReceiver {
         case confirming(FileStamp?)
         /// Looks up the checksum of its download, or waits for another attempt that does.
         case awaitingChecksum
-        /// Waits for another attempt that fetches a file with the same checksum.
-        case awaitingEqualFile
         /// Asked for the length of its local file.
         case measuring(path: String)
         /// Its body is read for a signature's digest.

@@ -20,15 +20,7 @@ struct DownloadTarget {
     var file: FileRecord?
     /// Whether the file in the final place stays, since it is as it should be.
     var keepsExisting = false
-    /// What the file has in common with those of other tasks; `nil` where nothing was looked for.
-    var equalKey: EqualFiles.Key?
-    /// The time in which another task fetched the same file.
-    var equalFileWait = WaitClock()
-    /// The file of another task about which the server is asked.
-    var offered: EqualFiles.Source?
-    /// The file of another task that is, or was, copied instead of being fetched.
-    var copying: EqualFiles.Source?
-    /// Whether the task was cancelled while the file was copied: it is not fetched where that fails.
+    /// Whether the task was cancelled while its file was put in place: nothing more is sent for it.
     var wasCalledOff = false
     /// Whether what was written under the temporary name is lost.
     var isLost = false

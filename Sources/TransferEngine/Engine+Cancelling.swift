@@ -19,8 +19,7 @@ extension Engine {
             attempt.download.file = nil
             cancelled(attempt)
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingSessionState, .awaitingChecksum, .awaitingEqualFile, .askingCache, .dating, .measuring, .digesting,
-            .comparing,
+            .awaitingSessionState, .awaitingChecksum, .askingCache, .dating, .measuring, .digesting, .comparing,
             .awaitingGrant, .awaitingCredential, .transferring:
             stopTransfer(attempt)
             cancelled(attempt)

@@ -40,7 +40,6 @@ extension Engine {
         destination.existing = options.values.existing
         destination.mode = options.values.mode
         destination.checksum = attempt.download.checksum
-        if case .answer? = attempt.download.equalKey { destination.noted = .sha256 }
         destination.flush = attempt.isFlushed
         destination.reserve = job.limits.minimumFreeDisk ?? 0
         destination.group = attempt.specification.group.map { groups[Int($0.raw)].place }
@@ -123,7 +122,7 @@ extension Engine {
             succeed(attempt)
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
-            if couldNotCompare(attempt) || fetchesInsteadOfCopying(attempt) { return }
+            if couldNotCompare(attempt) { return }
             takeFindings(attempt)
             if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.
@@ -136,7 +135,7 @@ extension Engine {
             inspected(attempt, size: size, matches: matches)
         case .digested(let task, let digest): digested(task, digest)
         case .fetched(let task): fetched(task)
-        case .looked(let task, let stamp, let sum): looked(task, stamp, sum: sum)
+        case .looked(let task, let stamp, let found): looked(task, stamp, found)
         case .adopted(let task, let problem): adopted(task, problem)
         case .part(let staging, let task, let part): noted(staging, task, part)
         case .staged(let task, let record): staged(task, record)
@@ -179,8 +178,6 @@ extension Engine {
 
     private func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
         guard let attempt = attempt(of: task) else { return }
-        let record = isKept ? record : withSource(record, attempt)
-        copiedEqual(attempt)
         attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
@@ -201,8 +198,7 @@ extension Engine {
     /// A member is verified: its part is done, its file is not there yet.
     private func staged(_ task: TaskIndex, _ record: FileRecord) {
         guard let attempt = attempt(of: task) else { return }
-        attempt.download.file = withSource(record, attempt)
-        copiedEqual(attempt)
+        attempt.download.file = record
         takeFindings(attempt)
         attempt.noteUnpacked(record.bytes)
         if attempt.download.keepsExisting {
@@ -232,7 +228,6 @@ extension Engine {
         if error == nil {
             for attempt in members(of: group) {
                 tellFile(attempt)
-                noteEqual(attempt)
                 let isFlushed = attempt.session.configuration.durability == .flush
                 if attempt.download.keepsExisting {
                     noteCopy(attempt, isFlushed: isFlushed)
@@ -247,8 +242,7 @@ extension Engine {
     }
 
     func succeed(_ attempt: Attempt) {
-        let isLocal = attempt.exchange.head == nil || attempt.download.copying != nil
-        let source = isLocal ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
+        let source = attempt.exchange.head == nil ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
     }
 
@@ -326,10 +320,10 @@ extension Engine {
         finishUnchanged(attempt)
     }
 
-    /// Of a file that stays as it is: it was held against that.
+    /// The checksum of a file that stays as it is: the one that it was held against, or that was taken when it was fetched.
     private func metChecksum(_ attempt: Attempt) -> Checksum? {
         if let listed = attempt.download.checksum { return listed }
-        guard case .literal(let literal) = attempt.specification.options.values.checksum else { return nil }
-        return literal
+        if case .literal(let literal) = attempt.specification.options.values.checksum { return literal }
+        return attempt.known.asked == nil ? nil : attempt.known.validators?.checksum
     }
 }

@@ -38,7 +38,7 @@ extension Engine {
         guard let brought = attempt.known.brought, keptPath(attempt.specification, brought) == path else {
             return ChosenName()
         }
-        return ChosenName(own: brought.file, sum: brought.content?.sum)
+        return ChosenName(own: brought.file, checksum: brought.checksum)
     }
 
     /// What `existing` protects is not to be fetched to the end: asked at the headers, while the body comes.

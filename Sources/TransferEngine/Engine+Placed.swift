@@ -29,7 +29,7 @@ extension Engine {
     func tellPlaced(_ report: DeliveryReport) {
         switch report {
         case .published(let task, let record, isKept: false):
-            if let attempt = attempt(of: task) { emit(.fileFinished(withSource(record, attempt)), attempt) }
+            if let attempt = attempt(of: task) { emit(.fileFinished(record), attempt) }
         case .groupPublished(let group, nil, let removed):
             for member in members(of: group) { tellFile(member) }
             tellPublished(group, removed)

@@ -84,27 +84,27 @@ extension Engine {
     func examineKeptFile(_ attempt: Attempt) -> StepOutcome {
         guard attempt.known.isEligible, attempt.life.resume == nil else { return .done }
         guard let kept = attempt.known.validators else { return askByDate(attempt) }
-        if case .some(let stamp) = attempt.known.seen { return compare(attempt, kept, stamp, sum: nil) }
+        if case .some(let stamp) = attempt.known.seen { return compare(attempt, kept, stamp, found: nil) }
         guard attempt.known.isKept, Revalidation.applies(to: attempt.specification.options.values) else {
             return askByDate(attempt)
         }
         let readsIt = Revalidation.mustRead(kept, boot: memory?.boot ?? 0)
         attempt.known.wasRead = readsIt
-        return look(attempt, kept, readingIt: readsIt)
+        return look(attempt, kept, digest: readsIt ? kept.checksum?.algorithm : nil)
     }
 
-    private func look(_ attempt: Attempt, _ kept: KeptValidators, readingIt: Bool) -> StepOutcome {
+    private func look(_ attempt: Attempt, _ kept: KeptValidators, digest: DigestAlgorithm?) -> StepOutcome {
         attempt.phase = .recalling(kept)
-        look(attempt, at: kept, readingIt: readingIt)
+        look(attempt, at: kept, digest: digest)
         return .pending
     }
 
-    private func look(_ attempt: Attempt, at kept: KeptValidators?, readingIt: Bool = false) {
+    private func look(_ attempt: Attempt, at kept: KeptValidators?, digest: DigestAlgorithm? = nil) {
         let specification = attempt.specification
         outbox.add(
             .look(
                 .init(
-                    attempt.task, path: keptPath(specification, kept), readingIt: readingIt,
+                    attempt.task, path: keptPath(specification, kept), digest: digest,
                     member: member(specification))))
     }
 
@@ -114,19 +114,19 @@ extension Engine {
     }
 
     private func compare(
-        _ attempt: Attempt, _ kept: KeptValidators, _ stamp: FileStamp?, sum: Int64?
+        _ attempt: Attempt, _ kept: KeptValidators, _ stamp: FileStamp?, found: Checksum?
     ) -> StepOutcome {
         let options = attempt.specification.options.values
         // Only now it is known that another file stands in its place.
-        if attempt.known.isKept, !attempt.known.wasRead, sum == nil, kept.content?.sum != nil, let stamp,
+        if attempt.known.isKept, !attempt.known.wasRead, found == nil, let checksum = kept.checksum, let stamp,
             stamp.looksLike(kept.file), Revalidation.mustRead(kept, file: stamp, boot: memory?.boot ?? 0)
         {
             attempt.known.wasRead = true
-            return look(attempt, kept, readingIt: true)
+            return look(attempt, kept, digest: checksum.algorithm)
         }
         if stamp == nil, asksAboutStored(attempt, kept) { return .done }
         if attempt.known.isKept,
-            let condition = Revalidation.condition(kept, file: stamp, sum: sum, boot: memory?.boot ?? 0, options)
+            let condition = Revalidation.condition(kept, file: stamp, found: found, boot: memory?.boot ?? 0, options)
         {
             attempt.known.asked = stamp
             attempt.life.ask(under: condition)
@@ -173,14 +173,14 @@ extension Engine {
         let answer = FiledAnswer(
             url: attempt.life.request.url.text, status: 200, headers: headers,
             shape: memory.shape(of: attempt.specification), file: file,
-            content: ContentMark(boot: memory.boot, sum: nil),
-            asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)), askedAt: attempt.exchange.startedAt,
+            boot: memory.boot, asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
+            askedAt: attempt.exchange.startedAt,
             path: attempt.specification.destination)
         memory.file(answer, attempt.specification, at: now.instant)
     }
 
     /// What stands at the destination now.
-    func looked(_ task: TaskIndex, _ stamp: FileStamp?, sum: Int64?) {
+    func looked(_ task: TaskIndex, _ stamp: FileStamp?, _ found: Checksum?) {
         if foresaw(task, stamp) { return }
         guard let attempt = attempt(of: task) else { return }
         switch attempt.phase {
@@ -188,7 +188,7 @@ extension Engine {
             attempt.known.seen = .some(stamp)
             stepDone(.recallFile, attempt)
         case .recalling(let kept?):
-            if case .done = compare(attempt, kept, stamp, sum: sum) { stepDone(.examineKeptFile, attempt) }
+            if case .done = compare(attempt, kept, stamp, found: found) { stepDone(.examineKeptFile, attempt) }
         case .dating:
             askByDate(attempt, stamp)
             stepDone(.examineKeptFile, attempt)
@@ -225,13 +225,12 @@ extension Engine {
             return
         }
         kept.file = file
-        kept.content = isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum)
+        kept.boot = isFlushed ? nil : memory.boot
         memory.confirm(kept, attempt.specification, at: now.instant)
     }
 
     /// The server says that the file is still the same: if it is still there, it stays.
     func confirm(_ attempt: Attempt) {
-        if let source = attempt.download.offered { return copyConfirmed(source, attempt) }
         if attempt.object?.isAskedAbout == true { return objectIsUnchanged(attempt) }
         guard let asked = attempt.known.asked else { return confirmOwn(attempt) }
         attempt.phase = .confirming(asked)
@@ -269,13 +268,12 @@ extension Engine {
         let isInFolder = attempt.specification.destination?.hasSuffix("/") == true
         if secrets.areCaptured(in: attempt.life.request.url) { return }
         var answer = FiledAnswer(
-            // A part that completed what was there stands for the whole, and so does a 304 for another task's file.
+            // A part that completed what was there stands for the whole.
             url: attempt.life.request.url.text,
-            status: attempt.life.offset > 0 || attempt.download.copying != nil ? 200 : head.status,
-            headers: headers,
+            status: attempt.life.offset > 0 ? 200 : head.status, headers: headers,
             shape: memory.shape(of: attempt.specification), file: file,
             name: isInFolder ? Folders.split(record.path).name : nil,
-            content: isFlushed ? nil : ContentMark(boot: memory.boot, sum: record.sum),
+            checksum: record.checksum, boot: isFlushed ? nil : memory.boot,
             asked: attempt.life.asked(headers, key: .random(in: 0 ... .max)),
             askedAt: attempt.exchange.startedAt, path: record.path)
         answer.isProven = !attempt.download.lengthUnverified

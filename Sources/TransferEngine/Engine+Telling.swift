@@ -175,7 +175,6 @@ extension Engine {
         // The result is what was fetched; a store only tells when it refuses that.
         if attempt.object?.isAtStore == true, (200..<300).contains(head.status) { return }
         learnSecrets(attempt, head.headers)
-        lookForTag(attempt, head)
         inspectName(attempt)
         if !attempt.exchange.isFromCache {
             considerSegments(attempt)

@@ -21,7 +21,6 @@ extension Engine {
         attempts += Array(repeating: nil, count: tasks.count)
         foresight.grow(by: tasks.count)
         checksumFiles.add(tasks)
-        equalFiles.repeated.add(tasks)
         rowSources.add(tasks)
         addedNames.add(tasks.map(\.id))
         removeTemplate(template)

@@ -132,7 +132,6 @@ package final class Engine {
     var claims: PathClaims?
     /// Checksum files of tasks whose `checksum` is read from one.
     var checksumFiles: ChecksumFiles
-    var equalFiles = EqualFiles()
     var objects: ObjectTransfers
     var rowSources: RowSources
     /// Files published since the delivery threads were last told not to wait for more.
@@ -179,7 +178,6 @@ package final class Engine {
         self.sessions = sessions
         policy = ConnectionPolicy(job)
         checksumFiles = ChecksumFiles(job)
-        equalFiles.repeated.add(job.tasks)
         rowSources = RowSources(job)
         let waker = loop.waker
         deliveries = Mailbox(wake: { waker.wake() })
@@ -190,7 +188,7 @@ package final class Engine {
         }
         do throws(SystemError) {
             output = try OutputQueue(job, deliveries)
-            delivery = try transport.makeDelivery(deliveries, memory != nil)
+            delivery = try transport.makeDelivery(deliveries)
         } catch {
             throw TransferError(.unknown, "a thread for files could not be started: \(error)")
         }
@@ -241,7 +239,7 @@ package final class Engine {
 
     /// Latest time of the next turn, even if nothing arrives.
     package var nextDeadline: Instant {
-        let due = min(active.nextCheck, progressDue, equalFiles.nextDeadline, memory?.due ?? .distantFuture)
+        let due = min(active.nextCheck, progressDue, memory?.due ?? .distantFuture)
         return commands.isEmpty ? due : min(due, commands.nextDeadline(at: now.instant))
     }
 
@@ -432,7 +430,6 @@ package final class Engine {
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
         for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
-        endLongWaits()
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -578,7 +575,7 @@ package final class Engine {
         switch attempt.phase {
         case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
         case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
-            .awaitingSessionState, .awaitingChecksum, .awaitingEqualFile, .dating, .digesting, .comparing, .measuring,
+            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring,
             .delivering, .flushing, .awaitingOutput:
             return nil
         }
@@ -663,7 +660,6 @@ package final class Engine {
             verdict.mayOnlyGoOn = mayOnlyGoOn(attempt)
         }
         lostChecksums(attempt, verdict)
-        endedEqual(attempt, verdict)
         if attempt.life.brokeAtQuestion {
             carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
         }

@@ -7,14 +7,12 @@ import TransferModel
 package struct EngineTransport {
     /// Performs the requests.
     package let loop: any TransferLoop
-    /// Makes the deliverer that reports to the mailbox. With `makesSums` the records of files have a sum of their
-    /// bytes.
-    package let makeDelivery:
-        (_ reports: Mailbox<DeliveryReport>, _ makesSums: Bool) throws(SystemError) -> any FileDeliverer
+    /// Makes the deliverer that reports to the mailbox.
+    package let makeDelivery: (_ reports: Mailbox<DeliveryReport>) throws(SystemError) -> any FileDeliverer
 
     package init(
         loop: any TransferLoop,
-        makeDelivery: @escaping (Mailbox<DeliveryReport>, Bool) throws(SystemError) -> any FileDeliverer
+        makeDelivery: @escaping (Mailbox<DeliveryReport>) throws(SystemError) -> any FileDeliverer
     ) {
         self.loop = loop
         self.makeDelivery = makeDelivery
@@ -28,10 +26,10 @@ package struct EngineTransport {
             maximumConnections: max(job.limits.maximumConcurrentTasks * 2, min(64, DescriptorLimit.present / 4)),
             connectionsPerHost: job.sessions.map(\.maximumConnectionsPerHost).max() ?? 6,
             streamsPerConnection: job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100)
-        return EngineTransport(loop: loop) { reports, makesSums throws(SystemError) in
+        return EngineTransport(loop: loop) { reports throws(SystemError) in
             try Delivery(
                 run: RunLabel.text(run, state: state), reports: reports, threads: Engine.deliveryThreads(for: job),
-                makesSums: makesSums, reserved: EngineGroup.reserved(job, groups),
+                reserved: EngineGroup.reserved(job, groups),
                 taskName: { task in
                     let number = Int(task.raw)
                     return number < job.tasks.count ? job.tasks[number].id : added.name(number - job.tasks.count)

@@ -18,14 +18,10 @@ enum PreparationStep: Int, CaseIterable {
     case resolveChecksum
     /// The file in the final place is compared with such a checksum.
     case inspectListedFile
-    /// Another attempt fetches a file with the same checksum, or has done so: that is waited for, or copied.
-    case awaitEqualFile
     /// The partial file of an earlier run is verified.
     case adoptPart
     /// The file in the final place is compared with the validators that are kept of it.
     case examineKeptFile
-    /// Another attempt fetches the same URL, or has done so: that is waited for, or the server is asked about its file.
-    case awaitEqualAnswer
     /// A file of another program is looked for, which may be a beginning (`resume: adopt`).
     case findForeignFile
 }
@@ -77,10 +73,8 @@ extension Engine {
         case .loadSession: loadSession(attempt)
         case .resolveChecksum: resolveChecksum(attempt)
         case .inspectListedFile: inspectListedFile(attempt)
-        case .awaitEqualFile: awaitEqualFile(attempt)
         case .adoptPart: adoptPart(attempt)
         case .examineKeptFile: examineKeptFile(attempt)
-        case .awaitEqualAnswer: awaitEqualAnswer(attempt)
         case .findForeignFile: findForeignFile(attempt)
         }
     }

@@ -1,14 +1,18 @@
+import Glibc
+
 /// Names of headers and of query parameters whose values give access to something: what is shown has `***` in the place
 /// of these values, whether or not the job declares them as secrets.
 ///
 /// Letter case, `-`, `_` and `.` make no other name: `X-Api-Key`, `x_api_key` and `xApiKey` are one. What is sent, cached
 /// and stored is not changed.
-package struct CredentialNames: Sendable {
+///
+/// A class, since each event passes it on: one reference is copied then.
+package final class CredentialNames: Sendable {
     /// The names that are known without a word of the job.
     package static let standard = CredentialNames()
 
-    private var headers: NameSet
-    private var parameters: NameSet
+    private let headers: NameSet
+    private let parameters: NameSet
 
     /// Makes the standard names with those that a job adds.
     package init(addingHeaders headers: [String] = [], query: [String] = []) {
@@ -16,13 +20,13 @@ package struct CredentialNames: Sendable {
         parameters = NameSet(Self.parameterNames + query)
     }
 
-    /// Returns the names of both.
-    package func union(_ other: CredentialNames) -> CredentialNames {
-        var union = self
-        union.headers.formUnion(other.headers)
-        union.parameters.formUnion(other.parameters)
-        return union
+    private init(_ one: CredentialNames, _ other: CredentialNames) {
+        headers = one.headers.union(other.headers)
+        parameters = one.parameters.union(other.parameters)
     }
+
+    /// Returns the names of both.
+    package func union(_ other: CredentialNames) -> CredentialNames { CredentialNames(self, other) }
 
     private static let headerNames = [
         "authorization", "proxy-authorization", "cookie", "cookie2", "set-cookie", "set-cookie2",
@@ -124,6 +128,7 @@ package struct CredentialNames: Sendable {
     /// Returns the places of the values that belong to such a parameter: of `NAME=VALUE` behind `?`, `&` or `#`, also where
     /// one URL stands percent-encoded in another.
     package func values(in text: Span<UInt8>) -> [Range<Int>] {
+        guard Self.mayHoldParameter(text) else { return [] }
         var found: [Range<Int>] = []
         var index = 0
         while index < text.count {
@@ -143,6 +148,16 @@ package struct CredentialNames: Sendable {
             index = value.upperBound
         }
         return found
+    }
+
+    /// Whether the text has the marks of a parameter at all, which nearly none has.
+    private static func mayHoldParameter(_ text: Span<UInt8>) -> Bool {
+        text.withUnsafeBytes { bytes in
+            func holds(_ mark: Character) -> Bool {
+                bytes.baseAddress.map { memchr($0, Int32(mark.asciiValue ?? 0), bytes.count) != nil } ?? false
+            }
+            return holds("=") && (holds("?") || holds("&") || holds("#")) || holds("%")
+        }
     }
 
     /// The length of the delimiter that begins a parameter there; 0 where none stands.
@@ -267,19 +282,39 @@ private struct NameSet: Sendable {
     private var lengths: UInt64 = 0
     /// Letters and digits of the names, in lower case, by their number.
     private var names = [[[UInt8]]](repeating: [], count: 64)
+    /// By a first letter: a bit for each letter that ends a name with it.
+    private var ends = [UInt32](repeating: 0, count: 26)
 
     init(_ names: [String]) { for name in names { insert(name.utf8.filter { !Self.isBlurred($0) }.map(Self.lower)) } }
 
     /// A name of more than 63 letters is no known one.
     private mutating func insert(_ name: [UInt8]) {
-        guard !name.isEmpty, name.count < 64, !names[name.count].contains(name) else { return }
+        guard let first = name.first, let last = name.last, name.count < 64, !names[name.count].contains(name)
+        else { return }
+        if let first = Self.letter(first), let last = Self.letter(last) {
+            ends[first] |= 1 << UInt32(last)
+        } else {
+            // One with a digit there: all are compared in full.
+            ends = [UInt32](repeating: .max, count: 26)
+        }
         lengths |= 1 << UInt64(name.count)
         names[name.count].append(name)
     }
 
-    mutating func formUnion(_ other: NameSet) { for name in other.names.joined() { insert(name) } }
+    func union(_ other: NameSet) -> NameSet {
+        var union = self
+        for name in other.names.joined() { union.insert(name) }
+        return union
+    }
 
     func contains(_ name: Span<UInt8>) -> Bool {
+        guard !name.isEmpty else { return false }
+        // Of headers that servers send most, none passes this.
+        if let first = Self.letter(name[0]), let last = Self.letter(name[name.count - 1]),
+            ends[first] & (1 << UInt32(last)) == 0
+        {
+            return false
+        }
         var count = 0
         for index in name.indices where !Self.isBlurred(name[index]) { count += 1 }
         guard count < 64, lengths & (1 << UInt64(count)) != 0 else { return false }
@@ -302,6 +337,11 @@ private struct NameSet: Sendable {
 
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20) && byte < 0x80
+    }
+
+    private static func letter(_ byte: UInt8) -> Int? {
+        let place = Int(byte | 0x20) - 0x61
+        return (0..<26).contains(place) ? place : nil
     }
 
     private static func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }

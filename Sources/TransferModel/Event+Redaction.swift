@@ -133,7 +133,7 @@ extension FileRecord {
     fileprivate func redacted(by redactor: Redactor) -> FileRecord {
         FileRecord(
             path: redactor.redacted(path: path), bytes: bytes, checksum: checksum, changed: changed,
-            lengthUnverified: lengthUnverified, copiedFrom: copiedFrom.map { redactor.redacted(path: $0) })
+            lengthUnverified: lengthUnverified)
     }
 }
 

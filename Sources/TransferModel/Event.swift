@@ -200,7 +200,8 @@ package final class FileRecord: Sendable {
     package let path: String
     /// Length of the file in bytes.
     package let bytes: Int64
-    /// Checksum of the file: of the kind that the job or the server named; `nil` if none was computed.
+    /// Checksum of the file: of the kind that the job or the server named, else `xxh3`; `nil` for a file that stayed as it
+    /// was and of which none is known.
     package let checksum: Checksum?
     /// Whether the destination has other content than before.
     package let changed: Bool
@@ -208,17 +209,10 @@ package final class FileRecord: Sendable {
     package let lengthUnverified: Bool
     /// Size, time and identity of the file, where it is to be recognised later; not shown to people.
     package let stamp: FileStamp?
-    /// Checksum of the file's bytes as `QuickSum` makes it, where it may be asked for later.
-    package let sum: Int64?
-    /// Id of the task of this run whose file was copied instead of being fetched again; `nil` for a file that was not
-    /// copied so.
-    package let copiedFrom: String?
     package init(
         path: String, bytes: Int64, checksum: Checksum?, changed: Bool, lengthUnverified: Bool,
-        stamp: FileStamp? = nil, sum: Int64? = nil, copiedFrom: String? = nil
+        stamp: FileStamp? = nil
     ) {
-        self.copiedFrom = copiedFrom
-        self.sum = sum
         self.path = path
         self.bytes = bytes
         self.checksum = checksum
@@ -233,13 +227,6 @@ package final class FileRecord: Sendable {
     /// Returns the record of the file as the object that was put.
     package func put(at object: String) -> FileRecord {
         FileRecord(path: object, bytes: bytes, checksum: checksum, changed: true, lengthUnverified: lengthUnverified)
-    }
-
-    /// Returns the record of a file that was copied from that of another task.
-    package func copied(from task: String) -> FileRecord {
-        FileRecord(
-            path: path, bytes: bytes, checksum: checksum, changed: changed, lengthUnverified: lengthUnverified,
-            stamp: stamp, sum: sum, copiedFrom: task)
     }
 }
 

@@ -1,16 +1,3 @@
-/// Marks a file that was not flushed to the disk: a power cut may lose its bytes and keep its size and time. After a
-/// restart of the system only its content proves that it is the same file.
-package struct ContentMark: Hashable, Sendable {
-    /// The number of the system's start under which the file was written.
-    package var boot: Int64
-    /// The checksum of the file's bytes as `QuickSum` makes it; `nil` where none could be made.
-    package var sum: Int64?
-    package init(boot: Int64, sum: Int64?) {
-        self.boot = boot
-        self.sum = sum
-    }
-}
-
 /// A file's size, the time of its last change and its identity: by these a file is recognised without being read. A
 /// program that writes into it and sets size and time back is not noticed.
 package struct FileStamp: Hashable, Sendable {

@@ -26,9 +26,6 @@ package struct Job: Sendable {
     package var limits = RunLimits()
     /// Whether the first failure cancels the other tasks.
     package var failFast = false
-    /// Whether a download whose file another task of the run has already may copy that file; a run that is to see what
-    /// the servers say fetches each.
-    package var copiesEqualFiles = true
     /// What to do while another run of this job is under way.
     package var onOverlap = OverlapPolicy.fail
     /// The job's groups, by `GroupIndex`.

@@ -254,16 +254,22 @@ package enum ResumePolicy: Hashable, Sendable {
 /// it, `replace` transfers anew, `fail` fails the task.
 package enum ExistingPolicy: String, CaseIterable, Sendable { case revalidate, skip, replace, fail }
 
-/// A hash function for checksums; the raw value is its name in a job file.
+/// A hash function for checksums; the raw value is its name in job files and reports.
 package enum DigestAlgorithm: String, CaseIterable, Sendable {
     case sha256, sha512, sha1, md5, blake2b
+    /// XXH3 of 128 bits, by which a report names a file of which nobody named a digest. It finds damage; anybody can
+    /// make another file that has it.
+    case xxh3
+
+    /// The algorithms that a job, a list of checksums or a server may name.
+    package static let allCases: [DigestAlgorithm] = [.sha256, .sha512, .sha1, .md5, .blake2b]
     /// Length of the digest in bytes.
     package var byteCount: Int {
         switch self {
         case .sha256: 32
         case .sha512, .blake2b: 64
         case .sha1: 20
-        case .md5: 16
+        case .md5, .xxh3: 16
         }
     }
 }
@@ -281,11 +287,15 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(algorithm.rawValue):\(hex)" }
     /// The digest in hexadecimal digits.
     package var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-        return String(decoding: text, as: UTF8.self)
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[index * 2] = Self.digit(byte >> 4)
+                text[index * 2 + 1] = Self.digit(byte & 15)
+            }
+            return bytes.count * 2
+        }
     }
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
     /// The digest as one piece: an array would be hashed byte by byte.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(algorithm)
@@ -355,6 +365,12 @@ package struct Expectations: Sendable {
     /// Values that the body must hold as JSON.
     package var bodyJSON: [JSONMatch] = []
     package init() {}
+
+    /// Whether they ask for nothing but success: any successful status, type, length, headers and body will do.
+    package var asksNothing: Bool {
+        status == .success && mimeType == nil && size == nil && minimumSize == nil && magic == nil && !notHTML
+            && headers.isEmpty && bodyContains == nil && bodyMatches == nil && bodyJSON.isEmpty
+    }
 }
 
 /// A value to take from a task's final answer, for other tasks.

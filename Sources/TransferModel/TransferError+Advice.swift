@@ -168,6 +168,9 @@ extension TransferError {
         if message.contains("`timeoutForRequest`") {
             return "Raise `timeoutForRequest`, or see whether the server answers at all."
         }
+        if message.contains("without a `minimumRate`") {
+            return "Say in `minimumRate` how slow it may be, or use another server or network."
+        }
         if message.contains("`minimumRate`") {
             return "Lower `minimumRate`, or use another server or network."
         }

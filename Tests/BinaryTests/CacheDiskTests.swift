@@ -205,6 +205,9 @@ import TextFormats
         let written = lines.filter { line in
             // What another thread interrupted was told with its path before.
             guard !line.contains("/runtime"), !line.contains(" resumed>") else { return false }
+            if line.contains("mkdirat"), line.contains("\"runtime\"") || line.contains("\"transfer-run\"") {
+                return false
+            }
             return line.contains("O_CREAT") || line.contains("O_TMPFILE") || line.contains("mkdir")
                 || line.contains("O_WRONLY")
         }

@@ -49,18 +49,19 @@ import Testing
         "requireLength: false",
     ])
     func ownFile_isUpdatedByTheNextRun(_ more: String) throws {
+        let headers = [
+            ("Content-Disposition", "attachment; filename=f"), ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+        ]
         for (number, body) in ["one", "two", "three"].enumerated() {
-            let headers = [
-                ("Content-Disposition", "attachment; filename=f"), ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"),
-            ]
             server.on("/f", .respond(200, headers: headers, body: body))
             let run = try stage.run(job(more))
             #expect(run.status == 0, "\(number) \(run.errorText)")
             #expect(try stage.text("out/f") == body)
         }
-        // What somebody wrote into it is not the task's.
+        // What somebody put in its place is not the task's.
+        stage.folder.remove("out/f")
         try stage.folder.write("out/f", "mine")
-        server.on("/f", answer("f", "four"))
+        server.on("/f", .respond(200, headers: headers, body: "four"))
         #expect(try stage.run(job(more)).task("a", "error.name") == "nameTaken")
         #expect(try stage.text("out/f") == "mine")
     }
@@ -96,7 +97,7 @@ import Testing
         let head = [("Content-Disposition", "attachment; filename=f"), ("ETag", "\"v\"")]
         server.on(
             "/f",
-            [.bytes(Script.head(200, head + [("Content-Length", "300000")])), .pattern(count: 200_000), .reset],
+            [.bytes(Script.head(200, head + [("Content-Length", "300000")])), .pattern(count: 200_000), .cut],
             [
                 .bytes(
                     Script.head(

@@ -267,7 +267,7 @@ import TransferModel
         let half: Int64 = 1 << 50
         func job(_ sizes: [Int64]) -> String {
             let tasks = sizes.enumerated().map { number, size in
-                "  - { id: t\(number), url: '\(server.url("/"))', to: out/\(number), expect: { size: \(size) } }"
+                "  - { id: t\(number), url: '\(server.url("/"))?\(number)', to: out/\(number), expect: { size: \(size) } }"
             }
             return "defaults: { existing: replace }\ntasks:\n" + tasks.joined(separator: "\n")
         }

@@ -88,31 +88,6 @@ import TextFormats
         #expect(server.requests().isEmpty)
     }
 
-    @Test func aFileThatSeveralTasksWant_isFetchedOnce() throws {
-        let server = try server()
-        defer { server.stop() }
-        let binary = try Binary()
-        let sum = "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-        let url = server.url("/a")
-        try binary.folder.write(
-            "job.yaml",
-            """
-            tasks:
-              - { id: a, url: '\(url)', to: a, sizeHint: 5, checksum: '\(sum)' }
-              - { id: b, url: '\(url)?b', to: b, sizeHint: 5, checksum: '\(sum)' }
-              - { id: c, url: '\(url)?c', to: c, sizeHint: 5, checksum: '\(sum)', expect: { size: 5 } }
-              - { id: d, url: '\(url)?d', to: d, sizeHint: 5, checksum: 'md5:5d41402abc4b2a76b9719d911017c592' }
-              - { id: e, url: '\(url)?e', to: e, sizeHint: 5, checksum: 'md5:5d41402abc4b2a76b9719d911017c592' }
-
-            """)
-        let plan = try Self.plan(binary)
-        #expect(try Self.value(plan, "$.tasks[*].action") == ["fetch", "copy", "fetch", "fetch", "fetch"])
-        #expect(try Self.value(plan, "$.tasks[1].why") == ["the same checksum as `a`"])
-        #expect(try Self.value(plan, "$.totals['bytesToMove','unknownSizes']") == ["20", "0"])
-        #expect(try binary.run("job.yaml", "-q").exitStatus == 0)
-        #expect(server.requests().count == 4)
-    }
-
     /// Nothing is sent, and no byte of the folder or of the state changes.
     @Test func afterARun_thePlanSaysWhatIsThere_andChangesNothing() throws {
         let server = try server()

@@ -170,17 +170,15 @@ import Testing
     }
 
     /// A report whose link leads where no text leads.
-    @Test func aReportBehindALinkIsNotWrittenBesideIt() throws {
+    @Test func aReportBehindALinkIsWrittenThereAndNotBesideIt() throws {
         let stage = try Stage()
         try stage.folder.write("\(Self.neighbour)/r", "theirs")
         let result = try start(
             "tasks: [{ id: a, url: 'data:,x', to: x }]", ["job.yaml", "--report", "link/r"], in: stage,
             "printf old > \"$k/r\"; ln -s \"$k\" link; \"$0\" \"$@\"; s=$?; cat \"$k/r\"; exit $s")
-        #expect(result.exitStatus == 4)
-        #expect(result.outputText == "old")
-        #expect(result.errorText.contains("it leads to `\(stage.folder.path)/k\\xff/r`, a path that is not UTF-8 text"))
+        #expect(result.exitStatus == 0, "\(result.errorText)")
+        #expect(result.outputText.hasPrefix("{\"format\":\"transfer-run/report\""), "\(result.outputText)")
         #expect(try stage.text("\(Self.neighbour)/r") == "theirs")
-        #expect(!stage.folder.exists("x"))
     }
 
     /// A group's link in such a folder leads to its own tree, not to that of the neighbour's link.

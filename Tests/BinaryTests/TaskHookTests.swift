@@ -22,7 +22,9 @@ import TextFormats
         #expect(try stage.run(job).status == 0)
         let folder = stage.folder.path
         var expected = [
-            "CHANGED=true", "CHECKSUM=", "ID=f-1", "OUTCOME=succeeded", "PATH=\(folder)/out/1",
+            "CHANGED=true",
+            "CHECKSUM=xxh3:b5e9c1ad071b3e7fc779cfaa5e523818",
+            "ID=f-1", "OUTCOME=succeeded", "PATH=\(folder)/out/1",
             "URL=data:text/plain,hello",
         ].map { "TRANSFER_RUN_TASK_\($0)" }
         expected += ["1", folder]

@@ -1,7 +1,9 @@
+import Digests
 import Glibc
 import TestSupport
 import Testing
 import TextFormats
+import TransferModel
 
 /// `verify`: files on the disk against what is written of them.
 @Suite struct VerifyTests {
@@ -107,22 +109,49 @@ import TextFormats
         #expect(run.exitStatus == 0, "\(run.errorText)")
         let right = try binary.run("verify", "job.report.json")
         #expect(right.exitStatus == 0)
-        #expect(right.outputText == "3 files: 3 right · 3 by length alone\n", "\(right.outputText)")
+        #expect(right.outputText == "3 files: 3 right · 18 B read\n", "\(right.outputText)")
         binary.folder.remove("out/pg-1")
         try binary.folder.write("out/pg-2", "cut")
         let wrong = try binary.run("verify", "job.report.json")
         #expect(wrong.exitStatus == 1)
         #expect(
             wrong.outputText == """
-                3 files: 1 right, 1 missing, 1 short · 1 by length alone
-                  missing    out/pg-1: expected 6 bytes  (task list)
-                  short      out/pg-2: 3 bytes, expected 6 bytes  (task list)
+                3 files: 1 right, 1 missing, 1 short · 6 B read
+                  missing    out/pg-1: expected 6 bytes, \(Self.sum("page 1"))  (task list)
+                  short      out/pg-2: 3 bytes, expected 6 bytes, \(Self.sum("page 2"))  (task list)
 
                 """, "\(wrong.outputText)")
         let repaired = try binary.run("verify", "job.report.json", "--repair")
         #expect(repaired.exitStatus == 0, "\(repaired.errorText)")
         #expect(try binary.folder.text("out/pg-1") == "page 1" && binary.folder.text("out/pg-2") == "page 2")
         #expect(try binary.run("verify", "job.report.json").exitStatus == 0)
+    }
+
+    /// By the report of the run that fetched, and by that of a later one that found nothing changed.
+    @Test(arguments: ["network", "unchanged"]) func damageOfAFileWithoutAChecksum_isFound(_ source: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/a") { ServedResource("one two three", etag: "\"v1\"").answer($0) }
+        let binary = try Binary()
+        try binary.folder.write("job.yaml", "tasks: [{ id: a, url: '\(server.url("/a"))', to: a }]")
+        for _ in 0..<(source == "unchanged" ? 2 : 1) { #expect(try binary.run("job.yaml").exitStatus == 0) }
+        let report = try JSONParser.parse(binary.folder.bytes("job.report.json"))
+        #expect(try JSONPath("$.tasks[0].source").select(from: report).map { $0.plainText } == [source])
+        let right = try binary.run("verify", "job.report.json")
+        #expect(right.exitStatus == 0 && right.outputText == "1 file: 1 right · 13 B read\n", "\(right.outputText)")
+        try binary.folder.write("a", "one two thrEe")
+        let wrong = try binary.run("verify", "job.report.json")
+        #expect(wrong.exitStatus == 1)
+        #expect(
+            wrong.outputText == """
+                1 file: 0 right, 1 wrong · 13 B read
+                  wrong      a: \(Self.sum("one two thrEe")), expected \(Self.sum("one two three"))  (task a)
+
+                """, "\(wrong.outputText)")
+    }
+
+    private static func sum(_ text: String) -> String {
+        (try? Checksum.of(Array(text.utf8), .xxh3)).map { "\($0)" } ?? "none"
     }
 
     // MARK: Locks and lists

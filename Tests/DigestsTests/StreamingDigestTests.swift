@@ -42,6 +42,7 @@ import TransferModel
             "blake2b:786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419"
                 + "d25e1031afee585313896444934eb04b903a685b1448b755d56f701afe9be2ce", "", 0
         ),
+        ("xxh3:99aa06d3014798d86001c324468d497f", "", 0), ("xxh3:06b05ab6733a618578af5f94892f3950", "abc", 1),
     ])
     func meetsThePublishedVectors(expected: String, text: String, times: Int) throws {
         let name = try #require(expected.split(separator: ":").first)
@@ -54,7 +55,7 @@ import TransferModel
 
     @Test func piecesMakeTheSameDigestWhereverTheyAreCut() throws {
         var random = Seeded("piecesMakeTheSameDigestWhereverTheyAreCut")
-        for algorithm in DigestAlgorithm.allCases {
+        for algorithm in DigestAlgorithm.allCases + [.xxh3] {
             let digest = try StreamingDigest(algorithm)
             for _ in 0..<Rounds.scaled(60) {
                 let bytes = random.bytes(random.below(5000))
@@ -74,7 +75,7 @@ import TransferModel
     }
 
     @Test func oneByteMoreIsAnotherDigest() throws {
-        for algorithm in DigestAlgorithm.allCases {
+        for algorithm in DigestAlgorithm.allCases + [.xxh3] {
             #expect(try Checksum.of([1, 2, 3], algorithm) != Checksum.of([1, 2, 3, 0], algorithm))
         }
     }

@@ -44,12 +44,18 @@ import TransferModel
         try tree.write("f", "six")
         let own = try #require(second.stamp)
         #expect(try name(publish("ten", ChosenName(own: own))) == .nameTaken)
-        // No sum is made where none is wanted.
-        if let sum = second.sum {
-            #expect(try publish("ten", ChosenName(own: own, sum: sum)).get().changed)
-            try tree.write("f", "odd")
-            #expect(try name(publish("ten", ChosenName(own: own, sum: sum))) == .nameTaken)
-        }
+        let checksum = try #require(second.checksum)
+        #expect(try publish("ten", ChosenName(own: own, checksum: checksum)).get().changed)
+        try tree.write("f", "odd")
+        #expect(try name(publish("ten", ChosenName(own: own, checksum: checksum))) == .nameTaken)
+    }
+
+    /// After a power cut, say.
+    @Test func ownFile_thatIsDamaged_isReplaced() throws {
+        let own = try #require(try publish("whole").get().stamp)
+        #expect(truncate(tree.path("f"), 2) == 0)
+        #expect(try publish("whole", ChosenName(own: own)).get().changed)
+        #expect(try tree.text("f") == "whole")
     }
 
     @Test func sameBytes_stay_andMakeNoFileOfTheTasks() throws {

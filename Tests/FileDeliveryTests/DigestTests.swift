@@ -1,3 +1,4 @@
+import Digests
 import FileDelivery
 import Synchronization
 import SystemIO
@@ -39,6 +40,14 @@ import TransferModel
             #expect(record.checksum == (job ?? server))
         }
         #expect(try tree.text("f") == "abc")
+    }
+
+    @Test(arguments: [["abc"], ["a", "bc"], [""]]) func fileOfWhichNobodyNamedADigest_hasXXH3(_ pieces: [String]) throws
+    {
+        let record = try Desk().publish(pieces.map(bytes), to: tree.path("f")).get()
+        let text = pieces.joined()
+        #expect(record.checksum == (try Checksum.of(bytes(text), .xxh3)))
+        #expect(try tree.text("f") == text)
     }
 
     @Test(arguments: [["abc"], ["a", "bc"]]) func oneDoesNot(_ pieces: [String]) throws {

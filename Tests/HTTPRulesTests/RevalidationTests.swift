@@ -31,11 +31,11 @@ import TransferModel
     func answerWithoutValidators_isKept_whereTheServerNamedTheFile(_ name: String?, _ isProven: Bool) {
         var answer = FiledAnswer(
             url: "https://a.test/x", status: 200, headers: .empty, shape: 1, file: stamp, name: name,
-            content: ContentMark(boot: 1, sum: 2))
+            checksum: checksum(2), boot: 1)
         answer.isProven = isProven
         #expect((answer.kept != nil) == (name != nil) && answer.kept?.name == name)
         #expect(answer.kept?.etag == nil && answer.kept?.lastModified == nil)
-        #expect(Revalidation.condition(answer.kept, file: stamp, sum: 2, boot: 1, options()) == nil)
+        #expect(Revalidation.condition(answer.kept, file: stamp, found: checksum(2), boot: 1, options()) == nil)
     }
 
     @Test func theETagIsAskedWithBeforeTheDate() {
@@ -69,8 +69,8 @@ import TransferModel
         var known = kept()
         known.file.identity = 1
         var here = stamp
-        func isAsked(_ sum: Int64? = nil) -> Bool {
-            Revalidation.condition(known, file: here, sum: sum, boot: 7, options()) != nil
+        func isAsked(_ sum: UInt8? = nil) -> Bool {
+            Revalidation.condition(known, file: here, found: sum.map { checksum($0) }, boot: 7, options()) != nil
         }
         // Rows of earlier versions know no identity.
         #expect(isAsked())
@@ -78,13 +78,13 @@ import TransferModel
         #expect(isAsked() && Revalidation.confirmed(known, file: here, boot: 7) == nil)
         here.identity = 2
         #expect(!isAsked() && !isAsked(5))
-        known.content = ContentMark(boot: 7, sum: 5)
+        (known.checksum, known.boot) = (checksum(5), 7)
         #expect(!isAsked() && !isAsked(6) && isAsked(5))
         let confirmed = Revalidation.confirmed(known, file: here, boot: 8)
-        #expect(confirmed?.file == here && confirmed?.content == ContentMark(boot: 8, sum: 5))
+        #expect(confirmed?.file == here && confirmed?.checksum == checksum(5) && confirmed?.boot == 8)
         here.identity = 1
         let survived = Revalidation.confirmed(known, file: here, boot: 8)
-        #expect(survived != nil && survived?.content == nil)
+        #expect(survived != nil && survived?.boot == nil)
     }
 
     /// What a task says decides: the table of who asks.
@@ -120,15 +120,20 @@ import TransferModel
 
     /// What was not flushed counts after a new start of the system only by what is in it.
     @Test func anotherStartAsksForTheContent() {
-        func isAsked(_ mark: ContentMark?, sum: Int64?) -> Bool {
+        func isAsked(boot: Int64?, kept sum: UInt8? = nil, found: UInt8? = nil) -> Bool {
             var known = kept()
-            known.content = mark
-            return Revalidation.condition(known, file: stamp, sum: sum, boot: 1, options()) != nil
+            (known.checksum, known.boot) = (sum.map { checksum($0) }, boot)
+            return Revalidation.condition(known, file: stamp, found: found.map { checksum($0) }, boot: 1, options())
+                != nil
         }
-        #expect(isAsked(nil, sum: nil) && isAsked(ContentMark(boot: 1, sum: nil), sum: nil))
-        #expect(isAsked(ContentMark(boot: 2, sum: 7), sum: 7))
-        #expect(!isAsked(ContentMark(boot: 2, sum: 7), sum: 8) && !isAsked(ContentMark(boot: 2, sum: 7), sum: nil))
-        #expect(!isAsked(ContentMark(boot: 2, sum: nil), sum: nil))
+        #expect(isAsked(boot: nil) && isAsked(boot: 1) && isAsked(boot: nil, kept: 7))
+        #expect(isAsked(boot: 2, kept: 7, found: 7))
+        #expect(!isAsked(boot: 2, kept: 7, found: 8) && !isAsked(boot: 2, kept: 7))
+        #expect(!isAsked(boot: 2))
+    }
+
+    private func checksum(_ byte: UInt8) -> Checksum {
+        Checksum(algorithm: .xxh3, bytes: Array(repeating: byte, count: 16))
     }
 
     private func kept(_ options: TaskOptions.Values) -> KeptValidators { kept(etag: "\"1\"", options) }

@@ -201,7 +201,7 @@ struct NeedsTests {
             let words = text.split(separator: " ")
             let needs = words.count == 3 ? ", needs: [\(words[2])]" : ""
             let group = words[0] == "-" ? "" : ", group: \(words[0])"
-            return "  - { id: t\(number), url: https://example.org/, to: f\(number)\(group)\(needs) }\n"
+            return "  - { id: t\(number), url: https://example.org/\(number), to: f\(number)\(group)\(needs) }\n"
         }
         let result = load("groups: { g: { to: g }, h: { to: h } }\ntasks:\n" + lines.joined())
         let told = cycle.map { cycle in

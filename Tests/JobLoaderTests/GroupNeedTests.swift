@@ -48,9 +48,9 @@ struct GroupNeedTests {
         #expect(loaded(member, "{ id: b, \(read), needs: [group.g] }").summary == [])
         #expect(loaded(member, last, "{ id: b, \(read), needs: [z] }").summary == [])
         #expect(loaded(member, "{ id: b, \(read) }").summary == ["4:44 missing-need"])
-        let deep = "{ id: m, group: h, url: 'https://a.test/', to: m, needs: [group.g] }"
+        let deep = "{ id: m, group: h, url: 'https://a.test/m', to: m, needs: [group.g] }"
         #expect(loaded(member, deep, "{ id: b, \(read), needs: [group.h] }").summary == [])
-        let checked = "{ id: b, url: 'https://a.test/', to: b, checksum: { from: a }, needs: [group.g] }"
+        let checked = "{ id: b, url: 'https://a.test/b', to: b, checksum: { from: a }, needs: [group.g] }"
         #expect(loaded(member, checked).summary == [])
     }
 

@@ -1,4 +1,5 @@
 import CurlCore
+import Exports
 import JobRunner
 import Reporting
 import RunControl

@@ -150,7 +150,6 @@ extension ReportedTask.File {
             case "path": path = try cursor.string()
             case "bytes": bytes = try cursor.integer()
             case "checksum": checksum = try cursor.optionalString()
-            case "copiedFrom": copiedFrom = try cursor.optionalString()
             default: try cursor.skip()
             }
         }

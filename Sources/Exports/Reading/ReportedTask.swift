@@ -70,8 +70,6 @@ package struct ReportedTask: Sendable {
         package var bytes: Int64 = 0
         /// Checksum of the file as `algorithm:digest`; `nil` if none was computed.
         package var checksum: String?
-        /// Id of the task whose file was copied instead of being fetched again; `nil` for a file that was not copied.
-        package var copiedFrom: String?
 
         package init() {}
     }

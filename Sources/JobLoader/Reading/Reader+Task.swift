@@ -245,6 +245,9 @@ extension Reader {
         }
         var draft = Sections.ChecksumDraft()
         Sections.checksum.decode(node, into: &draft, self)
+        if draft.algorithm == .xxh3, let named = named(node).first(where: { $0.name == "algorithm" }) {
+            unknownWord("xxh3", named.value, DigestAlgorithm.allCases.map(\.rawValue))
+        }
         guard let from = draft.from else { return nil }
         var listed = ListedChecksum(algorithm: draft.algorithm, entry: draft.entry)
         let proof = draft.signature.flatMap { signature in
@@ -280,7 +283,7 @@ extension Reader {
             invalid(node, Sections.checksumShape, text, hint: Self.hint(ofDigits: text) ?? hint)
             return nil
         }
-        guard let algorithm = DigestAlgorithm(rawValue: String(text[..<colon])) else {
+        guard let algorithm = DigestAlgorithm.allCases.first(where: { $0.rawValue == text[..<colon] }) else {
             let name = String(text[..<colon])
             error(
                 "invalid-value", "`\(Self.short(name))` is no checksum algorithm",

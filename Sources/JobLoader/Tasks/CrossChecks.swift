@@ -98,6 +98,7 @@ struct TaskChecker {
             checkOutputOrder()
         }
         checkReads()
+        checkCopiedLines()
     }
 
     private static func members(_ tasks: [TaskSpecification], _ names: [String]) -> [String: [UInt32]] {

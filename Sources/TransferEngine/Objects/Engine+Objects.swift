@@ -157,7 +157,7 @@ extension Engine {
         else { return false }
         // The store's word counts for the bytes: they need not be read.
         var kept = kept
-        kept.content = nil
+        kept.boot = nil
         guard let condition = Revalidation.condition(kept, file: kept.file, attempt.specification.options.values) else {
             return false
         }
@@ -214,6 +214,13 @@ extension Engine {
         case .asking, .done: return false
         }
         return true
+    }
+
+    /// Gives back a slot under which nothing was sent: the next request may need it at another origin.
+    private func giveBackUnusedSlot(_ attempt: Attempt) {
+        guard let origin = attempt.origin else { return }
+        attempt.origin = nil
+        reports.append(.unused(attempt.task, origin))
     }
 
     /// Puts the file that was fetched, now or by an earlier attempt, into the store.

@@ -36,7 +36,7 @@ final class EngineRig {
         var origins = OriginTable()
         for task in job.tasks { if let url = task.location(mirror: 0).url { _ = origins.id(of: url) } }
         var made: ModelDelivery?
-        let transport = EngineTransport(loop: loop) { reports, _ in
+        let transport = EngineTransport(loop: loop) { reports in
             let delivery = ModelDelivery(reports)
             made = delivery
             return delivery

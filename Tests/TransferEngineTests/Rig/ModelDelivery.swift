@@ -101,7 +101,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
                 .inspected(
                     order.task, path: order.path, size: file?.stamp.size,
                     matches: order.checksum.flatMap { sum in file.map { Self.meets($0.bytes, sum) } }))
-        case .look(let order): answer(.looked(order.task, files[order.path]?.stamp, sum: nil))
+        case .look(let order): answer(.looked(order.task, files[order.path]?.stamp, nil))
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in
                 let bytes = pieces.flatMap { piece -> [UInt8] in
@@ -170,9 +170,9 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         if let miss = destination.check?(Array(bytes.prefix(4096)), Int64(bytes.count)) { throw miss }
         if let miss = destination.examine?.look(bytes) { throw miss }
         let isSame = files[destination.path]?.bytes == bytes
-        let noted = destination.noted.flatMap { try? Checksum.of(bytes, $0) }
         let record = record(
-            destination.path, Int64(bytes.count), destination.checksum ?? noted, changed: !isSame,
+            destination.path, Int64(bytes.count), destination.checksum ?? (try? Checksum.of(bytes, .xxh3)),
+            changed: !isSame,
             unverified: unverified)
         if destination.group != nil {
             staged[destination.path] = bytes

@@ -171,7 +171,7 @@ import TextFormats
         ("--failed-list", "job.yaml", "cannot write the list of failed tasks to job.yaml: it is the place of the job"),
         ("--failed-list", "job.report.json", "it is the place of the report"),
         ("--failed-list", "a", "would write over the list of failed tasks"),
-        ("--failed-list", "job.yaml/x", "cannot write job.yaml/x: job.yaml/: Not a directory"),
+        ("--failed-list", "job.yaml/x", "cannot write job.yaml/x: job.yaml: Not a directory"),
     ])
     func aPlaceThatIsTakenEndsTheRun(_ flag: String, _ place: String, _ message: String) throws {
         let server = try server()

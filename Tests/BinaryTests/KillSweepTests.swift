@@ -157,7 +157,7 @@ import TransferModel
         let kill = Strace.Injection(moment.call, .kill, when: "\(moment.number)")
         let ending = try stage.start(job, under: strace(variant, stage, kill).command(calls: Strace.fileCalls)).wait()
             .ending
-        #expect(ending == .signal(SIGKILL) || ending == .exit(0), "\(moment)")
+        #expect(ending == .signal(SIGKILL) || ending == .exit(0), "\(moment): \(ending)")
         facts.moments += 1
         facts.kills += ending == .signal(SIGKILL) ? 1 : 0
         for unit in variant.units {

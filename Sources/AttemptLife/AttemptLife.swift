@@ -328,7 +328,8 @@ package final class AttemptLife {
         }
     }
 
-    /// Returns why the result's body, of which `received` bytes came beside so much framing, is not read on.
+    /// Returns the error that ends the body because of its `framing` bytes, beside `received` bytes of its own; `nil` if it is
+    /// read on.
     package func refusal(framing: Int64, beside received: Int64) -> TransferError? {
         response.refusal(framing: framing, beside: received)
     }

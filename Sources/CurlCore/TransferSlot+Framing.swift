@@ -6,7 +6,7 @@ struct FramingCount {
     var isWatched = false
     /// Whether the transfer is among those that the loop looks at after this turn.
     var isListed = false
-    /// Whether no more is read before the receiver was told of what came.
+    /// Whether reading pauses until the receiver has counted the framing that was read.
     var isPaused = false
     /// Bytes of body and framing that were read.
     private var read: Int64 = 0

@@ -4,7 +4,7 @@ import SystemIO
 package import TransferModel
 
 /// A file's name that a server chose. It replaces no file but the one that the same task brought: a server could
-/// otherwise choose the name of a script that somebody runs, or of a file that somebody trusts.
+/// otherwise replace a script that the user runs, or a key that the user trusts.
 package struct ChosenName: Sendable {
     /// The file of that name that the task brought in an earlier run; `nil` where none is known.
     private let own: FileStamp?

@@ -13,8 +13,8 @@ final class OutputPlace: Sendable {
     /// the name, and is written to as it is.
     var isReplaced: Bool { place.kind == .nothing || place.kind == .file }
 
-    /// Permissions of a new file, less the umask. What is written for one user may name URLs and files that others are
-    /// not to read, and where all users write nobody says who those are.
+    /// Permissions of a new file, less the umask. Outputs hold URLs, so in a folder that all users may write a new file is
+    /// readable for its owner alone.
     let mode: mode_t
 
     var name: String { place.name }

@@ -12,7 +12,7 @@ enum WrittenPath {
     /// Throws where no file can have that path.
     static func linkEnd(of path: String, _ folders: inout TrustedFolders) throws(TransferError) -> String? {
         guard let facts = try facts(of: path) else { return nil }
-        // What is there is looked at, and may stay: for that too nobody else decides which file it is.
+        // An existing file is compared and may stay, so its path must hold no link of another user either.
         if let link = folders.foreignLink(above: path) {
             throw TransferError(.cannotMoveFile, SystemError.isForeign(link), errno: EPERM)
         }

@@ -225,7 +225,9 @@ struct CurlRequest {
                 job.lose(&task, "`--max-filesize` is no size")
             }
         }
-        if command.has("time-cond") { task.comments.append("`--time-cond`: a file that is there is asked for conditionally") }
+        if command.has("time-cond") {
+            task.comments.append("`--time-cond`: a file that is there is asked for conditionally")
+        }
     }
 
     private func setRate(_ text: String, _ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -267,7 +269,9 @@ struct CurlRequest {
         guard location.scheme.hasPrefix("http") || location.text.hasPrefix("${") else { return }
         for option in ["proto", "proto-redir"] {
             if let schemes = command.value(option), !allows(schemes) {
-                job.lose(&task, "`--\(option)` has no equal: schemes are those of the URL, and redirects stay in http and https")
+                job.lose(
+                    &task,
+                    "`--\(option)` has no equal: schemes are those of the URL, and redirects stay in http and https")
             }
         }
         guard command.has("location") || command.has("location-trusted") else {
@@ -287,7 +291,8 @@ struct CurlRequest {
     /// Whether `=https` and its like allow what a task does anyway: the URL's scheme, and redirects that never leave https.
     private func allows(_ schemes: String) -> Bool {
         let names = Set(schemes.dropFirst().split(separator: ",").map { $0.lowercased() })
-        return schemes.hasPrefix("=") && names.contains("https") && (location.scheme == "https" || names.contains("http"))
+        return schemes.hasPrefix("=") && names.contains("https")
+            && (location.scheme == "https" || names.contains("http"))
     }
 }
 

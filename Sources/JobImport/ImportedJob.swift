@@ -565,6 +565,8 @@ extension ImportedTask {
 enum Identifier {
     /// An id of the characters that ids have.
     static func task(_ text: String) -> String {
+        var text = text
+        for (number, _) in AnswerValue.references(in: text) { text = text.replacing("tasks.@\(number).", with: "") }
         var id = ""
         for scalar in text.unicodeScalars {
             let isGood = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))

@@ -413,7 +413,7 @@ struct ScriptImport {
             let isAnswerAlone = !printed.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
             if !isAnswerAlone || !job.take(answer, ofTasksFrom: before) {
                 job.drop(tasksFrom: before)
-                job.lose(place, "`\(answer.name)` is more than a part of one answer: this \(program) was left out")
+                job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
             }
         }
         depend(tasksFrom: before, program, place, &job)

@@ -158,6 +158,7 @@ struct WholeTransferTests {
         let result = JobImportTests.translated(
             "V=$(curl https://a.test/v | jq -r .v)\nwget \"https://a.test/$V.zip\"\n")
         #expect(result.text.contains("to: \"./${tasks.v.V}.zip\"\n") && result.warnings.isEmpty, "\(result.text)")
+        #expect(result.text.contains("- id: V.zip\n"))
     }
 
     @Test func valueOfAnAnswer_inAWordOfATransfer_isCaptured() {

@@ -89,15 +89,13 @@ lint: ## style, imports, sizes and linkage (tools/lint.sh)
 	@tools/lint.sh
 	@/usr/bin/python3 tools/check_schema.py
 
-install: ## the stripped binary and the manual pages below $(DESTDIR)$(PREFIX)
-	@tools/need.sh $(LIBRARIES) binutils $(if $(STATIC),$(STATIC_TOOLS))
+install: ## the program, manual pages, completions, schemas and units of systemd below $(DESTDIR)$(PREFIX)
+	@tools/need.sh $(LIBRARIES) binutils python3 $(if $(STATIC),$(STATIC_TOOLS))
 	@$(RELEASE) --product transfer-run
-	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/transfer-run
-	@for page in man/*; do install -v -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page; done
+	@tools/package/local.py install $(BINARY) "$(DESTDIR)" "$(PREFIX)"
 
 uninstall: ## what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/transfer-run
-	@for page in man/*; do rm -vf $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+	@tools/package/local.py uninstall "$(DESTDIR)" "$(PREFIX)"
 
 static: # the program that packages bring
 	@$(MAKE) --no-print-directory build STATIC=1

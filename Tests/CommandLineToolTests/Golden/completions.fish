@@ -120,6 +120,10 @@ complete -c transfer-run -n '__transfer_run_is rerun' -l changed -d 'the tasks w
 complete -c transfer-run -n '__transfer_run_is rerun' -l all -d 'every task of the report'
 complete -c transfer-run -n '__transfer_run_is rerun' -l task -d 'this task of the report' -x -a '(__transfer_run_reported)'
 complete -c transfer-run -n '__transfer_run_is unit' -l calendar -d 'when the timer starts the job, as systemd\'s `OnCalendar` takes it; otherwise daily' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l randomized-delay -d 'spread the timer\'s start over this time, such as `15m`, so that many machines do not ask at once' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l on-failure -d 'the unit that systemd starts when the job fails, such as `alert@%n.service`' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l user -d 'run the service as this user instead of root; for units that root writes' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l dynamic-user -d 'run the service as a user that exists only while it runs, instead of root: what the job writes is below /var/lib/transfer-run-JOB-files'
 complete -c transfer-run -n '__transfer_run_is unit' -l install -d 'write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them'
 complete -c transfer-run -n '__transfer_run_is status' -l watch -d 'show it again whenever it has changed'
 complete -c transfer-run -n '__transfer_run_is init report' -l output -s o -d 'where `init` writes the job, otherwise `transfer.yaml`, and `report merge` the report, otherwise standard output; `-` is standard output' -r -F

@@ -118,6 +118,10 @@ _transfer-run() {
             '--secrets-file=[lines of `NAME=value` with secrets]:PATH:_files' \
             '--directory=[the folder that relative paths start from, instead of the job file'\''s]:DIR:_files -/' \
             '--calendar=[when the timer starts the job, as systemd'\''s `OnCalendar` takes it; otherwise daily]:WHEN: ' \
+            '--randomized-delay=[spread the timer'\''s start over this time, such as `15m`, so that many machines do not ask at once]:DURATION: ' \
+            '--on-failure=[the unit that systemd starts when the job fails, such as `alert@%n.service`]:UNIT: ' \
+            '--user=[run the service as this user instead of root; for units that root writes]:NAME: ' \
+            '--dynamic-user[run the service as a user that exists only while it runs, instead of root\: what the job writes is below /var/lib/transfer-run-JOB-files]' \
             '--install[write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \

@@ -30,6 +30,11 @@ enum ReferenceText {
         read, write, remove and ask stands below the diagnostics: a job file is a program, so run only what you trust
         ([security.md](security.md)).
 
+        """
+
+    /// The language's rules for values, whatever the key.
+    static let language = """
+
         ## Values
 
         | kind | written |

@@ -84,10 +84,11 @@ picture: ## docs/html-report.png anew, from a recorded report, and docs/terminal
 	@tools/page.sh $(BINARY) --picture
 	@tools/terminal_picture.py $(BINARY) docs/terminal.svg
 
-lint: ## style, imports, sizes and linkage (tools/lint.sh)
+lint: ## style, imports, sizes and linkage (tools/lint.sh), the schema, and links of the pages
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema
 	@tools/lint.sh
 	@/usr/bin/python3 tools/check_schema.py
+	@tools/check_links.py
 
 install: ## the program, manual pages, completions, schemas and units of systemd below $(DESTDIR)$(PREFIX)
 	@tools/need.sh $(LIBRARIES) binutils python3 $(if $(STATIC),$(STATIC_TOOLS))

@@ -81,7 +81,7 @@ package struct Flag: Sendable {
 package enum FlagTable {
     /// The flags under the headings of a command's help page.
     static let groups: [(title: String, flags: [Flag])] = [
-        ("what is told", people + outputs), ("the job", inputs), ("limits", limits), ("when and where", conditions),
+        ("what is shown", people + outputs), ("the job", inputs), ("limits", limits), ("when and where", conditions),
         ("this command", otherCommands), ("everywhere", everywhere),
     ]
 
@@ -184,7 +184,7 @@ package enum FlagTable {
             [.run, .rerun, .check, .plan, .simulate, .lock, .attach]),
         flag(
             .verbose, .toggle,
-            "tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
+            "show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
             following + [.status, .plan], short: "v"),
         flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]

@@ -37,10 +37,16 @@ package final class AttemptLife {
     /// The earlier answer that the result is held to; `nil` in most runs.
     package var held: HeldTask?
 
-    /// `home`: the task's own URL, where the attempt begins at another one.
+    /// The path that the answer to an upload is saved at; `nil` where it goes into the report.
+    private let answerPath: String?
+
+    /// `home`: the task's own URL, where the attempt begins at another one. `answerPath`: where the answer to an upload is
+    /// saved.
     package init(
-        _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil
+        _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil,
+        savingAnswerAt answerPath: String? = nil
     ) {
+        self.answerPath = answerPath
         self.rules = rules
         builder = RequestBuilder(url, rules, home: home)
         request = builder.firstRequest()
@@ -186,7 +192,7 @@ package final class AttemptLife {
         sessionState: inout SessionState, at now: WallTime
     ) -> HeadDecision {
         if heldLength == nil { learn(headers, sessionState: &sessionState, at: now) }
-        response = Response(rules, status: status, version: version)
+        response = Response(rules, status: status, version: version, savingAt: answerPath)
         var query: CredentialQuery?
         let verdict = judge(status: status, headers, heldLength: heldLength, &sessionState, at: now, &query)
         state =

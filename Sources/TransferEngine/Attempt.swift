@@ -161,7 +161,9 @@ final class Attempt: TransferReceiver {
         self.outbox = outbox
         self.pool = pool
         rules = session.rules(for: specification, task, isMetered: rate != nil)
-        life = AttemptLife(url, rules, resume: resume, home: specification.location(mirror: mirror).url)
+        life = AttemptLife(
+            url, rules, resume: resume, home: specification.location(mirror: mirror).url,
+            savingAnswerAt: specification.answerPath)
         self.pages = pages
         life.tracing = session.tracing(attempt: number, of: specification.id)
         headerLines = session.headerLines
@@ -368,7 +370,7 @@ final class Attempt: TransferReceiver {
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
         guard specification.type == .download, life.target == nil, options.values.resume != .no,
-            options.values.decompress == .no, life.request.method == "GET", !life.asksForPart,
+            options.values.decompress == .no, life.request.isPlainGet, !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let url = life.request.url.text

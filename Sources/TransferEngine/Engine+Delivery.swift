@@ -37,7 +37,8 @@ extension Engine {
         if attempt.specification.toStandardOutput { return outputDestination(attempt) }
         let options = attempt.specification.options
         var destination = Destination(path: attempt.specification.destination ?? "")
-        destination.existing = options.values.existing
+        // An upload's `existing` is about what the server has.
+        destination.existing = attempt.specification.savesAnswer ? .replace : options.values.existing
         destination.mode = options.values.mode
         destination.checksum = attempt.download.checksum
         destination.flush = attempt.isFlushed

@@ -41,6 +41,9 @@ extension Engine {
         if error.name == .unexpectedResponse, let region = attempt.regionOfBucket {
             shown.message += TransferError.otherRegionWords + ForeignText.quoted(region)
         }
+        if let next = attempt.specification.options.values.next, attempt.pages.number > 1, !attempt.pages.isWhole {
+            shown = shown.ofPage(attempt.pages.number, attempt.specification.id, next)
+        }
         return shown
     }
 

@@ -2,6 +2,10 @@ extension TransferError {
     /// Returns what a user can do about this very error. Where several limits can cause an error, its message names the
     /// one that did. `tasks` is how many tasks failed so.
     package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
+        pageAdvice { $0.advice(type, tasks) } ?? advice(type, tasks)
+    }
+
+    private func advice(_ type: TaskType?, _ tasks: Int) -> String {
         switch name {
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
@@ -26,6 +30,10 @@ extension TransferError {
             "Correct `tls.trust.ca`; where the job has none, install the system's `ca-certificates`."
         case .captureNotFound where message.hasSuffix(Self.withheldBodyWords):
             "Compare `capture` with what the server's documentation says: it must lead to one value, of at most 64 KiB."
+        case .captureUnusable where message.contains(Self.afterHostWords):
+            "Write a `/` between the two, as in `${api}/${item.href}`; a link may also be the whole URL."
+        case .captureUnusable where message.contains(Self.otherPartWords):
+            "Let a link be the whole URL, as in `url: ${item.href}`, or capture it with `{ url: … }`."
         case .nextPageUnusable where message.contains("`next.maximum`"):
             "Raise `next.maximum`, or write `stop: true` beside it to end there without a failure."
         case .nextPageUnusable where type == .download: "\(name.whatHelps) Pages before it are there."
@@ -115,6 +123,15 @@ extension TransferError {
         else { return nil }
         let digits = message[colon.upperBound...].prefix { $0.isASCII && $0.isNumber }
         return digits.count == 3 ? Int(digits) : nil
+    }
+
+    /// Whether the URL itself is the likely fault.
+    var isOfURL: Bool {
+        switch name {
+        case .unexpectedResponse: answeredStatus.map { [400, 404, 410, 422].contains($0) } ?? false
+        case .cannotFindHost, .badURL, .unsupportedURL: true
+        default: false
+        }
     }
 
     /// End of the message about an object store that has the bucket in another region than the one signed for.

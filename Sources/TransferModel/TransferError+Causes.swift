@@ -32,7 +32,8 @@ extension TransferError {
 
     /// What the messages of tasks that failed by one cause have in common. `name` is the error's name.
     package static func commonWords(_ message: String, of name: ErrorName?) -> String {
-        let text = sharedMessage(message, of: name)
+        var text = sharedMessage(message, of: name)
+        if name == .captureUnusable { text = withoutRow(text) }
         guard text.contains("://") else { return text }
         return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
             guard word.contains("://") else { return String(word) }
@@ -49,7 +50,7 @@ extension TransferError {
     private static func withoutNotes(_ message: String) -> String {
         var text = message
         for note in [silenceWords, foundWords] where text.hasSuffix(note) { text.removeLast(note.count) }
-        return text
+        return withoutPage(text)
     }
 
     /// `a.test port 9 refused the connection` of `GET http://a.test:9/f: a.test port 9 refused the connection`.

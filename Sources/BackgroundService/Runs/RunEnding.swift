@@ -43,7 +43,7 @@ struct RunEnding {
         var end = try told(journal)
         if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !commands.isEmpty {
-            end.hooks = try run(commands, end, journal)
+            end.hooks = try run(commands, end, report.ends, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
             if end.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
@@ -96,7 +96,7 @@ struct RunEnding {
     }
 
     private func run(
-        _ commands: [(command: FinishCommand, identifier: String)], _ end: RunEnd, _ journal: Journal
+        _ commands: [(command: FinishCommand, identifier: String)], _ end: RunEnd, _ ends: RunEnds, _ journal: Journal
     ) throws -> [HookEnd] {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
         return try commands.map { command, identifier in
@@ -109,7 +109,7 @@ struct RunEnding {
             }
             let facts = FinishCommand.Facts(
                 report: accepted.report ?? "", outcome: end.outcome, identifier: identifier,
-                delivery: "\(recipe.delivery).\(end.at.nanoseconds).\(identifier)")
+                delivery: "\(recipe.delivery).\(end.at.nanoseconds).\(identifier)", ends: ends)
             guard let hook = command.run(facts, cancellation: cancellation) else { throw Left() }
             if let trouble = hook.trouble { tools.log("run \(id.raw): \(hook.name) \(trouble)") }
             // A process that is killed before this line starts the command again.

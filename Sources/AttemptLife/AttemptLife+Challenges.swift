@@ -53,6 +53,12 @@ extension AttemptLife {
         return HeaderField(name: "Authorization", value: value)
     }
 
+    /// Whether the last request showed the server a credential.
+    package var showedCredential: Bool { openExchange?.shown.origin != nil }
+
+    /// The client whose token the last request showed the server.
+    package var shownClient: OAuth2Client? { openExchange?.responder.shownClient }
+
     /// What the last request shows to its proxy only.
     package var proxyAuthorization: RequestAuthorization.Proof? { openExchange?.shown.proxy }
 

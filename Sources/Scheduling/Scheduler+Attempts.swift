@@ -104,7 +104,7 @@ extension Scheduler {
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let origin = origin(of: task)
         var isCharged = false
-        if loss == nil {
+        if loss == nil, !verdict.isOfOtherHost {
             isCharged = judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
         } else {
             tellsNothing(task)

@@ -104,7 +104,7 @@ final class Attempt: TransferReceiver {
     let headerLines: [String]
 
     /// Decides what is sent and what an answer means.
-    private(set) var life: AttemptLife
+    var life: AttemptLife
     var phase = Phase.transferring
     var preparation = Preparation()
     /// The origin whose slot the attempt holds.
@@ -118,6 +118,8 @@ final class Attempt: TransferReceiver {
     var inspection = AnswerInspection()
     var streams = StreamsState()
     var checksumLookup = ChecksumLookup()
+    /// The token that is asked for before the next request; `nil` while none is.
+    var tokenFetch: TokenFetch?
     var pages: PageProgress
     /// How far the attempt is with the object that its file becomes; `nil` for any other task.
     var object: ObjectProgress?
@@ -183,8 +185,8 @@ final class Attempt: TransferReceiver {
 
     // MARK: The request for a checksum file
 
-    /// Whether the present request is for a checksum file, or its signature, and not for what the task wants.
-    var isLookingUp: Bool { checksumLookup.waitingLife != nil }
+    /// Whether the present request is for a checksum file, its signature or a token, and not for what the task wants.
+    var isLookingUp: Bool { checksumLookup.waitingLife != nil || tokenFetch != nil }
 
     func beginLookup(_ life: AttemptLife) {
         checksumLookup.waitingLife = self.life
@@ -254,7 +256,7 @@ final class Attempt: TransferReceiver {
             if exchange.bodyFailure != nil { exchange.decision = .abort }
         }
         if exchange.decision == .keep, !life.codings.isEmpty, !beginDecoding() { exchange.decision = .abort }
-        if exchange.decision == .keep, !isDownload, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
+        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
         if exchange.decision == .keep, bringsFile, !takeRuleTarget() { exchange.decision = .abort }
         if exchange.decision == .abort { exchange.endedByUs = true }
         if caching.turn != nil { prepareCacheCopy(head) }

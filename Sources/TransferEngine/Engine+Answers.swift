@@ -220,7 +220,7 @@ extension Engine {
     }
 
     /// What the job calls a secret is one, however short.
-    private func learn(_ found: [KnownSecret]) {
+    func learn(_ found: [KnownSecret]) {
         let news = secrets.learnCaptured(found)
         guard !news.isEmpty else { return }
         events.learn(news)

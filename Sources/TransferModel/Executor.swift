@@ -141,6 +141,9 @@ package struct Verdict: Sendable {
     package var isOfStore = false
     /// Whether the attempt was ended because its network went away or may no longer be used: its host is not to blame.
     package var lostNetwork = false
+    /// Whether the attempt failed at a server that is not its own, which another attempt asked for it: its host is not
+    /// to blame.
+    package var isOfOtherHost = false
     /// Whether the server asked for authentication and no credential was known.
     package var lacksCredential = false
     /// Whether the body did not come from the server in full now: a part was there from an earlier attempt, it came

@@ -9,6 +9,7 @@ extension TransferError {
         switch name {
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
+        case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice
         // Otherwise the place belongs to another task of this run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
@@ -80,6 +81,8 @@ extension TransferError {
         }
     }
 
+    /// Beginning of the message about an access token that was not given; the `tokenURL` follows.
+    package static let noTokenWords = "no token from "
     /// Part of the message about a link on the way to a file.
     package static let foreignLinkWords = " is a link of another user, "
     /// Part of the message about a connection that the server ended before TLS was agreed on.
@@ -179,6 +182,19 @@ extension TransferError {
         // A place that redirects led to may follow.
         let last = message[comma.upperBound...].prefix { $0 != ";" }.split(separator: " ").last ?? ""
         return Int64(last).map { "\(change) if \($0) bytes are right." } ?? "\(change) if that length is right."
+    }
+
+    /// What helps against the errors of RFC 6749, section 5.2.
+    private var tokenAdvice: String {
+        let known = [
+            ("invalid_client", "Check `clientID` and `clientSecret`, and try `clientAuthentication: body` or `basic`."),
+            ("invalid_grant", "Get a new `refreshToken` or `assertion`: it has ended, or is not for this client."),
+            ("invalid_scope", "Check `scope`: the server does not give this client all of it."),
+            ("unauthorized_client", "Ask who runs the server to let this client have tokens in this way."),
+            ("unsupported_grant_type", "The server gives tokens in another way: see its documentation, and `oauth2`."),
+        ]
+        return known.first { message.contains("it says `\($0.0)`") }?.1
+            ?? "Compare `tokenURL` and the other keys of `oauth2` with what the server's documentation says."
     }
 
     private var timeOutAdvice: String {

@@ -93,6 +93,6 @@ enum Catalog {
         Sections.allowFailure.document,
         Sections.retry.document, Sections.backoff.document, Sections.retryAfter.document,
         Sections.redirects.document, Sections.rewrite.document, Sections.credential.document,
-        Sections.challenge.document,
+        Sections.oauth2.document, Sections.assertion.document, Sections.challenge.document,
     ]
 }

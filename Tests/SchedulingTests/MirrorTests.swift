@@ -372,7 +372,7 @@ struct MirrorTests {
         #expect(stage.running.sorted() == [0, 1, 2])
         stage.end(2, answered(404))
         stage.turn()
-        stage.end(0, answered(503))
+        stage.end(0, answered(429))
         stage.turn()
         stage.answer(1)
         stage.answer(2)

@@ -28,6 +28,8 @@ package final class AttemptLife {
     private(set) var questionIsUnanswered = false
     /// The exchange of challenges and credentials; nothing for most attempts.
     var login = Login.none
+    /// A server answered `Expect` with 417: this attempt sends its body without asking.
+    var expectationIsRefused = false
     /// The session's `tracing`; `nil` for most sessions.
     package var tracing: TracePropagation?
     /// The proxy that the request goes through.
@@ -365,7 +367,7 @@ package final class AttemptLife {
             request.mayUseHTTP2 = false
             return .send(request, nil)
         case .expectationRefused:
-            request.expectsContinue = false
+            (request.expectsContinue, expectationIsRefused) = (false, true)
             return sendWholeAgain()
         case .rangeIsUnusable, .challengeAnswered: return .send(request, nil)
         case .upload(let step): return proceed(with: step)

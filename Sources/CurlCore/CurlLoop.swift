@@ -338,7 +338,7 @@ package import TransferModel
         metrics.isProxied = slot.pool?.proxy != nil
         metrics.interface = slot.state.sockets.interface
         metrics.lostRequests = slot.state.repetition.lostRequests
-        slot.state.sending.add(to: &metrics)
+        slot.state.sending.add(to: &metrics, openedAt: slot.state.sockets.openedAt)
         return metrics
     }
 }

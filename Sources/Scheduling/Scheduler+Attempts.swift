@@ -99,7 +99,7 @@ extension Scheduler {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        noteFailure(of: task, verdict)
+        noteFailure(of: task, error, verdict)
         let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let origin = origin(of: task)
@@ -110,7 +110,8 @@ extension Scheduler {
             tellsNothing(task)
         }
         noteForgiven(task, error)
-        settleFailure(of: task, error, verdict, meant, loss, asked: asked, backoff: backoff)
+        let told = policy.canHeal(error, verdict) && !policy.mayRepeat(verdict) ? error.notSentAgain : error
+        settleFailure(of: task, told, verdict, meant, loss, asked: asked, backoff: backoff)
         if isCharged, let origin { chargeProbe(origin, error) }
     }
 

@@ -337,6 +337,7 @@ package final class Engine {
         if attempt.life.needsBodyDigest(request), digestsBody(request, attempt) { return }
         attempt.beginRequest(at: now)
         var request = request
+        request.expectsContinue = attempt.life.asksBeforeBody(ofLength: (attempt.sending.planned ?? .nothing).length)
         if let dressed = attempt.life.withSessionHeaders(request, from: &attempt.session.state, at: now.wall) {
             (request.headers, request.hasSessionHeaders) = (dressed, true)
         }

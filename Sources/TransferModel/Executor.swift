@@ -50,7 +50,7 @@ package enum ExecutorReport: Sendable {
     /// it began under.
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
     /// A request under a lent slot was answered with 429 or 503. The attempt goes on without that request.
-    case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
+    case turnedAway(TaskIndex, OriginID, status: Int, retryAfter: TimeSpan?)
     /// The attempt waits until the journal has its beginning, and has sent nothing: it may still be interrupted.
     case awaitsRecord(TaskIndex)
     /// The journal has the attempt's beginning, and its request may be sent.

@@ -6,8 +6,13 @@ extension TransferError {
     }
 
     private func advice(_ type: TaskType?, _ tasks: Int) -> String {
-        switch name {
-        case .timedOut: timeOutAdvice
+        if message.contains(Self.notSentAgainWords) {
+            return
+                "See at the server whether it arrived; `retry: { nonIdempotent: true }` sends it again where twice does "
+                + "no harm."
+        }
+        return switch name {
+        case .timedOut: timeOutAdvice(tasks)
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice
         // Otherwise the place belongs to another task of this run.
@@ -71,7 +76,7 @@ extension TransferError {
         case .proxyCouldNotConnect where message.contains("asks to come again later"):
             "Run it again later, or with fewer connections at once."
         case .badServerResponse where message.contains("without asking for the body"):
-            "Leave out `expectContinue`: the server does not know what it means."
+            "Leave out `expectContinue`, or give the credential `preemptive: true`: the server does not know what `Expect` means."
         // A rule would cancel the task again.
         case .cancelled where message.contains("a rule of `onResponse`"):
             "Change that rule if such an answer is welcome."
@@ -197,9 +202,12 @@ extension TransferError {
             ?? "Compare `tokenURL` and the other keys of `oauth2` with what the server's documentation says."
     }
 
-    private var timeOutAdvice: String {
+    private func timeOutAdvice(_ tasks: Int) -> String {
         if message.contains("`timeoutForRequest`") {
             return "Raise `timeoutForRequest`, or see whether the server answers at all."
+        }
+        if message.contains(Self.thenWords) {
+            return statusAdvice(tasks) ?? "See to what its attempts failed by: more time alone may not help."
         }
         if message.contains("without a `minimumRate`") {
             return "Say in `minimumRate` how slow it may be, or use another server or network."

@@ -18,6 +18,22 @@ extension TransferError {
         return error
     }
 
+    /// The error of a task whose request is not sent again although that might help.
+    package var notSentAgain: TransferError {
+        var error = self
+        error.message += Self.notSentAgainWords
+        return error
+    }
+
+    /// Whether both say the same of an attempt, but for how far it came.
+    package func hasSameCause(as other: TransferError) -> Bool {
+        name == other.name && Self.sharedMessage(message, of: name) == Self.sharedMessage(other.message, of: name)
+    }
+
+    /// Part of the message about a request that is not sent again.
+    static let notSentAgainWords =
+        "; it was not sent again, for the server may have acted on it (`retry.nonIdempotent`)"
+
     /// What may be said of all tasks that failed by one cause: neither who found it nor how long it was tried.
     package static func sharedMessage(_ message: String, of name: ErrorName?) -> String {
         let text = withoutNotes(message)

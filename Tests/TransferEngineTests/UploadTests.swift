@@ -123,6 +123,29 @@ import TransferModel
         #expect(rig.error()?.name == .unexpectedResponse && rig.delivery.text("/here/answer") == nil)
     }
 
+    // MARK: Logins
+
+    /// A refusal for want of a login does not cost the body; once the server has let the login in, nothing is asked.
+    @Test func longBodyThatALoginMayCost_isSentOnce() throws {
+        let body = "method: PUT, type: upload, body: { data: \(String(repeating: "x", count: 70_000)) }"
+        let rig = try EngineRig(
+            """
+            sessions: { default: { credentials: [{ host: a.example, user: me, password: "${env.PASSWORD}" }] } }
+            tasks:
+              - { id: t, url: "http://a.example/f", \(body) }
+              - { id: u, url: "http://a.example/g", \(body) }
+            """, environment: ["PASSWORD": "open sesame"])
+        rig.start("t")
+        let first = try rig.answer(401, [("WWW-Authenticate", "Basic realm=\"r\"")], isEarly: true)
+        #expect(first.request.expectsContinue && first.sentBody.isEmpty)
+        let second = try rig.answer(201)
+        #expect(second.request.expectsContinue && second.sentBody.count == 70_000)
+        #expect(rig.succeeded)
+        rig.start("u")
+        #expect(try !rig.request().request.expectsContinue)
+        #expect(try rig.request().header("Authorization") != nil)
+    }
+
     // MARK: `existing: skip`
 
     @Test(arguments: [404, 410]) func skip_sendsWhereNothingIs(_ status: Int) throws {

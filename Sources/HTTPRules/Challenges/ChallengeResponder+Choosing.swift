@@ -152,6 +152,15 @@ extension ChallengeResponder {
         return !closed.contains(space) && (disposition == nil || disposition == .use)
     }
 
+    /// Whether the credential could answer some challenge of the server.
+    func mayAnswer(_ index: Int, at origin: Origin) -> Bool {
+        !isExhausted(index)
+            && AuthenticationMethod.allCases.contains { method in
+                let space = ProtectionSpace(origin: origin, realm: nil, method: method, isProxy: false)
+                return fits(index, space, knowsRealm: false) && mayShow(space)
+            }
+    }
+
     private func fits(_ index: Int, _ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
         let candidate = policy.candidates[index]
         if let only = candidate.origin, only != space.origin { return false }

@@ -71,6 +71,14 @@ package struct ChallengeResponder: Sendable {
             || (refusedTokens[candidate] ?? 0) >= Self.mostTokens
     }
 
+    /// Whether the server may answer the request that is about to be sent with a challenge, although a credential for it is
+    /// there: the request shows none, or one that the server has not accepted yet. One that is shown before any challenge
+    /// is meant to do without; NTLM and Negotiate are proven before libcurl sends the body.
+    package func mayBeChallenged(_ request: ChallengedRequest) -> Bool {
+        if let toOrigin { return toOrigin.reason == .asked && !toOrigin.space.method.isOfConnection }
+        return !request.isTyped && policy.candidates.indices.contains { mayAnswer($0, at: request.url.origin) }
+    }
+
     // MARK: Events
 
     /// Returns the step before a request that answers no challenge: the first, a redirect's, one of another attempt.

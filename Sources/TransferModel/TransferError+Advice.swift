@@ -3,6 +3,8 @@ extension TransferError {
     /// one that did. `tasks` is how many tasks failed so.
     package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
         switch name {
+        case _ where isOfProcessLimit:
+            "Raise the limits of the process (`ulimit -Hn`, `ulimit -u`), or run less at once."
         case .timedOut: timeOutAdvice
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         // Otherwise the place belongs to another task of this run.

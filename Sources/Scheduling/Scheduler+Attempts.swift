@@ -93,6 +93,7 @@ extension Scheduler {
         {
             return awaitCredential(task, error)
         }
+        if awaitsProcess(task, error, verdict, meant) { return }
         let policy = policy(of: task).retry
         let loss = networkLoss(of: task, error, verdict)
         if let loss, waitsForNetwork(task), loss == .gone || !mayGoElsewhere(task) {

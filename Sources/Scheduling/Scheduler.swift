@@ -176,8 +176,8 @@ package struct Scheduler: ~Copyable {
         case .conditions(let news):
             take(news)
             return []
-        case .pauseStarts(let isPaused):
-            runEnding.isPaused = isPaused
+        case .pauseStarts(let reason, let isPaused):
+            if isPaused { runEnding.pauses.insert(reason) } else { runEnding.pauses.remove(reason) }
             return []
         // The process that carries the run changes, and nothing of the run.
         case .leave: return []

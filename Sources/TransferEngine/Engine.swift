@@ -617,6 +617,7 @@ package final class Engine {
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         if attempt.tokenFetch != nil { return lackToken(attempt, error) }
+        if error.isOfProcessLimit { endIdleConnections() }
         // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }

@@ -188,8 +188,8 @@ package enum RunCommand: Hashable, Sendable {
     case stop(signal: Int32)
     /// Pause these tasks until they are resumed.
     case suspend([TaskIndex])
-    /// Start nothing from now on, because events cannot be recorded, or start again. What runs goes on.
-    case pauseStarts(Bool)
+    /// Start nothing from now on for this reason, or start again where no other is left. What runs goes on.
+    case pauseStarts(StartPause, Bool)
     /// Let these tasks run, whether the job file or a command suspended them.
     case resume([TaskIndex])
     /// End these tasks; with `keepPartial` what can be resumed is kept.
@@ -201,6 +201,14 @@ package enum RunCommand: Hashable, Sendable {
     /// Hand the run to another process, which knows more tasks of it. Attempts of `awaiting` cannot be repeated: they
     /// run to their end first, then the others are interrupted.
     case makeWay(awaiting: Set<TaskIndex>)
+}
+
+/// Why a run starts no task for now.
+package enum StartPause: Hashable, Sendable {
+    /// Its events cannot be recorded.
+    case unrecorded
+    /// Its process carries other runs first.
+    case awaitsTurn
 }
 
 /// Why a task was put off to the next run.

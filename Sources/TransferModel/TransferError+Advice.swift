@@ -12,6 +12,8 @@ extension TransferError {
                 + "no harm."
         }
         return switch name {
+        case _ where isOfProcessLimit:
+            "Raise the limits of the process (`ulimit -Hn`, `ulimit -u`), or run less at once."
         case .timedOut: timeOutAdvice(tasks)
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice

@@ -52,6 +52,7 @@ package struct FinishCommand {
         command.environment = environment(facts)
         command.folder = folder
         command.timeout = Self.timeout
+        command.startPatience = Self.timeout
         let began = Clocks.instant()
         var hook = HookEnd(session: session, exitStatus: nil, duration: .zero)
         do throws(SystemError) {

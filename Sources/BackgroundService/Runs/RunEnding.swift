@@ -41,7 +41,7 @@ struct RunEnding {
         let writesReport = recipe.isDetached || !commands.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
         var end = try told(journal)
-        if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        if writesReport, try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !commands.isEmpty {
             end.hooks = try run(commands, end, report.ends, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
@@ -49,7 +49,7 @@ struct RunEnding {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
                 report.correction = (end.outcome, end.exitStatus)
             }
-            if !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+            if try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         }
         let isDelivered = recipe.isDetached || (!commands.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
@@ -68,8 +68,8 @@ struct RunEnding {
     }
 
     /// Writes the report and its other formats; returns `false` when one could not be written and that makes the run
-    /// fail.
-    private func write(_ report: JSONReport) -> Bool {
+    /// fail. Throws if the process has no descriptor left for one: then all of it is tried again later.
+    private func write(_ report: JSONReport) throws(OutputProblem) -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {
             // The journal forgets the run soon: a power cut must not lose both.
@@ -79,6 +79,7 @@ struct RunEnding {
             requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
             isDurable: true
         ).write(report, at: accepted.report)
+        if let passing = problems.first(where: \.isOfProcessLimit) { throw passing }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
         return problems.isEmpty || !recipe.isDetached
     }

@@ -166,7 +166,7 @@ let package = Package(
                 "TextFormats", "Stores", "SystemIO", "TransferModel",
             ]),
         room("FileVerification", ["Digests", "SystemIO", "TextFormats", "TransferModel"]),
-        room("JobImport", []),
+        room("JobImport", ["TransferModel"]),
         room("ServiceUnits", []),
         room(
             "CommandLineTool",

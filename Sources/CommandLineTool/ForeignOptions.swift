@@ -1,3 +1,5 @@
+import SystemIO
+
 /// Options of other programs, and their equivalents here.
 enum ForeignOptions {
     private static let hints: [String: String] = [
@@ -29,4 +31,16 @@ enum ForeignOptions {
     private static let unixSocket = "a session says that: `unixSocket: PATH`"
 
     static func hint(for word: String) -> String? { hints[word] }
+
+    /// Whether a word is a program whose command lines are translated.
+    static func isProgram(_ word: String) -> Bool {
+        ["curl", "wget", "aria2c"].contains(Folders.split(word).name)
+    }
+
+    /// What to write where a word is a command line of such a program, or its name.
+    static func commandHint(for word: String, _ command: String) -> String? {
+        guard let program = word.split(separator: " ").first.map({ String($0) }), isProgram(program) else { return nil }
+        let quotes = word.contains(" ") ? ", without quotes around it all" : ""
+        return "write `transfer-run \(command) -- \(program) …`\(quotes)"
+    }
 }

@@ -7,10 +7,14 @@ extension CommandLineTool {
     /// Largest file that `import` reads.
     private static let largestImport = 64 << 20
 
-    /// `import FILE…`: prints a job file made of what other programs are told.
+    /// `import FILE…`: prints a job file made of what other programs are told, or `import -- curl …` of one command.
     static func importFiles(_ typed: TypedArguments, _ console: Console) throws(UsageError) -> Int32 {
         if typed.operands.filter({ $0 == "-" }).count > 1 {
             throw UsageError("standard input can be read once only: `-` is there twice")
+        }
+        if let program = typed.operands.first, ForeignOptions.isProgram(program), typed.operands.count > 1 {
+            console.output(try translation(of: typed.operands, console).text)
+            return ExitStatus.succeeded.code
         }
         var inputs: [ImportInput] = []
         for path in typed.operands {
@@ -27,7 +31,7 @@ extension CommandLineTool {
         return ExitStatus.succeeded.code
     }
 
-    /// Returns the job file for the words of a command of curl or wget.
+    /// Returns the job file for the words of a command of curl, wget or aria2c.
     static func translation(of words: [String], _ console: Console) throws(UsageError) -> (text: String, tasks: Int) {
         let result = JobImport.translate(command: words, place: ImportPlace(file: "command line", line: 1))
         tell(result.warnings, console)
@@ -56,7 +60,8 @@ extension CommandLineTool {
                 case .tooLarge: "larger than \(largestImport >> 20) MiB"
                 case .system(let error): error.reason
                 }
-            throw UsageError("cannot read `\(SafeText.line(path))`: \(reason)", hint: NearbyFile.question(path))
+            throw UsageError("cannot read `\(SafeText.line(path))`: \(reason)",
+                hint: ForeignOptions.commandHint(for: path, "import") ?? NearbyFile.question(path))
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw UsageError("`\(SafeText.line(path))` is not UTF-8 text")

@@ -6,7 +6,7 @@ import TransferModel
 struct InitOptions {
     static let usualPath = "transfer.yaml"
     let urls: [ResourceURL]
-    /// The words of a command of curl or wget, to translate instead; empty for URLs.
+    /// The words of a command of curl, wget or aria2c, to translate instead; empty for URLs.
     let command: [String]
     /// Path of the file to write; `nil` for standard output.
     let path: String?
@@ -14,7 +14,7 @@ struct InitOptions {
     init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let output = typed.values[.output]?.last ?? Self.usualPath
         path = output == "-" ? nil : output
-        let isCommand = typed.operands.first.map { ["curl", "wget"].contains(Folders.split($0).name) } == true
+        let isCommand = typed.operands.first.map { ForeignOptions.isProgram($0) } == true
         command = isCommand ? typed.operands : []
         if isCommand {
             urls = []
@@ -32,7 +32,8 @@ struct InitOptions {
         do throws(URLProblem) { url = try ResourceURL.parse(word) } catch {
             let isHost = !word.contains("://") && (try? ResourceURL.parse("https://\(word)")) != nil
             throw UsageError(
-                "`\(word)` is no URL: \(error.message)", hint: isHost ? "write `https://\(word)`" : nil)
+                "`\(word)` is no URL: \(error.message)",
+                hint: ForeignOptions.commandHint(for: word, "init") ?? (isHost ? "write `https://\(word)`" : nil))
         }
         guard ["http", "https", "ftp"].contains(url.scheme) else {
             throw UsageError(

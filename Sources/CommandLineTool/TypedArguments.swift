@@ -99,8 +99,11 @@ private struct Parser {
 
     private func unknown(_ word: String) -> UsageError {
         let names = FlagTable.all.map { $0.long }
+        let named = operands.first.flatMap { CommandName(rawValue: $0) }
+        let isForeign = named == .initialize || named == .importJob
+        let foreign = isForeign ? operands.dropFirst().first : nil
         let hint =
-            ForeignOptions.hint(for: word)
+            foreign.flatMap { ForeignOptions.commandHint(for: $0, operands[0]) } ?? ForeignOptions.hint(for: word)
             ?? Spelling.closest(to: word, among: names).map { "did you mean `\($0)`?" }
             ?? "`transfer-run help` lists the options; a file of that name is `./\(word)`"
         return UsageError("unknown option `\(word)`", hint: hint)

@@ -73,8 +73,7 @@ enum AriaInput {
                 let halves = CurlRequest.halves(Percent.decoded(user))
                 setUser(&task, &job, first, halves.0, halves.1)
             }
-            setOptions(&task, &job, first)
-            job.add(task)
+            if setOptions(&task, &job, first) { job.add(task) }
         }
 
         private func setPlace(_ task: inout ImportedTask, _ out: String?) {
@@ -86,26 +85,20 @@ enum AriaInput {
             _ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText, _ user: String,
             _ password: String?
         ) {
-            let secret = job.hide(text(password ?? ""), "PASSWORD", location.host)
-            task.set(
-                "credentials",
-                .list([
-                    .map([
-                        "host": .text(location.host ?? "*"), "user": .text(text(user)),
-                        "password": .text(secret),
-                    ])
-                ]))
+            let login = job.login(text(user), password.map { text($0) }, for: location.host)
+            task.set("credentials", .list([.map([YAMLField("host", .text(location.host ?? "*"))] + login)]))
         }
 
-        private func setOptions(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText) {
-            var headers: [YAMLField] = []
+        /// Returns `false` where a header cannot be sent as it is written, after a warning.
+        private func setOptions(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText) -> Bool {
+            var headers = ForeignHeaders(for: location)
             for option in options {
                 let value = text(option.value)
                 switch option.name {
                 case "out", "dir", "gid", "http-passwd", "ftp-passwd": break
-                case "header": ImportedHeader(value, host: location.host).add(to: &headers, &task, &job)
-                case "user-agent": headers.append(YAMLField("User-Agent", .text(value)))
-                case "referer": if value != "*" { headers.append(YAMLField("Referer", .text(value))) }
+                case "header": guard headers.add(value, &task, &job) else { return false }
+                case "user-agent": headers.add("User-Agent", unlessTyped: value)
+                case "referer": if value != "*" { headers.add("Referer", unlessTyped: value) }
                 case "http-user", "ftp-user":
                     let password = self.value(option.name == "http-user" ? "http-passwd" : "ftp-passwd")
                     setUser(&task, &job, location, option.value, password)
@@ -115,7 +108,8 @@ enum AriaInput {
                     }
                 }
             }
-            if !headers.isEmpty { task.set("headers", .map(headers)) }
+            if !headers.fields.isEmpty { task.set("headers", .map(headers.fields)) }
+            return true
         }
     }
 }

@@ -2,13 +2,13 @@
 struct CurlCommand {
     private let place: ImportPlace
     private var job: ImportedJob
-    /// Text of standard input, where the script gives it.
-    private let input: String?
+    private let input: StandardInput
 
     /// Adds the tasks of a command to a job. `words` come after the name `curl`; `output` is the file that the shell
     /// writes standard output to.
     static func add(
-        _ words: [String], place: ImportPlace, to job: inout ImportedJob, input: String? = nil, output: String? = nil
+        _ words: [String], place: ImportPlace, to job: inout ImportedJob, input: StandardInput = .own,
+        output: String? = nil
     ) {
         var command = CurlCommand(place: place, job: job, input: input)
         for part in split(words) where !part.isEmpty {
@@ -17,7 +17,7 @@ struct CurlCommand {
         job = command.job
     }
 
-    private init(place: ImportPlace, job: ImportedJob, input: String?) {
+    private init(place: ImportPlace, job: ImportedJob, input: StandardInput) {
         self.place = place
         self.job = job
         self.input = input
@@ -33,7 +33,13 @@ struct CurlCommand {
     }
 
     private mutating func add(_ command: ParsedCommand, _ output: String?) {
-        job.tell(of: command, "curl", place)
+        guard job.tell(of: command, "curl", place) else { return }
+        if let offset = command.value("continue-at"), offset != "-" || command.has("range") {
+            return job.lose(place, "`--continue-at` from an offset has no equal: this curl was left out")
+        }
+        if let date = command.value("time-cond"), !command.values("output").contains(date) {
+            return job.lose(place, "`--time-cond` of another file, or of a date, has no equal: this curl was left out")
+        }
         addLimits(command)
         let urls = command.items.filter { $0.name.isEmpty || $0.name == "url" }.map(\.value)
         if urls.isEmpty { return job.lose(place, "curl without a URL was left out") }
@@ -58,9 +64,6 @@ struct CurlCommand {
             job.limits = [YAMLField("maximumConcurrentTasks", .plain(most))]
         }
         if command.has("fail-early") { job.failFast = true }
-        if command.has("range"), command.has("continue-at") {
-            job.lose(place, "`--continue-at` with `--range` was left out")
-        }
     }
 
     // MARK: One URL
@@ -69,11 +72,7 @@ struct CurlCommand {
         _ url: CurlGlob.URL, _ target: ParsedCommand.Item?, _ command: ParsedCommand, _ output: String?,
         upload: String?
     ) {
-        let location = URLText(url.text, filled: job.filled(url.text))
-        guard location.isWellFormed else { return job.lose(place, "a word that is no URL was left out") }
-        guard location.isKnown else {
-            return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
-        }
+        guard let location = job.location(of: url.text, place) else { return }
         var task = ImportedTask(place: place, name: "transfer", url: job.raw(location.text))
         let request = CurlRequest(place: place, location: location, command: command, input: input, upload: upload)
         guard request.fill(&task, &job) else { return }
@@ -98,53 +97,58 @@ struct CurlCommand {
         } else {
             to = output ?? "-"
         }
-        if task.fields.contains(where: { $0 == YAMLField("method", .text("HEAD")) }) {
-            if to != "-" { job.lose(&task, "the headers that `--head` prints are in the report, not in a file") }
-            return
+        if to == "/dev/null" {
+            return task.comments.append("`-o /dev/null`: the answer is not kept; of a large one set `maximumSize`")
         }
-        if to == "/dev/null" { return noteDiscarded(&task) }
-        if task.fields.contains(where: { $0 == YAMLField("type", .text("upload")) }) {
-            if to != "-" { job.lose(&task, "the answer to an upload is in the report, not in a file") }
-            return
+        if task.text("method") == "HEAD" {
+            return job.lose(&task, "the headers that `--head` prints are in the report, not in a file")
         }
         if to != "-", !to.hasPrefix("/"), !folder.isEmpty, to != folder { to = folder + to }
         if to.isEmpty { to = "-" }
         if command.has("no-clobber"), to != "-" { task.set("existing", .text("skip")) }
-        setResume(&task, command)
+        if command.has("continue-at") {
+            task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what curl left")
+        }
         if command.has("compressed") { task.set("decompress", .plain("true")) }
         if let mode = command.value("create-file-mode"), to != "-" {
             task.set("mode", .text(mode.count < 4 ? "0\(mode)" : mode))
         }
         task.setTarget(to, &job)
     }
-
-    private mutating func noteDiscarded(_ task: inout ImportedTask) {
-        task.comments.append("`-o /dev/null`: the answer is not kept; of a large one set `maximumSize`")
-    }
-
-    private mutating func setResume(_ task: inout ImportedTask, _ command: ParsedCommand) {
-        guard let offset = command.value("continue-at") else { return }
-        guard offset == "-" else {
-            return job.lose(&task, "`--continue-at \(offset)` has no equal but `headers: { Range: … }`")
-        }
-        task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what curl left")
-    }
 }
 
 extension ImportedJob {
-    /// Warns of the options of a command that are lost, and notes the ones that change only what is printed.
-    mutating func tell(of command: ParsedCommand, _ program: String, _ place: ImportPlace) {
+    /// Warns of the options of a command that are lost, and notes the ones that change only what the program prints.
+    /// Returns `false` where an option is unknown, or changes what is sent or to whom: such a command is left out whole.
+    mutating func tell(of command: ParsedCommand, _ program: String, _ place: ImportPlace) -> Bool {
+        let reasons =
+            command.refused.map { "`\($0.option)` of \(program) has no equal\($0.hint.isEmpty ? "" : " (\($0.hint))")" }
+            + command.unknown.map { "`\(Self.shown($0))` is no option of \(program) that is known here" }
+            + command.incomplete.map { "`\($0)` of \(program) lacks its value" }
+        for reason in reasons { lose(place, "\(reason): this \(program) was left out") }
+        guard reasons.isEmpty else { return false }
         for lost in command.lost {
             lose(place, "`\(lost.option)` of \(program) has no equal\(lost.hint.isEmpty ? "" : ": \(lost.hint)")")
         }
-        for word in command.unknown {
-            lose(place, "`\(Self.shown(word))` is no option of \(program) that is known here")
-        }
-        for word in command.incomplete { lose(place, "`\(word)` of \(program) lacks its value") }
         let what = "Options that change only what \(program) prints were left out, such as"
         if !command.shown.isEmpty, !notes.contains(where: { $0.hasPrefix(what) }) {
             note("\(what) `\(command.shown[0])`.")
         }
+        return true
+    }
+
+    /// Returns where a typed URL leads; `nil` for what has no equal, after a warning.
+    mutating func location(of url: String, _ place: ImportPlace) -> URLText? {
+        let location = URLText(url, filled: filled(url))
+        guard location.isWellFormed else {
+            lose(place, "a word that is no URL was left out")
+            return nil
+        }
+        guard location.isKnown else {
+            lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
+            return nil
+        }
+        return location
     }
 
     /// An unknown word without what may be a value in it.

@@ -1,7 +1,7 @@
 /// The body of curl's `--data` and its relatives.
 struct CurlData {
     let place: ImportPlace
-    let input: String?
+    let input: StandardInput
 
     static let names: Set<String> = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"]
 
@@ -40,7 +40,7 @@ struct CurlData {
 
     /// A reference cannot be encoded before its value is known.
     private static func value(_ text: String) -> String {
-        JobText.plain(text).map { Percent.encoded($0) } ?? text
+        JobText.plain(text).map { Percent.encoded($0).replacing("%20", with: "+") } ?? text
     }
 
     /// The data as fields that a run encodes; `nil` where they are none, or would be encoded otherwise.
@@ -64,6 +64,7 @@ struct CurlData {
         return fields
     }
 
+    /// Returns `false` where the data cannot be said, after a warning.
     func fill(_ items: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         let isJSON = items.contains { $0.name == "json" }
         let type = isJSON ? "application/json" : "application/x-www-form-urlencoded"
@@ -73,189 +74,160 @@ struct CurlData {
                 task.set("body", .map(["form": .map(form)]))
                 return true
             }
-            job.lose(&task, "the value of a variable in `--data-urlencode` is not encoded here")
+            job.lose(place, "the value of a variable in `--data-urlencode` is not encoded here: this transfer was left out")
+            return false
         }
         if !parts.contains(nil) {
             let text = parts.compactMap(\.self).joined(separator: isJSON ? "" : "&")
             task.set("body", .map(["data": .text(text)]))
-        } else if items.count == 1 {
-            guard let body = file(items[0], &task, &job) else { return false }
+        } else if items.count == 1, items[0].name != "data-urlencode" {
+            let isStripped = items[0].name == "data" || items[0].name == "data-ascii"
+            guard
+                let body = input.body(String(items[0].value.dropFirst()), isStripped: isStripped, place, &task, &job)
+            else { return false }
             task.set("body", body)
         } else {
-            job.lose(place, "data put together from a file and other parts has no equal: this transfer was left out")
+            job.lose(
+                place,
+                "data put together from a file and other parts, or encoded from a file, has no equal: this transfer was left out")
             return false
         }
         task.set("contentType", .text(type))
         return true
     }
+}
 
-    private func file(_ item: ParsedCommand.Item, _ task: inout ImportedTask, _ job: inout ImportedJob) -> YAMLNode? {
-        guard item.name != "data-urlencode" else {
-            job.lose(place, "`--data-urlencode` of a file has no equal: this transfer was left out")
-            return nil
+/// What a command is given on standard input.
+enum StandardInput: Sendable {
+    /// Whatever `transfer-run` is given.
+    case own
+    /// A text of the script.
+    case text(String)
+    /// A file.
+    case file(String)
+    /// What only a shell knows.
+    case unknown
+
+    /// Returns the body that a file is, `-` being standard input; `nil` where it is not known, after a warning.
+    /// `isStripped`: the program leaves line breaks and NUL bytes out.
+    func body(
+        _ path: String, isStripped: Bool, _ place: ImportPlace, _ task: inout ImportedTask, _ job: inout ImportedJob
+    ) -> YAMLNode? {
+        guard path == "-" || path == "/dev/stdin" else {
+            return Self.file(path, isStripped: isStripped, &task)
         }
-        let path = String(item.value.dropFirst())
-        if path == "-" || path == "/dev/stdin" {
-            if let input {
-                let stripped = item.name == "data" || item.name == "data-ascii"
-                return .map(["data": .text(stripped ? input.filter { $0 != "\n" } : input)])
-            }
+        switch self {
+        case .text(let text):
+            let scalars = text.unicodeScalars.filter { !isStripped || !"\r\n\0".unicodeScalars.contains($0) }
+            return .map(["data": .text(String(String.UnicodeScalarView(scalars)))])
+        case .file(let path): return Self.file(path, isStripped: isStripped, &task)
+        case .own:
             guard let body = job.standardInput(place) else { return nil }
             task.comments.append(ImportedJob.standardInputNote)
-            if item.name == "data" || item.name == "data-ascii" {
-                task.comments.append("`--data @-` leaves line breaks out; here standard input is sent as it is")
-            }
+            if isStripped { task.comments.append("without line breaks: curl leaves them out of what `--data @-` reads") }
             return body
+        case .unknown:
+            job.lose(place, "what is given to it on standard input is known to the shell alone: this transfer was left out")
+            return nil
         }
-        if item.name == "data" || item.name == "data-ascii" {
-            task.comments.append("`--data @FILE` leaves line breaks out; here the file is sent as it is")
-        }
-        return .map(["file": .text(path)])
+    }
+
+    private static func file(_ path: String, isStripped: Bool, _ task: inout ImportedTask) -> YAMLNode {
+        guard isStripped else { return .map(["file": .text(path)]) }
+        task.comments.append("curl leaves line breaks out of what `--data @FILE` reads, as `tr` does here")
+        let words = ["sh", "-c", "tr -d '\\r\\n\\0' < \"$0\"", path]
+        return .map(["stream": .map(["command": .list(words.map { .text($0) })])])
     }
 }
 
-/// A part of curl's `--form`.
-enum CurlForm {
-    /// Splits `name=@a,b` into a part for each file.
-    static func single(_ item: ParsedCommand.Item) -> [ParsedCommand.Item] {
-        guard item.name == "form", let mark = item.value.firstRange(of: "=@"), item.value.contains(","),
-            item.value.firstIndex(of: "=") == mark.lowerBound, !item.value.contains("\"") && !item.value.contains(";")
-        else { return [item] }
-        let name = item.value[..<mark.upperBound]
-        return item.value[mark.upperBound...].split(separator: ",").map {
-            ParsedCommand.Item(name: item.name, value: "\(name)\($0)")
-        }
-    }
+/// A part of curl's `--form`, read as curl reads it.
+struct CurlForm {
+    private var rest: Substring
+    /// What ends a word beside `;`: `,` between the names of files.
+    private let end: Character?
 
-    /// Returns the part; `nil` where it has no equal.
-    static func part(_ item: ParsedCommand.Item) -> YAMLNode? {
+    /// Returns the part; `nil` where it has no equal: a text from a file (`<`), standard input, several files, and headers
+    /// and encoders of a part.
+    static func part(_ item: ParsedCommand.Item, _ task: inout ImportedTask, _ job: inout ImportedJob) -> YAMLNode? {
         guard let equals = item.value.firstIndex(of: "=") else { return nil }
-        let name = String(item.value[..<equals])
-        var content = String(item.value[item.value.index(after: equals)...])
-        var fields = [YAMLField("name", .text(name))]
-        if item.name == "form-string" { return .map(fields + [YAMLField("data", .text(content))]) }
-        if content.hasPrefix("<") || content == "@-" || content.hasPrefix("@-;") { return nil }
-        var attributes: [(String, String)] = []
-        let isFile = content.hasPrefix("@")
-        if isFile { content.removeFirst() }
-        let isQuoted = content.hasPrefix("\"")
-        (content, attributes) = split(content)
-        // Several files with attributes, and headers and encodings of a part, cannot be said.
-        if isFile, content.contains(","), !isQuoted { return nil }
-        if attributes.contains(where: { $0.0 == "headers" || $0.0 == "encoder" }) { return nil }
-        fields.append(YAMLField(isFile ? "file" : "data", .text(content)))
-        for (key, value) in attributes {
-            if key == "type" { fields.append(YAMLField("contentType", .text(value))) }
-            if key == "filename" { fields.append(YAMLField("filename", .text(value))) }
+        let name = YAMLField("name", .text(String(item.value[..<equals])))
+        let content = item.value[item.value.index(after: equals)...]
+        if item.name == "form-string" { return .map([name, YAMLField("data", .text(String(content)))]) }
+        let isFile = content.first == "@"
+        guard content.first != "<" else { return nil }
+        var form = CurlForm(rest: isFile ? content.dropFirst() : content, end: isFile ? "," : nil)
+        let text = form.word()
+        guard !isFile || text != "-", let attributes = form.attributes() else { return nil }
+        var fields = [name, YAMLField(isFile ? "file" : "data", .text(text))]
+        if let filename = attributes["filename"] { fields.append(YAMLField("filename", .text(filename))) }
+        let known = attributes["filename"].flatMap { mediaType(of: job.filled($0)) }
+        if let type = attributes["type"] ?? known {
+            fields.append(YAMLField("contentType", .text(type)))
+        } else if isFile {
+            let path = job.filled(text)
+            let tail = path.lastIndex(of: "}").map { path[$0...] } ?? path[...]
+            if JobText.hasReference(path), !tail.contains(".") {
+                job.lose(&task, "the type of a part whose file a variable names is that of its ending, not curl's")
+            } else {
+                fields.append(YAMLField("contentType", .text(mediaType(of: path) ?? "application/octet-stream")))
+            }
         }
         return .map(fields)
     }
 
-    /// Splits `content;type=x;filename="y"`.
-    private static func split(_ text: String) -> (String, [(String, String)]) {
-        var parts: [String] = [""]
-        var isQuoted = false
-        for character in text {
-            if character == "\"" { isQuoted.toggle() }
-            if character == ";", !isQuoted { parts.append("") } else { parts[parts.count - 1].append(character) }
-        }
-        var content = parts[0]
-        var attributes: [(String, String)] = []
-        for part in parts.dropFirst() {
-            let bare = part.drop { $0 == " " }
-            if let equals = bare.firstIndex(of: "="),
-                ["type", "filename", "headers", "encoder"].contains(bare[..<equals])
-            {
-                attributes.append((String(bare[..<equals]), unquoted(String(bare[bare.index(after: equals)...]))))
-            } else if !attributes.isEmpty, attributes[attributes.count - 1].0 == "type" {
-                attributes[attributes.count - 1].1 += ";" + part
-            } else {
-                content += ";" + part
-            }
-        }
-        return (unquoted(content), attributes)
-    }
-
-    private static func unquoted(_ text: String) -> String {
-        text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
-    }
-}
-
-/// A header line of a foreign command.
-struct ImportedHeader {
-    private let text: String
-    private let host: String?
-
-    init(_ text: String, host: String?) {
-        self.text = text
-        self.host = host
-    }
-
-    private static let reserved: Set<String> = [
-        "host", "connection", "content-length", "transfer-encoding", "proxy-authorization", "proxy-authenticate",
-        "proxy-connection", "www-authenticate", "te", "trailer", "upgrade", "keep-alive", "expect",
+    /// The types that curl knows by the ending of a file's name.
+    private static let types = [
+        "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "svg": "image/svg+xml",
+        "txt": "text/plain", "htm": "text/html", "html": "text/html", "pdf": "application/pdf",
+        "xml": "application/xml",
     ]
 
-    func add(to headers: inout [YAMLField], _ task: inout ImportedTask, _ job: inout ImportedJob) {
-        if text.hasPrefix("@") { return job.lose(&task, "headers from a file have no equal") }
-        let mark = text.firstIndex { $0 == ":" || $0 == ";" }
-        guard let mark else { return job.lose(&task, "a header without a colon was left out") }
-        let name = String(text[..<mark])
-        guard Self.isName(name) else { return job.lose(&task, "a header whose name is no name was left out") }
-        var value = String(text[text.index(after: mark)...].drop { $0 == " " || $0 == "\t" })
-        while value.last == " " || value.last == "\t" || value.last == "\r" || value.last == "\n" { value.removeLast() }
-        if value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" || $0 == "\0" }) {
-            return job.lose(&task, "the header `\(name)` with a line break was left out")
-        }
-        if text[mark] == ":", value.isEmpty { return job.lose(&task, "leaving out the header `\(name)` has no equal") }
-        if Self.reserved.contains(name.lowercased()) {
-            let hint = name.lowercased() == "host" ? "; `connectTo` of a session connects a host elsewhere" : ""
-            return job.lose(&task, "the header `\(name)` is set by transfer-run itself\(hint)")
-        }
-        if name.lowercased() == "content-type", task.fields.contains(where: { $0.key == "body" }) {
-            return task.set("contentType", .text(value))
-        }
-        let shown = Self.isSecret(name) ? hidden(value, name, &job) : value
-        let field = YAMLField(name, .text(shown))
-        if let index = headers.firstIndex(where: { $0.key.lowercased() == name.lowercased() }) {
-            headers[index] = YAMLField(headers[index].key, Self.joined(headers[index].value, shown))
-        } else {
-            headers.append(field)
-        }
+    private static func mediaType(of path: String) -> String? {
+        path.contains(".") ? path.split(separator: ".").last.flatMap { types[$0.lowercased()] } : nil
     }
 
-    private static func joined(_ first: YAMLNode, _ next: String) -> YAMLNode {
-        if case .list(let nodes) = first { return .list(nodes + [.text(next)]) }
-        return .list([first, .text(next)])
-    }
-
-    /// Keeps the scheme's name before the secret: `Bearer ${secret.TOKEN}`.
-    private func hidden(_ value: String, _ name: String, _ job: inout ImportedJob) -> String {
-        let lower = name.lowercased()
-        guard lower == "authorization", let space = value.firstIndex(of: " ") else {
-            return job.hide(value, Identifier.variable(name.uppercased()), host)
+    /// Takes a word, in quotes or up to the next mark; blanks around it do not count.
+    private mutating func word() -> String {
+        rest = rest.drop { $0 == " " || $0 == "\t" }
+        var text = ""
+        guard rest.first == "\"" else {
+            text = String(rest.prefix { $0 != ";" && $0 != end })
+            rest = rest.dropFirst(text.count)
+            while text.last == " " || text.last == "\t" { text.removeLast() }
+            return text
         }
-        let scheme = value[..<space]
-        let secret = String(value[value.index(after: space)...].drop { $0 == " " })
-        guard scheme.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) || $0 == UInt8(ascii: "-") }) else {
-            return job.hide(value, "AUTHORIZATION", host)
+        rest.removeFirst()
+        while let character = rest.popFirst(), character != "\"" {
+            let isEscape = character == "\\" && (rest.first == "\\" || rest.first == "\"")
+            text.append(isEscape ? rest.removeFirst() : character)
         }
-        return "\(scheme) " + job.hide(secret, scheme.lowercased() == "basic" ? "BASIC" : "TOKEN", host)
+        rest = rest.drop { $0 != ";" && $0 != end }
+        return text
     }
 
-    private static func isSecret(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return ["authorization", "cookie"].contains(name)
-            || ["token", "secret", "api-key", "apikey", "password", "x-auth", "access-key", "credential", "session"]
-                .contains { name.contains($0) }
-    }
-
-    private static func isName(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                    || "!#%&'*+-.^_`|~".utf8.contains($0)
+    /// Takes `;type=…;filename=…`; what is neither belongs to the type before it, or is nothing. `nil` for what has no
+    /// equal.
+    private mutating func attributes() -> [String: String]? {
+        var found: [String: String] = [:]
+        var isType = false
+        while rest.first == ";" {
+            let blanks = rest.dropFirst().prefix { $0 == " " || $0 == "\t" }
+            rest = rest.dropFirst(1 + blanks.count)
+            let key = ["type", "filename", "headers", "encoder"].first { rest.hasPrefix("\($0)=") }
+            if key == "headers" || key == "encoder" { return nil }
+            if let key { rest = rest.dropFirst(key.count + 1) }
+            if key == "type" || key == nil && isType {
+                let text = rest.prefix { $0 != ";" && $0 != end }
+                rest = rest.dropFirst(text.count)
+                found["type"] = isType ? "\(found["type"] ?? "");\(blanks)\(text)" : String(text)
+                isType = true
+            } else {
+                let text = word()
+                if let key { found[key] = text }
+                isType = false
             }
+        }
+        return rest.isEmpty ? found : nil
     }
 }
 
@@ -271,35 +243,5 @@ extension ImportedJob {
         }
         sendsStandardInput = true
         return .map(["stream": .map(["command": .list([.text("-")])])])
-    }
-
-    /// Returns a text that shows no secret: a reference to the secret of that kind for the host. Where the text is a
-    /// variable of the environment, that variable is the secret.
-    mutating func hide(_ text: String, _ kind: String, _ host: String?) -> String {
-        let text = text.hasPrefix("${raw:") ? "${" + text.dropFirst(6) : text
-        if text.hasPrefix("${env."), text.hasSuffix("}") {
-            let name = String(text.dropFirst(6).dropLast())
-            if ShellScript.isName(name) { return secret(name, for: host) }
-        }
-        if text.hasPrefix("${"), text.hasSuffix("}"), ShellScript.isName(text.dropFirst(2).dropLast()) {
-            let name = String(text.dropFirst(2).dropLast())
-            forget(name)
-            return secret(name, for: host)
-        }
-        let base = host.map { Identifier.variable($0.uppercased()) + "_" + kind } ?? kind
-        return secret(distinct(base, text), for: host)
-    }
-
-    /// Names different secrets of one kind differently, without keeping them.
-    private mutating func distinct(_ base: String, _ text: String) -> String {
-        if let known = hiddenTexts[base + "\n" + text] { return known }
-        var name = base
-        var number = 2
-        while hiddenTexts.values.contains(name) {
-            name = "\(base)_\(number)"
-            number += 1
-        }
-        hiddenTexts[base + "\n" + text] = name
-        return name
     }
 }

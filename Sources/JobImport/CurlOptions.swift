@@ -30,10 +30,10 @@ enum CurlOptions {
         json - V translated
         form F V translated
         form-string - V translated
-        form-escape - F lost names are always escaped as browsers do
+        form-escape - F refused names are always escaped as browsers do
         url-query - V translated
         upload-file T V translated
-        append a F lost
+        append a F refused
         user u V translated
         basic - F translated
         digest - F translated
@@ -44,16 +44,16 @@ enum CurlOptions {
         aws-sigv4 - V translated
         netrc n F translated
         netrc-optional - F translated
-        netrc-file - V lost `credentials: [{ netrc: true }]` reads the one in the home folder
+        netrc-file - V refused `credentials: [{ netrc: true }]` reads the one in the home folder
         location L F translated
         location-trusted - F translated
         max-redirs - V translated
-        post301 - F lost 301 turns POST into GET; 307 and 308 keep it
-        post302 - F lost 302 turns POST into GET; 307 and 308 keep it
-        post303 - F lost
-        proto - V lost schemes are those of the URL, and redirects stay in http and https
+        post301 - F refused 301 turns POST into GET; 307 and 308 keep it
+        post302 - F refused 302 turns POST into GET; 307 and 308 keep it
+        post303 - F refused
+        proto - V translated
         proto-default - V lost write the scheme into the URL
-        proto-redir - V lost redirects stay in http and https
+        proto-redir - V translated
         fail f F usual
         fail-with-body - F usual
         fail-early - F translated
@@ -80,24 +80,24 @@ enum CurlOptions {
         raw - F lost
         cookie b V translated
         cookie-jar c V translated
-        junk-session-cookies j F lost
+        junk-session-cookies j F refused
         proxy x V translated
-        preproxy - V lost
+        preproxy - V refused
         proxy-user U V translated
-        proxytunnel p F lost https always tunnels through a proxy
+        proxytunnel p F refused https always tunnels through a proxy
         proxy-basic - F translated
         proxy-digest - F translated
         proxy-ntlm - F translated
         proxy-negotiate - F translated
         proxy-anyauth - F translated
-        proxy-header - V lost
-        proxy1.0 - V lost
-        proxy-insecure - F lost
-        proxy-cacert - V lost
-        proxy-capath - V lost
-        proxy-cert - V lost
-        proxy-key - V lost
-        proxy-pass - V lost
+        proxy-header - V refused
+        proxy1.0 - V refused
+        proxy-insecure - F refused
+        proxy-cacert - V refused
+        proxy-capath - V refused
+        proxy-cert - V refused
+        proxy-key - V refused
+        proxy-pass - V refused
         socks4 - V translated
         socks4a - V translated
         socks5 - V translated
@@ -105,19 +105,19 @@ enum CurlOptions {
         noproxy - V translated
         insecure k F translated
         cacert - V translated
-        capath - V lost `tls: { trust: { ca: FILE } }` takes one file of certificates
+        capath - V refused `tls: { trust: { ca: FILE } }` takes one file of certificates
         ca-native - F lost
-        crlfile - V lost
+        crlfile - V refused
         cert E V translated
-        cert-type - V lost
+        cert-type - V refused
         key - V translated
-        key-type - V lost
+        key-type - V refused
         pass - V translated
         pinnedpubkey - V translated
         ciphers - V lost
         tls13-ciphers - V lost
         curves - V lost
-        engine - V lost
+        engine - V refused
         tlsv1 1 F translated
         tlsv1.0 - F translated
         tlsv1.1 - F translated
@@ -126,12 +126,12 @@ enum CurlOptions {
         tls-max - V translated
         sslv2 2 F lost
         sslv3 3 F lost
-        ssl - F lost
-        ssl-reqd - F lost
+        ssl - F refused
+        ssl-reqd - F refused
         ssl-no-revoke - F usual
         ssl-revoke-best-effort - F usual
         ssl-allow-beast - F lost
-        cert-status - F lost
+        cert-status - F refused
         false-start - F lost
         alpn - F usual
         no-alpn - F translated
@@ -147,7 +147,7 @@ enum CurlOptions {
         resolve - V translated
         connect-to - V translated
         unix-socket - V translated
-        abstract-unix-socket - V lost
+        abstract-unix-socket - V refused
         interface - V lost
         local-port - V lost
         dns-interface - V lost
@@ -157,15 +157,15 @@ enum CurlOptions {
         doh-url - V lost
         doh-insecure - F lost
         happy-eyeballs-timeout-ms - V lost
-        haproxy-protocol - F lost
+        haproxy-protocol - F refused
         tcp-fastopen - F lost
         tcp-nodelay - F usual
         keepalive - F usual
         keepalive-time - V lost
         keepalive-cnt - V lost
-        path-as-is - F lost `.` and `..` in a URL's path are resolved, as RFC 3986 says
+        path-as-is - F refused `.` and `..` in a URL's path are resolved, as RFC 3986 says
         globoff g F translated
-        request-target - V lost
+        request-target - V refused
         expect100-timeout - V lost `http: { expectContinue: true }` asks before sending
         ignore-content-length - F lost
         hsts - V lost sessions keep HSTS by themselves
@@ -175,14 +175,14 @@ enum CurlOptions {
         parallel Z F usual
         parallel-immediate - F usual
         parallel-max - V translated
-        config K V lost import that file, too
+        config K V refused import that file, too
         disable q F usual
-        variable - V lost
-        quote Q V lost
-        ftp-account - V lost
-        ftp-alternative-to-user - V lost
+        variable - V refused
+        quote Q V refused
+        ftp-account - V refused
+        ftp-alternative-to-user - V refused
         ftp-create-dirs - F lost
-        ftp-method - V lost
+        ftp-method - V refused
         ftp-pasv - F usual
         ftp-port P V lost
         ftp-pret - F lost
@@ -190,19 +190,19 @@ enum CurlOptions {
         ftp-ssl-ccc - F lost
         disable-epsv - F lost
         disable-eprt - F lost
-        list-only l F lost
-        use-ascii B F lost
-        crlf - F lost
-        mail-from - V lost
-        mail-rcpt - V lost
-        mail-auth - V lost
-        telnet-option t V lost
+        list-only l F refused
+        use-ascii B F refused
+        crlf - F refused
+        mail-from - V refused
+        mail-rcpt - V refused
+        mail-auth - V refused
+        telnet-option t V refused
         tftp-blksize - V lost
-        pubkey - V lost
+        pubkey - V refused
         hostpubmd5 - V lost
         hostpubsha256 - V lost
         krb - V lost
-        login-options - V lost
+        login-options - V refused
         sasl-ir - F lost
         xattr - F lost the report has URL and type
         write-out w V lost the report has statuses, times and sizes of each task

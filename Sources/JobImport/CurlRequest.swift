@@ -3,31 +3,26 @@ struct CurlRequest {
     let place: ImportPlace
     let location: URLText
     let command: ParsedCommand
-    let input: String?
+    let input: StandardInput
     /// The file that `--upload-file` sends to this URL; `nil` without one.
     let upload: String?
 
     /// Returns `false` where the transfer cannot be said at all, after a warning.
     func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         guard setBody(&task, &job) else { return false }
-        guard setMethod(&task, &job) else { return false }
-        setHeaders(&task, &job)
-        setCredentials(&task, &job)
+        guard setMethod(&task, &job), setHeaders(&task, &job) else { return false }
         setTimes(&task, &job)
         setRedirects(&task, &job)
-        CurlSession(location: location, command: command).fill(&task, &job)
-        return true
+        return CurlSession(location: location, command: command).fill(&task, &job)
     }
 
     // MARK: Method and body
 
     private func setMethod(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         let hasBody = task.fields.contains { $0.key == "body" }
-        var method = command.value("request").map { JobText.hasReference($0) ? $0 : $0 }
-        if command.has("head"), method == nil { method = "HEAD" }
-        guard let method else { return true }
-        if hasBody, ["GET", "HEAD"].contains(method.uppercased()) {
-            job.lose(place, "a \(method.uppercased()) with a body has no equal: this transfer was left out")
+        guard let method = command.value("request") ?? (command.has("head") ? "HEAD" : nil) else { return true }
+        if hasBody, method.uppercased() == "HEAD" {
+            job.lose(place, "a HEAD with a body has no equal: this transfer was left out")
             return false
         }
         if method != (hasBody ? task.text("type") == "upload" ? "PUT" : "POST" : "GET") {
@@ -58,18 +53,11 @@ struct CurlRequest {
     private func setUpload(_ file: String, _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         task.set("type", .text("upload"))
         task.set("method", .text(command.value("request") ?? "PUT"))
-        if file == "-" || file == "." {
-            if let input {
-                task.set("body", .map(["data": .text(input)]))
-                return true
-            }
-            guard let body = job.standardInput(place) else { return false }
-            task.set("body", body)
-            task.comments.append(ImportedJob.standardInputNote)
-            return true
-        }
-        task.url = URLText(task.url).adding(name: Self.encodedName(of: file))
-        task.set("body", .map(["file": .text(file)]))
+        let isInput = file == "-" || file == "."
+        guard let body = input.body(isInput ? "-" : file, isStripped: false, place, &task, &job) else { return false }
+        if !isInput { task.url = URLText(task.url).adding(name: Self.encodedName(of: file)) }
+        task.set("body", body)
+        if task.body.contains(where: { $0.key == "file" }) { task.set("contentType", .text("none")) }
         return true
     }
 
@@ -80,54 +68,61 @@ struct CurlRequest {
 
     private func setForm(_ forms: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         var parts: [YAMLNode] = []
-        for form in forms.flatMap({ CurlForm.single($0) }) {
-            guard let part = CurlForm.part(form) else {
+        for form in forms {
+            guard let part = CurlForm.part(form, &task, &job) else {
                 job.lose(
                     place,
-                    "a part of `--form` that reads its text from a file (`<`), is standard input, has headers, an encoder, or "
-                        + "several files with attributes has no equal: it was left out")
-                continue
+                    "a part of `--form` that is a text from a file (`<`), standard input or several files, or has headers or an "
+                        + "encoder, has no equal: this transfer was left out")
+                return false
             }
             parts.append(part)
         }
-        guard !parts.isEmpty else { return false }
-        if parts.count > forms.count { task.comments.append("several files of one `--form` are a part each") }
         task.set("body", .map(["multipart": .list(parts)]))
         return true
     }
 
     // MARK: Headers
 
-    private func setHeaders(_ task: inout ImportedTask, _ job: inout ImportedJob) {
-        var headers: [YAMLField] = []
-        if let agent = command.value("user-agent") { headers.append(YAMLField("User-Agent", .text(agent))) }
-        if let referer = command.value("referer"), !referer.hasPrefix(";auto") {
-            let text = referer.hasSuffix(";auto") ? String(referer.dropLast(5)) : referer
-            headers.append(YAMLField("Referer", .text(text)))
-        }
-        if let range = command.value("range") { headers.append(YAMLField("Range", .text("bytes=\(range)"))) }
-        if command.has("json"), !command.values("header").contains(where: { $0.lowercased().hasPrefix("accept:") }) {
-            headers.append(YAMLField("Accept", .text("application/json")))
-        }
+    /// Sets headers and credentials. A header that is typed goes before what an option says of its name.
+    private func setHeaders(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        var headers = ForeignHeaders(for: location)
         for header in command.values("header") {
-            ImportedHeader(header, host: location.host).add(to: &headers, &task, &job)
+            guard headers.add(header, &task, &job) else { return false }
         }
-        addCookies(&headers, &job)
-        if !headers.isEmpty { task.set("headers", .map(headers)) }
-    }
-
-    private func addCookies(_ headers: inout [YAMLField], _ job: inout ImportedJob) {
+        if let agent = command.value("user-agent"), !agent.isEmpty || headers.has("User-Agent") {
+            headers.add("User-Agent", unlessTyped: agent)
+        } else if command.has("user-agent") {
+            job.lose(&task, "leaving out the header `User-Agent` has no equal: a usual one is sent")
+        }
+        if let referer = command.value("referer"), !referer.hasPrefix(";auto") {
+            headers.add(
+                "Referer", unlessTyped: referer.hasSuffix(";auto") ? String(referer.dropLast(5)) : referer)
+        }
+        if let range = command.value("range") { headers.add("Range", unlessTyped: "bytes=\(range)") }
+        if command.has("json") { headers.add("Accept", unlessTyped: "application/json") }
         let pairs = command.values("cookie").filter { $0.contains("=") }
-        guard !pairs.isEmpty else { return }
-        let text = pairs.joined(separator: "; ")
-        headers.append(YAMLField("Cookie", .text(job.hide(text, "COOKIE", location.host))))
+        if !pairs.isEmpty, !headers.has("Cookie") {
+            let text = pairs.joined(separator: ";")
+            headers.add("Cookie", unlessTyped: job.hide(text, "COOKIE", location.host))
+        }
+        // A credential takes no value of an answer.
+        if let token = command.value("oauth2-bearer"), token.contains("tasks.@") {
+            headers.add("Authorization", unlessTyped: "Bearer \(job.hide(token, "TOKEN", location.host))")
+        }
+        setCredentials(&task, &job, isTyped: headers.has("Authorization"))
+        if !headers.fields.isEmpty { task.set("headers", .map(headers.fields)) }
+        return true
     }
 
     // MARK: Credentials
 
-    private func setCredentials(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+    /// `isTyped`: a header says what these would.
+    private func setCredentials(_ task: inout ImportedTask, _ job: inout ImportedJob, isTyped: Bool) {
         var list: [YAMLNode] = []
-        if let user = command.value("user") ?? location.user.map({ Percent.decoded($0) }) {
+        if isTyped {
+            // curl sends the header alone.
+        } else if let user = command.value("user") ?? location.user.map({ Percent.decoded($0) }) {
             list.append(credential(user, &job))
         } else if let token = command.value("oauth2-bearer") {
             let secret = job.hide(token, "TOKEN", location.host)
@@ -137,7 +132,7 @@ struct CurlRequest {
                     YAMLField("token", .text(secret)),
                 ]))
         }
-        if command.has("netrc") || command.has("netrc-optional") {
+        if !isTyped, command.has("netrc") || command.has("netrc-optional") {
             // As curl does, unless another method is asked for.
             let isAsked = ["digest", "ntlm", "negotiate", "anyauth"].contains { command.has($0) }
             list.append(
@@ -160,8 +155,9 @@ struct CurlRequest {
             (name, password) = Self.halves(filled)
             if password != nil { job.spread(variablesOf: user) }
         }
-        let secret = job.hide(password ?? "", "PASSWORD", location.host)
-        if let signing = command.value("aws-sigv4") { return signed(signing, name, secret) }
+        if let signing = command.value("aws-sigv4") {
+            return signed(signing, name, job.hide(password ?? "", "PASSWORD", location.host))
+        }
         var fields = [host()]
         let method = ["digest", "ntlm", "negotiate"].first { command.has($0) }
         if let method {
@@ -169,7 +165,7 @@ struct CurlRequest {
         } else if !command.has("anyauth") {
             fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
         }
-        return .map(fields + [YAMLField("user", .text(name)), YAMLField("password", .text(secret))])
+        return .map(fields + job.login(name, password, for: location.host))
     }
 
     /// `--aws-sigv4 provider:provider2:region:service`.
@@ -191,12 +187,11 @@ struct CurlRequest {
         guard let user = command.value("proxy-user") ?? inURL else { return nil }
         let (name, password) = Self.halves(user)
         let proxyHost = proxy.flatMap { URLText($0).host }
-        let secret = job.hide(password ?? "", "PROXY_PASSWORD", proxyHost)
         var fields = [YAMLField("host", .text(proxyHost ?? "*")), YAMLField("proxy", .plain("true"))]
         if let method = ["digest", "ntlm", "negotiate"].first(where: { command.has("proxy-\($0)") }) {
             fields.append(YAMLField("method", .text(method)))
         }
-        return .map(fields + [YAMLField("user", .text(name)), YAMLField("password", .text(secret))])
+        return .map(fields + job.login(name, password, "PROXY_PASSWORD", for: proxyHost))
     }
 
     /// User and password at the first colon that is not inside a reference.
@@ -230,11 +225,7 @@ struct CurlRequest {
                 job.lose(&task, "`--max-filesize` is no size")
             }
         }
-        if let date = command.value("time-cond") {
-            task.comments.append(
-                "`--time-cond \(JobText.hasReference(date) ? "…" : date)`: a file that is there is asked for conditionally"
-            )
-        }
+        if command.has("time-cond") { task.comments.append("`--time-cond`: a file that is there is asked for conditionally") }
     }
 
     private func setRate(_ text: String, _ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -274,6 +265,11 @@ struct CurlRequest {
 
     private func setRedirects(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         guard location.scheme.hasPrefix("http") || location.text.hasPrefix("${") else { return }
+        for option in ["proto", "proto-redir"] {
+            if let schemes = command.value(option), !allows(schemes) {
+                job.lose(&task, "`--\(option)` has no equal: schemes are those of the URL, and redirects stay in http and https")
+            }
+        }
         guard command.has("location") || command.has("location-trusted") else {
             return task.set("redirects", .map(["follow": .text("never")]))
         }
@@ -286,6 +282,12 @@ struct CurlRequest {
         } else {
             job.lose(&task, "`--max-redirs` without a limit has no equal: 20 are followed")
         }
+    }
+
+    /// Whether `=https` and its like allow what a task does anyway: the URL's scheme, and redirects that never leave https.
+    private func allows(_ schemes: String) -> Bool {
+        let names = Set(schemes.dropFirst().split(separator: ",").map { $0.lowercased() })
+        return schemes.hasPrefix("=") && names.contains("https") && (location.scheme == "https" || names.contains("http"))
     }
 }
 

@@ -3,7 +3,8 @@ struct CurlSession {
     let location: URLText
     let command: ParsedCommand
 
-    func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+    /// Returns `false` where what a setting asks for cannot be said: the transfer would go elsewhere, or trust others.
+    func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         if let text = command.value("connect-timeout") {
             if let time = ForeignSize.seconds(text), time != "0s" {
                 task.setSession("connectTimeout", .plain(time))
@@ -11,61 +12,36 @@ struct CurlSession {
                 job.lose(&task, "`--connect-timeout` is no number of seconds that is known here")
             }
         }
-        setTLS(&task, &job)
+        guard setTLS(&task, &job), setConnections(&task, &job) else { return false }
         setProxy(&task, &job)
-        setConnections(&task, &job)
-        setCookies(&task, &job)
         setVersion(&task)
+        let file = command.values("cookie").last { !$0.contains("=") && !$0.isEmpty }
+        if command.value("cookie-jar") == "-" {
+            job.lose(&task, "`--cookie-jar -` has no equal: cookies are not printed")
+        }
+        return task.setCookies(from: file, to: command.values("cookie-jar").last { $0 != "-" }, &job)
     }
 
-    private func setTLS(_ task: inout ImportedTask, _ job: inout ImportedJob) {
-        var tls: [YAMLField] = []
-        let minimum = ["1.0", "1.1", "1.2", "1.3"].last { command.has("tlsv\($0)") }
-        if let minimum {
+    private func setTLS(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+        var versions: [YAMLField] = []
+        if let minimum = ["1.0", "1.1", "1.2", "1.3"].last(where: { command.has("tlsv\($0)") }) {
             if minimum < "1.2" { job.lose(&task, "TLS below 1.2 is not offered: 1.2 is the least") }
-            if minimum == "1.3" { tls.append(YAMLField("minimum", .text("1.3"))) }
+            if minimum == "1.3" { versions.append(YAMLField("minimum", .text("1.3"))) }
         }
         if let most = command.value("tls-max"), most != "default" {
             if most == "1.2" || most == "1.3" {
-                tls.append(YAMLField("maximum", .text(most)))
+                versions.append(YAMLField("maximum", .text(most)))
             } else {
                 job.lose(&task, "TLS below 1.2 is not offered")
             }
         }
-        let trust = trust(&task, &job)
-        if !trust.isEmpty { tls.append(YAMLField("trust", .map(trust))) }
-        if let certificate = clientCertificate(&job) {
-            tls.append(YAMLField("clientCertificates", .list([certificate])))
-        }
-        if !tls.isEmpty { task.setSession("tls", .map(tls)) }
-    }
-
-    private func trust(_ task: inout ImportedTask, _ job: inout ImportedJob) -> [YAMLField] {
-        var trust: [YAMLField] = []
-        if let file = command.value("cacert") { trust.append(YAMLField("ca", .text(file))) }
-        if let pins = command.value("pinnedpubkey") {
-            let list = pins.split(separator: ";").map { String($0) }
-            if list.allSatisfy({ $0.hasPrefix("sha256//") }) {
-                trust.append(YAMLField("pin", .list(list.map { .text($0) })))
-            } else {
-                job.lose(&task, "`--pinnedpubkey FILE` has no equal: a pin is written as `sha256//…`")
-            }
-        }
-        if command.has("insecure") { trust.append(YAMLField("policy", .text("insecure"))) }
-        return trust
-    }
-
-    private func clientCertificate(_ job: inout ImportedJob) -> YAMLNode? {
-        guard let text = command.value("cert") else { return nil }
-        let (file, password) = CurlRequest.halves(text)
-        var fields = [
-            YAMLField("host", .text(location.host ?? "*")), YAMLField("certificate", .text(file)),
-            YAMLField("key", .text(command.value("key") ?? file)),
-        ]
-        if let password = command.value("pass") ?? password {
-            fields.append(YAMLField("password", .text(job.hide(password, "KEY_PASSWORD", nil))))
-        }
-        return .map(fields)
+        let (file, password) = command.value("cert").map { CurlRequest.halves($0) } ?? ("", nil)
+        let certificate = ForeignCertificate(
+            host: location.host, file: file, key: command.value("key"),
+            password: (command.value("pass") ?? password).map { job.hide($0, "KEY_PASSWORD", nil) })
+        return task.setTLS(
+            versions, ca: command.value("cacert"), pins: command.value("pinnedpubkey"),
+            isInsecure: command.has("insecure"), file.isEmpty ? nil : certificate, &job)
     }
 
     private func setProxy(_ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -102,7 +78,7 @@ struct CurlSession {
 
     private static func trimmed(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
-    private func setConnections(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+    private func setConnections(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         if command.has("ipv4") { task.setSession("addressFamily", .text("ipv4")) }
         if command.has("ipv6") { task.setSession("addressFamily", .text("ipv6")) }
         if let path = command.value("unix-socket") { task.setSession("unixSocket", .text(path)) }
@@ -110,21 +86,24 @@ struct CurlSession {
         for text in command.values("connect-to") {
             let parts = Self.parts(text)
             guard parts.count == 4, !parts[0].isEmpty, !parts[2].isEmpty else {
-                job.lose(&task, "`--connect-to` without both hosts has no equal")
-                continue
+                job.lose(task.place, "`--connect-to` without both hosts has no equal: this transfer was left out")
+                return false
             }
             places.append(YAMLField(Self.place(parts[0], parts[1]), .text(Self.place(parts[2], parts[3]))))
         }
         for text in command.values("resolve") {
             let parts = Self.parts(text.hasPrefix("+") ? String(text.dropFirst()) : text)
             guard parts.count == 3, !parts[0].hasPrefix("-"), parts[0] != "*", !parts[2].contains(",") else {
-                job.lose(&task, "`--resolve` with several addresses, or for every host, has no equal")
-                continue
+                job.lose(
+                    task.place,
+                    "`--resolve` with several addresses, or for every host, has no equal: this transfer was left out")
+                return false
             }
             places.append(YAMLField(Self.place(parts[0], parts[1]), .text(Self.place(parts[2], parts[1]))))
         }
         if let text = command.value("rate") { setRate(text, &task, &job) }
         if !places.isEmpty { task.setSession("connectTo", .map(places)) }
+        return true
     }
 
     private static func place(_ host: String, _ port: String) -> String {
@@ -153,21 +132,6 @@ struct CurlSession {
             let rate = ForeignSize.perSecond(count * 1000, in: unit)
         else { return job.lose(&task, "`--rate` is no rate that is known here") }
         task.setSession("requestsPerSecond", .plain(rate))
-    }
-
-    private func setCookies(_ task: inout ImportedTask, _ job: inout ImportedJob) {
-        let file = command.values("cookie").last { !$0.contains("=") && !$0.isEmpty }
-        let jar = command.value("cookie-jar")
-        guard let path = jar ?? file, path != "-" else {
-            if jar == "-" { job.lose(&task, "`--cookie-jar -` has no equal: cookies are not printed") }
-            return
-        }
-        if let file, let jar, file != jar {
-            job.lose(&task, "cookies are read from and written to one file: `\(jar)` begins without those of `\(file)`")
-        }
-        var fields = [YAMLField("file", .text(path))]
-        if jar != nil { fields.append(YAMLField("save", .plain("true"))) }
-        task.setSession("cookies", .map(fields))
     }
 
     private func setVersion(_ task: inout ImportedTask) {

@@ -1,78 +1,197 @@
-/// Finds the values of queries and form data whose names say that they are secrets.
-extension ImportedJob {
-    private static let secretNames: Set<String> = [
-        "password", "passwd", "passphrase", "pass", "pwd", "pw", "token", "api_key", "apikey", "access_token",
-        "auth_token", "refresh_token", "private_token", "id_token", "secret", "client_secret",
+import TransferModel
+
+/// Names whose values are secrets: those that are masked in all that is shown, and others that end like them.
+enum SecretNames {
+    private static let known = CredentialNames(query: ["pass", "pw"])
+    private static let ends = [
+        "token", "secret", "password", "passwd", "passphrase", "apikey", "accesskey", "secretkey",
     ]
 
-    private static func isSecretName(_ name: some StringProtocol) -> Bool {
-        let name = Percent.decoded(String(name)).lowercased()
-        return secretNames.contains(String(name.map { $0 == "-" ? "_" : $0 }))
+    static func isHeader(_ name: String) -> Bool { known.isHeader(name) || endsLikeOne(name) }
+
+    /// Whether a query parameter, a field of a form or a member of a JSON body is one; of `user[password]` the inner name.
+    static func isField(_ name: some StringProtocol) -> Bool {
+        let parts = Percent.decoded(String(name)).split { $0 == "[" || $0 == "]" }
+        guard let name = parts.last else { return false }
+        return known.concern("?\(name)=x") || endsLikeOne(name)
     }
 
-    /// Puts references to secrets in the place of values in the URLs and the body of a task.
+    private static func endsLikeOne(_ name: some StringProtocol) -> Bool {
+        let letters = name.lowercased().filter { $0.isLetter }
+        return ends.contains { letters.hasSuffix($0) }
+    }
+}
+
+/// Puts references to secrets in the place of values in URLs and bodies.
+extension ImportedJob {
     mutating func hideSecrets(of task: inout ImportedTask) {
         let host = URLText(task.url, filled: filled(task.url)).host
         task.url = hideSecrets(ofURL: task.url)
         task.mirrors = task.mirrors.map { hideSecrets(ofURL: $0) }
-        guard let index = task.fields.firstIndex(where: { $0.key == "body" }),
-            case .map(let body) = task.fields[index].value
-        else { return }
-        let isForm = task.text("contentType").map { $0.hasPrefix("application/x-www-form-urlencoded") } ?? true
-        task.fields[index] = YAMLField(
-            "body", .map(body.map { YAMLField($0.key, hidden($0, isForm: isForm, host)) }))
+        guard let index = task.fields.firstIndex(where: { $0.key == "body" }) else { return }
+        let body = task.body.map { YAMLField($0.key, hidden($0, host)) }
+        task.fields[index] = YAMLField("body", .map(body))
     }
 
-    private mutating func hidden(_ field: YAMLField, isForm: Bool, _ host: String?) -> YAMLNode {
+    private mutating func hidden(_ field: YAMLField, _ host: String?) -> YAMLNode {
         switch (field.key, field.value) {
-        case ("data", .text(let text)): isForm ? .text(hideSecrets(in: text, for: host)) : field.value
-        case ("form", .map(let fields)): .map(fields.map { YAMLField($0.key, hidden(value: $0, host)) })
+        case ("data", .text(let text)): .text(hideSecrets(ofBody: text, for: host))
+        case ("form", .map(let fields)):
+            .map(fields.map { YAMLField($0.key, hidden($0.value, named: $0.key, host)) })
         case ("multipart", .list(let parts)): .list(parts.map { hidden(part: $0, host) })
         default: field.value
         }
     }
 
-    private mutating func hidden(value field: YAMLField, _ host: String?) -> YAMLNode {
-        guard Self.isSecretName(field.key), case .text(let value) = field.value, !value.isEmpty else {
-            return field.value
-        }
-        return .text(hide(value, Identifier.variable(field.key.uppercased()), host))
+    private mutating func hidden(_ value: YAMLNode, named name: String, _ host: String?) -> YAMLNode {
+        guard SecretNames.isField(name), case .text(let text) = value, !text.isEmpty else { return value }
+        return .text(hide(text, name, host))
     }
 
     private mutating func hidden(part: YAMLNode, _ host: String?) -> YAMLNode {
-        guard case .map(var fields) = part, case .text(let name)? = fields.first(where: { $0.key == "name" })?.value,
-            Self.isSecretName(name), let index = fields.firstIndex(where: { $0.key == "data" }),
-            case .text(let value) = fields[index].value, !value.isEmpty
+        guard case .map(let fields) = part, case .text(let name)? = fields.first(where: { $0.key == "name" })?.value
         else { return part }
-        fields[index] = YAMLField("data", .text(hide(value, Identifier.variable(name.uppercased()), host)))
-        return .map(fields)
+        return .map(fields.map { $0.key == "data" ? YAMLField($0.key, hidden($0.value, named: name, host)) : $0 })
     }
 
-    /// The URL with references to secrets in its query.
+    /// The text of a body: JSON, or a form.
+    mutating func hideSecrets(ofBody text: String, for host: String?) -> String {
+        let first = text.first { !$0.isWhitespace }
+        return first == "{" || first == "["
+            ? hideSecrets(inJSON: text, for: host) : hideSecrets(in: text, for: host, isURL: false)
+    }
+
+    /// The URL with references to secrets in its path and its query.
     mutating func hideSecrets(ofURL url: String) -> String {
-        guard let mark = url.firstIndex(of: "?") else { return url }
-        let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
-        let query = String(url[url.index(after: mark)..<end])
         // A `?` in a reference, `${name:?message}`, begins no query.
-        guard query.contains("="), !url[..<mark].hasSuffix(":") else { return url }
+        let mark = url.firstIndex(of: "?").flatMap { url[..<$0].hasSuffix(":") ? nil : $0 } ?? url.endIndex
         let host = URLText(url, filled: filled(url)).host
-        return String(url[...mark]) + hideSecrets(in: query, for: host) + String(url[end...])
+        let path = url[..<mark].split(separator: "/", omittingEmptySubsequences: false).map { hidden(botIn: $0, host) }
+        guard mark < url.endIndex else { return path.joined(separator: "/") }
+        let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
+        let query = hideSecrets(in: String(url[url.index(after: mark)..<end]), for: host, isURL: true)
+        return path.joined(separator: "/") + "?" + query + url[end...]
     }
 
-    private mutating func hideSecrets(in text: String, for host: String?) -> String {
-        var parts: [String] = []
-        for part in text.split(separator: "&", omittingEmptySubsequences: false) {
-            guard let equals = part.firstIndex(of: "="), Self.isSecretName(part[..<equals]),
-                part.index(after: equals) < part.endIndex
-            else {
-                parts.append(String(part))
-                continue
+    /// Telegram's bots have their token in the path: `/bot123456:ABC…/sendMessage`.
+    private mutating func hidden(botIn component: Substring, _ host: String?) -> String {
+        let token = String(component.dropFirst(3))
+        let number = token.prefix { $0.isASCII && $0.isNumber }
+        let isToken = number.count >= 5 && token.dropFirst(number.count).hasPrefix(":") && token.count >= 20
+        let isReference = token.hasPrefix("${") && token.firstIndex(of: "}") == token.indices.last
+        guard component.hasPrefix("bot"), isToken || isReference else { return String(component) }
+        return "bot" + raw(secret: hide(token, "BOT_TOKEN", host))
+    }
+
+    private mutating func hideSecrets(in text: String, for host: String?, isURL: Bool) -> String {
+        text.split(separator: "&", omittingEmptySubsequences: false).map { part in
+            guard let equals = part.firstIndex(of: "="), SecretNames.isField(part[..<equals]) else {
+                return String(part)
             }
-            let name = Identifier.variable(Percent.decoded(String(part[..<equals])).uppercased())
-            let shown = hide(String(part[part.index(after: equals)...]), name, host)
-            parts.append("\(part[...equals])\(shown)")
+            let value = String(part[part.index(after: equals)...])
+            guard !value.isEmpty else { return String(part) }
+            let shown = hide(value, Percent.decoded(String(part[..<equals])), host)
+            let isEncoded = isURL && !value.utf8.allSatisfy { Self.isUnreserved($0) }
+            return "\(part[...equals])\(isEncoded ? raw(secret: shown) : shown)"
+        }.joined(separator: "&")
+    }
+
+    /// A reference whose value a URL takes as it is.
+    private func raw(secret: String) -> String {
+        secret.hasPrefix("${") && !secret.hasPrefix("${raw:") ? "${raw:" + secret.dropFirst(2) : secret
+    }
+
+    private mutating func hideSecrets(inJSON text: String, for host: String?) -> String {
+        var result = ""
+        var rest = text[...]
+        while let quote = rest.firstIndex(of: "\""), let name = Self.string(rest[quote...]) {
+            result += rest[..<quote] + "\"\(name)\""
+            rest = rest[name.endIndex...].dropFirst()
+            let colon = rest.prefix { $0 == ":" || $0.isWhitespace }
+            guard colon.contains(":"), let value = Self.string(rest[colon.endIndex...]), !value.isEmpty,
+                SecretNames.isField(name)
+            else { continue }
+            result += colon + "\"" + hide(String(value), String(name), host) + "\""
+            rest = rest[value.endIndex...].dropFirst()
         }
-        return parts.joined(separator: "&")
+        return result + rest
+    }
+
+    /// What stands between the quotes with which a text begins.
+    private static func string(_ text: Substring) -> Substring? {
+        guard text.first == "\"" else { return nil }
+        var end = text.index(after: text.startIndex)
+        while end < text.endIndex, text[end] != "\"" {
+            end = text.index(end, offsetBy: text[end] == "\\" ? 2 : 1, limitedBy: text.endIndex) ?? text.endIndex
+        }
+        return end < text.endIndex ? text[text.index(after: text.startIndex)..<end] : nil
+    }
+
+    /// Makes secrets of the script's variables whose names say that they are, where they stand in requests, and of the
+    /// values in variables that hold JSON or a form.
+    mutating func hideVariables() {
+        for (index, variable) in variables.enumerated() where !spreadNames.contains(variable.key) {
+            guard case .text(let text) = variable.value else { continue }
+            let isBody = text.hasPrefix("{") || text.hasPrefix("[") || !text.contains { $0.isWhitespace }
+            if isBody, text.contains("=") || text.contains(":"), !text.contains("://") {
+                variables[index] = YAMLField(variable.key, .text(hideSecrets(ofBody: text, for: nil)))
+            }
+        }
+        for case let (name, .text(text)) in variables.map({ ($0.key, $0.value) }) {
+            guard SecretNames.isField(name), !spreadNames.contains(name), let plain = JobText.plain(text), !plain.isEmpty,
+                !plain.hasPrefix("-"), !plain.contains(where: { $0.isWhitespace || $0 == "/" })
+            else { continue }
+            let users = tasks.filter { $0.text.contains("${\(name)}") || $0.text.contains("${raw:\(name)}") }
+            guard !users.isEmpty, !users.contains(where: { $0.text("to")?.contains("${\(name)}") == true }) else { continue }
+            let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
+            forget(name)
+            for host in hosts.contains(nil) ? [nil] : hosts { _ = secret(name, for: host) }
+        }
+    }
+
+    /// Returns a text that shows no secret: a reference to the secret of that kind for the host. Where the text is a
+    /// variable of the environment, that variable is the secret; a value of an answer becomes one there.
+    mutating func hide(_ text: String, _ kind: String, _ host: String?) -> String {
+        if text.contains("${tasks.@") || text.contains("${raw:tasks.@") {
+            bindAnswers(in: text)
+            return text
+        }
+        let text = text.hasPrefix("${raw:") ? "${" + text.dropFirst(6) : text
+        if text.hasPrefix("${"), text.hasSuffix("}") {
+            let name = text.dropFirst(2).dropLast()
+            if name.hasPrefix("env."), ShellScript.isName(name.dropFirst(4)) {
+                return secret(String(name.dropFirst(4)), for: host)
+            }
+            if ShellScript.isName(name) {
+                forget(String(name))
+                return secret(String(name), for: host)
+            }
+        }
+        let kind = Identifier.variable(kind.uppercased())
+        let base = host.map { Identifier.variable($0.uppercased()) + "_" + kind } ?? kind
+        return secret(distinct(base, text), for: host)
+    }
+
+    /// Names different secrets of one kind differently, without keeping them.
+    private mutating func distinct(_ base: String, _ text: String) -> String {
+        if let known = hiddenTexts[base + "\n" + text] { return known }
+        var name = base
+        var number = 2
+        while hiddenTexts.values.contains(name) {
+            name = "\(base)_\(number)"
+            number += 1
+        }
+        hiddenTexts[base + "\n" + text] = name
+        return name
+    }
+
+    /// The keys of a credential for a user and a password. One without the other, `KEY:`, is a secret itself, and so is what
+    /// looks like a key.
+    mutating func login(_ user: String, _ password: String?, _ kind: String = "PASSWORD", for host: String?) -> [YAMLField] {
+        let isKey = !user.isEmpty && (password == "" || URLText.looksRandom(user))
+        let name = isKey ? hide(user, "KEY", host) : user
+        let shown = password == "" ? "" : hide(password ?? "", kind, host)
+        return [YAMLField("user", .text(name)), YAMLField("password", .text(shown))]
     }
 }
 
@@ -85,7 +204,7 @@ extension URLText {
     }
 
     /// Whether a name is long and mixed, as keys are.
-    private static func looksRandom(_ name: String) -> Bool {
+    static func looksRandom(_ name: String) -> Bool {
         guard name.utf8.count >= 16, !name.contains("."), !name.contains("$") else { return false }
         return name.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.contains { run in
             let isMixed = run.contains { $0.isLetter } && run.contains { $0.isNumber }

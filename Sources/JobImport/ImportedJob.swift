@@ -26,6 +26,10 @@ struct ImportedTask: Sendable {
     var place: ImportPlace
     /// The base of its id.
     var name: String
+    /// Its id, once all tasks are there.
+    var id = ""
+    /// What other tasks take out of its answer.
+    var answer: AnswerValue?
     /// What follows the base in the id, with a reference that makes the ids of `forEach` different.
     var idSuffix = ""
     var url: String
@@ -37,6 +41,8 @@ struct ImportedTask: Sendable {
     var session: [YAMLField] = []
     /// Comments before the task.
     var comments: [String] = []
+    /// Places of tasks that it waits for in the job's list.
+    var needed: [Int] = []
 
     init(place: ImportPlace, name: String, url: String) {
         self.place = place
@@ -71,12 +77,16 @@ struct ImportedJob: Sendable {
     var limits: [YAMLField] = []
     var failFast = false
     private(set) var tasks: [ImportedTask] = []
+    /// Numbers of the values of answers that are secrets.
+    private var secretAnswers: Set<Int> = []
+    /// Number of the values that scripts take out of answers.
+    var answerCount = 0
     /// Names of secrets by kind and text, so that one secret has one name. It is never written.
     var hiddenTexts: [String: String] = [:]
     /// Names of variables that hold a secret.
     private var forgotten: Set<String> = []
     /// Names of variables that hold options.
-    private var spreadNames: Set<String> = []
+    private(set) var spreadNames: Set<String> = []
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
@@ -88,8 +98,47 @@ struct ImportedJob: Sendable {
     mutating func add(_ task: ImportedTask) {
         var task = task
         hideSecrets(of: &task)
+        // A value of an answer begins no path.
+        if let to = task.text("to"), to.hasPrefix("${tasks.@") { task.set("to", .text("./" + to)) }
+        let known = tasks.compactMap(\.answer?.number)
+        if let lost = AnswerValue.references(in: task.text).first(where: { !known.contains($0.number) }) {
+            return lose(task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
+        }
+        if let key = task.keyThatTakesNoAnswer {
+            return lose(task.place, "a value of an answer cannot stand in `\(key)`: this transfer was left out")
+        }
         tasks.append(task)
     }
+
+    /// Lets others take a value out of the answer of the one task from a number on, which a script would print. Returns
+    /// `false` where the answer goes elsewhere: then it is no task of the job.
+    mutating func take(_ answer: AnswerValue, ofTasksFrom first: Int) -> Bool {
+        guard tasks.count == first + 1, tasks[first].text("to") == "-" else {
+            return false
+        }
+        tasks[first].fields.removeAll { ["to", "decompress"].contains($0.key) }
+        if tasks[first].text("type") == "download" { tasks[first].fields.removeAll { $0.key == "type" } }
+        tasks[first].answer = answer
+        if let note = answer.note { tasks[first].comments.append(note) }
+        if SecretNames.isField(answer.name) { secretAnswers.insert(answer.number) }
+        return true
+    }
+
+    /// Notes that the values of answers in a text are secrets.
+    mutating func bindAnswers(in text: String) {
+        for (number, _) in AnswerValue.references(in: text) { secretAnswers.insert(number) }
+    }
+
+    /// Lets the tasks from a number on wait for another, and run on what became of it.
+    mutating func join(tasksFrom first: Int, after condition: Int, when: String) {
+        for index in tasks.indices.dropFirst(first) {
+            tasks[index].needed.append(condition)
+            tasks[index].set("when", .text(when))
+        }
+    }
+
+    /// Lets a failure of a task be none of the run's.
+    mutating func tolerate(_ index: Int) { tasks[index].set("allowFailure", .plain("true")) }
 
     /// Puts the files of the tasks from a number on into a folder.
     mutating func move(tasksFrom first: Int, to folder: String) {
@@ -104,6 +153,9 @@ struct ImportedJob: Sendable {
 
     /// Whether a name is that of a variable of the script, which one of a loop hides.
     func knows(_ name: String) -> Bool { forgotten.contains(name) || variables.contains { $0.key == name } }
+
+    /// Removes the tasks from a number on.
+    mutating func drop(tasksFrom first: Int) { tasks.removeSubrange(min(first, tasks.count)...) }
 
     /// Removes the tasks from a number on if one of them uses a value of a loop as a secret: a list of secrets cannot
     /// stand in the job. Returns whether it did.
@@ -207,7 +259,7 @@ struct ImportedJob: Sendable {
         if !secrets.isEmpty { text += secretNote() }
         text += "version: 1\n"
         let sessions = sessions()
-        let taskTexts = taskTexts(sessions)
+        let taskTexts = naming(taskTexts(sessions))
         let variables = usedVariables(in: taskTexts)
         if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
         if !secrets.isEmpty { text += "secrets:\n" + YAMLText.block(secretFields(), indent: "  ") }
@@ -260,21 +312,39 @@ struct ImportedJob: Sendable {
     private func taskTexts(_ sessions: [(name: String, fields: [YAMLField])]) -> String {
         guard !tasks.isEmpty else { return "tasks: []\n" + strays.map { YAMLText.comment($0.text) }.joined() }
         var text = "tasks:\n"
-        var taken = Set<String>()
         var stray = strays[...]
         for (index, task) in tasks.enumerated() {
             while let next = stray.first, next.before <= index {
                 text += YAMLText.comment(next.text, indent: "  ")
                 stray.removeFirst()
             }
-            text += self.text(of: task, sessions, &taken)
+            text += self.text(of: task, sessions)
         }
         return text + stray.map { YAMLText.comment($0.text, indent: "  ") }.joined()
     }
 
-    private func text(
-        of task: ImportedTask, _ sessions: [(name: String, fields: [YAMLField])], _ taken: inout Set<String>
-    ) -> String {
+    /// The text with the ids of the tasks in references to their answers.
+    private func naming(_ text: String) -> String {
+        var text = text
+        for task in tasks {
+            if let answer = task.answer { text = text.replacing("tasks.@\(answer.number).", with: "tasks.\(task.id).") }
+        }
+        return text
+    }
+
+    /// The `capture` of a task. A secret goes to the hosts alone that the script sends it to.
+    private func capture(_ answer: AnswerValue) -> YAMLNode {
+        guard secretAnswers.contains(answer.number) else { return .map([YAMLField(answer.name, .map([answer.source]))]) }
+        let users = tasks.filter { AnswerValue.references(in: $0.text).contains { $0.number == answer.number } }
+        let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
+        var fields = [answer.source, YAMLField("secret", .plain("true"))]
+        var known: [String] = []
+        for case let host? in hosts where !known.contains(host) { known.append(host) }
+        if !hosts.contains(nil), !known.isEmpty { fields.append(YAMLField("hosts", .list(known.map { .text($0) }))) }
+        return .map([YAMLField(answer.name, .map(fields))])
+    }
+
+    private func text(of task: ImportedTask, _ sessions: [(name: String, fields: [YAMLField])]) -> String {
         var fields: [YAMLField] = []
         let name = sessions.first { $0.fields == task.session }?.name
         if let name, name != "default" { fields.append(YAMLField("session", .text(name))) }
@@ -283,11 +353,12 @@ struct ImportedJob: Sendable {
         } else {
             fields.append(YAMLField("urls", .list(([task.url] + task.mirrors).map { .text($0) })))
         }
-        let id = Identifier.unique(Identifier.task(task.name), &taken)
         var text = "  # \(YAMLText.comment("\(task.place)").dropFirst(2))"
         for comment in task.comments { text += YAMLText.comment(comment, indent: "  ") }
-        text += "  - id: \(YAMLText.quoted(id + task.idSuffix))\n"
-        return text + YAMLText.block(fields + task.fields, indent: "    ")
+        text += "  - id: \(YAMLText.quoted(task.id + task.idSuffix))\n"
+        fields += task.fields
+        if let answer = task.answer { fields.append(YAMLField("capture", capture(answer))) }
+        return text + YAMLText.block(fields, indent: "    ")
     }
 
     /// Gives each destination to one task: two tasks with one `to` are an error.
@@ -314,7 +385,11 @@ struct ImportedJob: Sendable {
         var taken = Set<String>()
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
-            var needs = tasks[index].readFiles.compactMap { writers[plainPath($0)] }
+            tasks[index].id = id
+            var needs = tasks[index].needed.map { tasks[$0].id }
+            for file in tasks[index].readFiles {
+                if let writer = writers[plainPath(file)], !needs.contains(writer) { needs.append(writer) }
+            }
             if let jar = tasks[index].cookieJar {
                 if let writer = jars[jar] {
                     if !needs.contains(writer.id) { needs.append(writer.id) }
@@ -363,6 +438,7 @@ struct ImportedJob: Sendable {
             }
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
         }
+        url = Self.replacing("${tasks.@", with: "${raw:tasks.@", in: url)
         for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
         return Self.replacing("${env.", with: "${raw:env.", in: url)
     }
@@ -390,16 +466,17 @@ struct ImportedJob: Sendable {
 }
 
 extension ImportedTask {
-    /// Sets where the answer goes. A request that sends files is an upload, whose answer is in the report alone.
+    /// Sets where the answer goes. A request that sends files is an upload.
     mutating func setTarget(_ to: String, _ job: inout ImportedJob) {
-        let hasBody = fields.contains { $0.key == "body" }
-        guard readFiles.isEmpty else {
+        let sendsFiles = !readFiles.isEmpty && !body.contains(where: { $0.key == "stream" })
+        if sendsFiles || text("type") == "upload" {
             set("type", .text("upload"))
-            fields.removeAll { ["to", "existing", "decompress", "mode", "preserveTime"].contains($0.key) }
-            return job.lose(
-                &self, "the answer to a request that sends files is in the report, not in a file or on standard output")
+            let isBare = !fields.contains { ["existing", "mode", "preserveTime"].contains($0.key) }
+            if !isBare { job.lose(&self, "`existing`, `mode` and `preserveTime` are of downloads alone: left out") }
+            fields.removeAll { ["existing", "decompress", "mode", "preserveTime"].contains($0.key) }
+        } else if !body.isEmpty {
+            set("type", .text("download"))
         }
-        if hasBody { set("type", .text("download")) }
         set("to", .text(to))
     }
 
@@ -425,9 +502,22 @@ extension ImportedTask {
         switch node {
         case .text(let text): pathKeys.contains(key) ? .text(path(text, in: folder, job)) : node
         case .plain: node
+        case .list(let words) where key == "command" && words.count > 1:
+            .list(words.dropLast() + [moved(words[words.count - 1], "file", folder, job)])
         case .list(let nodes): .list(nodes.map { moved($0, key, folder, job) })
         case .map(let fields): .map(fields.map { YAMLField($0.key, moved($0.value, $0.key, folder, job)) })
         }
+    }
+
+    /// All that it says, for references to be found in.
+    var text: String { ([url] + mirrors).joined(separator: " ") + YAMLText.block(fields + session, indent: "") }
+
+    /// A key with a value of an answer in which none can stand: what a job reads and whom it talks to is known before.
+    var keyThatTakesNoAnswer: String? {
+        func holds(_ text: String) -> Bool { text.contains("tasks.@") }
+        if readFiles.contains(where: holds) { return "body.file" }
+        let allowed: Set<String> = ["headers", "body", "contentType", "to"]
+        return (fields.filter { !allowed.contains($0.key) } + session).first { holds(YAMLText.flow($0.value)) }?.key
     }
 
     private var cookies: [YAMLField] {
@@ -453,14 +543,15 @@ extension ImportedTask {
 
     /// Files that the request reads.
     var readFiles: [String] {
-        guard case .map(let body)? = fields.first(where: { $0.key == "body" })?.value else { return [] }
-        return body.flatMap { Self.files($0.value, $0.key) }
+        body.flatMap { Self.files($0.value, $0.key) }
     }
 
     private static func files(_ node: YAMLNode, _ key: String) -> [String] {
         switch node {
         case .text(let text): key == "file" ? [text] : []
         case .plain: []
+        // The command that reads a file names it last.
+        case .list(let words) where key == "command" && words.count > 1: files(words[words.count - 1], "file")
         case .list(let nodes): nodes.flatMap { files($0, key) }
         case .map(let fields): fields.flatMap { files($0.value, $0.key) }
         }

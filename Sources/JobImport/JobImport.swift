@@ -114,7 +114,7 @@ package enum JobImport {
                     case .translated: .translated
                     case .shown: .shown
                     case .usual: .usual
-                    case .lost: .lost
+                    case .lost, .refused: .lost
                     }
                 return Option(name: name, takesValue: option.takesValue, fate: fate)
             }
@@ -137,12 +137,13 @@ package enum JobImport {
         case "curl": CurlCommand.add(arguments, place: place, to: &job)
         case "wget": WgetCommand.add(arguments, place: place, to: &job)
         case "aria2c": AriaCommand.add(arguments, place: place, to: &job)
-        default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl` and `wget` are")
+        default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl`, `wget` and `aria2c` are")
         }
         return finish(&job, origin: "a \(program.isEmpty ? "command" : program) command line")
     }
 
     private static func finish(_ job: inout ImportedJob, origin: String) -> Result {
+        job.hideVariables()
         job.separateDestinations()
         job.connect()
         return Result(text: job.text(origin: origin), warnings: job.warnings, taskCount: job.tasks.count)
@@ -150,7 +151,8 @@ package enum JobImport {
 
     private static func add(_ input: ImportInput, to job: inout ImportedJob) {
         switch ImportFormat(of: input.text) {
-        case .script: ScriptImport.add(input.text, file: input.name, to: &job)
+        case .script:
+            ScriptImport.add(ShellHistory.commands(of: input.text) ?? input.text, file: input.name, to: &job)
         case .curlConfig: CurlConfig.add(input.text, file: input.name, to: &job)
         case .list: AriaInput.add(input.text, file: input.name, to: &job)
         case .metalink: Metalink.add(input.text, file: input.name, to: &job)

@@ -8,8 +8,10 @@ struct ForeignOption: Sendable {
         case shown
         /// What it asks for happens here without an option.
         case usual
-        /// It has no equal; the text says what to do, if there is anything.
+        /// It has no equal, and the request is the same without it; the text says what to do, if there is anything.
         case lost(String)
+        /// It has no equal, and changes what is sent or to whom: a transfer with it is left out.
+        case refused(String)
     }
     /// Long name, without its dashes.
     let name: String
@@ -29,12 +31,14 @@ struct OptionTable: Sendable {
         for row in rows.split(separator: "\n") {
             let words = row.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: true)
             guard words.count >= 4 else { continue }
+            let hint = words.count > 4 ? String(words[4]) : ""
             let effect: ForeignOption.Effect =
                 switch words[3] {
                 case "translated": .translated
                 case "shown": .shown
                 case "usual": .usual
-                default: .lost(words.count > 4 ? String(words[4]) : "")
+                case "refused": .refused(hint)
+                default: .lost(hint)
                 }
             let option = ForeignOption(
                 name: String(words[0]), short: words[1] == "-" ? nil : words[1].first, takesValue: words[2] == "V",
@@ -68,6 +72,8 @@ struct ParsedCommand: Sendable {
     var items: [Item] = []
     /// Options that are lost, as typed, with what to do instead.
     var lost: [(option: String, hint: String)] = []
+    /// Options with which a transfer is left out, as typed, with what to do instead.
+    var refused: [(option: String, hint: String)] = []
     /// Options that change only what is printed.
     var shown: [String] = []
     /// Words that are no option of the program.
@@ -103,11 +109,10 @@ struct ParsedCommand: Sendable {
             return take(option, as: "--\(name)", value, &words)
         }
         if negates, name.hasPrefix("no-"), let option = table[String(name.dropFirst(3))], !option.takesValue {
-            if option.effect == .translated {
-                items.removeAll { $0.name == option.name }
-            } else {
-                shown.append("--\(name)")
-            }
+            items.removeAll { $0.name == option.name }
+            lost.removeAll { $0.option == "--\(option.name)" }
+            refused.removeAll { $0.option == "--\(option.name)" }
+            if option.effect != .translated { shown.append("--\(name)") }
             return
         }
         unknown.append("--\(name)")
@@ -145,6 +150,7 @@ struct ParsedCommand: Sendable {
         case .shown: shown.append(typed)
         case .usual: break
         case .lost(let hint): lost.append((typed, hint))
+        case .refused(let hint): refused.append((typed, hint))
         }
     }
 

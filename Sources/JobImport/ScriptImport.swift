@@ -11,6 +11,8 @@ struct ScriptImport {
     private var rest: ArraySlice<ShellCommand> = []
     /// The time that `timeout` gives the command that is read.
     private var timeLimit: String?
+    /// A variable that is set for the command that is read and changes what curl and wget do.
+    private var isSet: String?
     /// Whether the next group is the body of a function.
     private var isFunction = false
 
@@ -27,10 +29,24 @@ struct ScriptImport {
         var loop: ShellLoop?
         /// How often it tries what it runs, where it does nothing else.
         var attempts: Int?
+        /// The transfer of `if curl …; then`.
+        var condition: Condition?
+    }
+
+    /// A transfer on whose success others depend.
+    private struct Condition {
+        /// Its place in the job's list; `nil` before it was translated.
+        var task: Int?
+        /// What must become of it for the commands that are read to run.
+        var when: String
+        let isNegated: Bool
+        /// Whether the script may end where it is not met.
+        let mayExit: Bool
     }
 
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
-        let script = ShellScript(text)
+        let script = ShellScript(text, answers: job.answerCount)
+        job.answerCount = script.answerCount
         var reader = ScriptImport(file: file)
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
@@ -48,8 +64,10 @@ struct ScriptImport {
             reader.tellOfHidden(command, &job)
             if reader.blocks.last?.word == "case", Self.isPattern(index, script.commands) { continue }
             reader.rest = script.commands[index...]
-            reader.add(command, after: previous, to: &job)
-            previous = command
+            // A pipe leads past the transfers of a command's substitutions.
+            let isSubstituted = command.answer != nil
+            reader.add(command, after: isSubstituted && previous?.end != "||" ? nil : previous, to: &job)
+            if !isSubstituted { previous = command }
         }
         if script.commands.count > 1 {
             job.note(
@@ -82,7 +100,10 @@ struct ScriptImport {
         for hidden in command.hidden {
             let place = ImportPlace(file: file, line: hidden.line)
             let hint =
-                hidden.variable.map { ": `capture` of a task takes a value out of an answer, here `\($0.prefix(40))`" }
+                hidden.variable.map {
+                    ": `capture` of a task takes a value out of an answer, here `\($0.prefix(40))`, as `jq -r .a.b`, `grep -o` "
+                        + "and `sed -n 's/.*\\(…\\).*/\\1/p'` do"
+                }
             job.lose(place, "the \(hidden.program) in a command substitution was left out\(hint ?? "")")
         }
     }
@@ -98,7 +119,15 @@ struct ScriptImport {
         var words = command.words[...]
         while let first = words.first, !first.isQuoted {
             if ShellCommand.steps.contains(first.text) {
+                if let condition = blocks.last?.condition, first.text == "then" || first.text == "else" {
+                    let isMet = (first.text == "then") != condition.isNegated
+                    blocks[blocks.count - 1].condition?.when = isMet ? "succeeded" : "failed"
+                }
                 words.removeFirst()
+            } else if first.text == "if", let condition = condition(words) {
+                blocks.append(
+                    Block(word: "if", isLeftOut: false, isFunction: false, folder: folder, condition: condition))
+                words = words.dropFirst(condition.isNegated ? 2 : 1)
             } else if let attempts = attempts(words, &job) {
                 blocks.append(
                     Block(word: first.text, isLeftOut: false, isFunction: false, folder: folder, attempts: attempts))
@@ -134,7 +163,7 @@ struct ScriptImport {
             }
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
-        } else if program == "cd", blocks.contains(where: { $0.word == "(" }) {
+        } else if program == "cd", blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }) {
             changeFolder(arguments, place, &job)
         } else if program == "xargs", let xargs = XArgs(arguments, linesOf: command.inputFile ?? previous?.catFile),
             ["curl", "wget"].contains(xargs.program)
@@ -148,7 +177,7 @@ struct ScriptImport {
             blocks.removeLast()
         } else if let transfer = command.transfer {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
-        } else if program == "cat", isReadByLoop(command) {
+        } else if program == "cat", isReadNext(command) {
             return
         } else if program == "break", blocks.last?.attempts != nil {
             return
@@ -181,6 +210,11 @@ struct ScriptImport {
         let isLeftOut = blocks.contains(where: \.isLeftOut)
         let isLoop = blocks[index].loop != nil
         if let loop = blocks[index].loop, !loop.isUnreserved { job.rawNames.removeLast() }
+        if let condition = blocks[index].condition, let task = condition.task, job.tasks.count == task + 1,
+            !condition.mayExit
+        {
+            job.tolerate(task)
+        }
         if word == ")" { folder = blocks[index].folder }
         blocks.removeSubrange(index...)
         guard !isLeftOut else { return }
@@ -241,13 +275,33 @@ struct ScriptImport {
         return nil
     }
 
-    /// Whether `cat FILE |` gives a loop that was translated its lines.
-    private func isReadByLoop(_ command: ShellCommand) -> Bool {
-        guard command.catFile != nil, let next = rest.dropFirst().first else { return false }
-        return next.readName != nil || next.words.first?.text == "xargs"
+    /// The transfer of `if curl …; then`, where nothing else decides and no value of a loop is in it. An `elif` would depend on
+    /// two.
+    private func condition(_ words: ArraySlice<ShellWord>) -> Condition? {
+        guard !isFunction, blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }), let command = rest.first,
+            command.ownTransfer != nil, rest.dropFirst().first?.words.first?.text == "then", command.end != "|"
+        else { return nil }
+        var depth = 0
+        var mayExit = false
+        for command in rest.prefix(1000) {
+            let words = command.words.drop { !$0.isQuoted && ["then", "else", "do"].contains($0.text) }
+            guard let first = words.first, !first.isQuoted else { continue }
+            if first.text == "if" { depth += 1 }
+            if first.text == "fi" { depth -= 1 }
+            if first.text == "elif", depth == 1 { return nil }
+            if ["exit", "return", "false"].contains(first.text) { mayExit = true }
+            if depth == 0 { break }
+        }
+        return Condition(when: "succeeded", isNegated: words.dropFirst().first?.text == "!", mayExit: mayExit)
     }
 
-    /// Follows `cd FOLDER` in a subshell.
+    /// Whether `cat FILE |` gives its lines to a loop that was translated, or the file to a transfer.
+    private func isReadNext(_ command: ShellCommand) -> Bool {
+        guard command.catFile != nil, let next = rest.dropFirst().first else { return false }
+        return next.readName != nil || next.words.first?.text == "xargs" || next.ownTransfer == "curl"
+    }
+
+    /// Follows `cd FOLDER`.
     private mutating func changeFolder(
         _ arguments: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob
     ) {
@@ -274,12 +328,17 @@ struct ScriptImport {
     ) -> (String, ArraySlice<ShellWord>)? {
         var words = words
         timeLimit = nil
+        isSet = nil
         while let first = words.first {
             if let time = Self.timeLimit(words) {
                 timeLimit = time
                 words.removeFirst(2)
             } else if let (name, _) = ShellScript.assignment(first), !first.isQuoted {
-                job.lose(place, "the variable `\(name.prefix(40))` before a command is not set here")
+                if ShellScript.isObeyed(name) {
+                    isSet = name
+                } else {
+                    job.lose(place, "the variable `\(name.prefix(40))` before a command is not set here")
+                }
                 words.removeFirst()
             } else if ShellCommand.prefixes.contains(first.text) {
                 if first.text == "sudo" { job.lose(place, "`sudo` is not translated: run the job as that user") }
@@ -304,10 +363,11 @@ struct ScriptImport {
         return !number.isEmpty && number.allSatisfy { ("0"..."9").contains($0) } && Int(number) != 0 ? time : nil
     }
 
-    private func transfer(
+    private mutating func transfer(
         _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ previous: ShellCommand?,
         _ place: ImportPlace, _ job: inout ImportedJob
     ) {
+        let arguments = Self.named(arguments, program)
         for what in Set(arguments.compactMap(\.unknown)).sorted() {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }
@@ -316,18 +376,22 @@ struct ScriptImport {
                 place,
                 "this \(program) runs only where the one before failed: it was left out (`urls` names several places)")
         }
+        if let name = isSet {
+            return job.lose(place, "`\(name)` before the command is not set here: this \(program) was left out")
+        }
         var output: String?
-        for redirection in command.redirections { take(redirection, &output, place, &job) }
-        if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
+        for redirection in command.redirections { take(redirection, &output, program, place, &job) }
         let words = self.words(arguments, program, place, &job)
         let before = job.tasks.count
         if program == "curl" {
-            let input = command.input?.unknown == nil ? command.input?.text : nil
-            CurlCommand.add(words, place: place, to: &job, input: input, output: output)
-        } else if program == "aria2c" {
-            AriaCommand.add(words, place: place, to: &job)
+            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
         } else {
-            WgetCommand.add(words, place: place, to: &job, output: output)
+            if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
+            if program == "aria2c" {
+                AriaCommand.add(words, place: place, to: &job)
+            } else {
+                WgetCommand.add(words, place: place, to: &job, output: output)
+            }
         }
         if let timeLimit { job.limit(tasksFrom: before, to: timeLimit) }
         if let attempts = blocks.last?.attempts { job.retry(tasksFrom: before, attempts: attempts) }
@@ -340,6 +404,65 @@ struct ScriptImport {
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
+        if let answer = command.answer, job.tasks.count > before {
+            let printed = ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true).lost
+            let more = ["-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers"]
+            let isAnswerAlone = !printed.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
+            if !isAnswerAlone || !job.take(answer, ofTasksFrom: before) {
+                job.drop(tasksFrom: before)
+                job.lose(place, "`\(answer.name)` is more than a part of one answer: this \(program) was left out")
+            }
+        }
+        depend(tasksFrom: before, program, place, &job)
+    }
+
+    /// Lets the tasks from a number on be the condition of the `if` that is read, or depend on it.
+    private mutating func depend(tasksFrom first: Int, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob) {
+        guard let index = blocks.firstIndex(where: { $0.condition != nil }), let condition = blocks[index].condition else {
+            return
+        }
+        if let task = condition.task { return job.join(tasksFrom: first, after: task, when: condition.when) }
+        if job.tasks.count == first + 1 {
+            blocks[index].condition?.task = first
+        } else {
+            job.drop(tasksFrom: first)
+            job.lose(place, "this \(program) is no single task: it was left out, with what depends on it")
+            blocks[index] = Block(word: "if", isLeftOut: true, isFunction: false, folder: blocks[index].folder)
+        }
+    }
+
+    /// Words in which `-o $(basename URL)`, of the transfer's own URL, is the option that says the same.
+    private static func named(_ arguments: ArraySlice<ShellWord>, _ program: String) -> ArraySlice<ShellWord> {
+        guard let place = arguments.firstIndex(where: { $0.basename != nil }), place > arguments.startIndex,
+            arguments.contains(where: { $0.unknown == nil && $0.text == arguments[place].basename }),
+            ["-o", "--output", "-O", "--output-document"].contains(arguments[place - 1].text)
+        else { return arguments }
+        let option = program == "curl" ? [ShellWord(text: "-O")] : []
+        return ArraySlice(arguments[..<(place - 1)] + option + arguments[(place + 1)...])
+    }
+
+    /// What a command is given on standard input.
+    private static func input(of command: ShellCommand, _ previous: ShellCommand?) -> StandardInput {
+        if let document = command.input { return document.unknown == nil ? .text(document.text) : .unknown }
+        if let file = command.redirections.last(where: { $0.sign == "<" })?.word {
+            return file.unknown == nil ? .file(file.text) : .unknown
+        }
+        guard let previous, previous.end == "|" else { return .own }
+        if let file = previous.catFile { return file.unknown == nil ? .file(file.text) : .unknown }
+        var words = previous.words[...]
+        let program = words.popFirst()?.text
+        // What these print of a backslash or a `%` is another thing in each shell.
+        let isPlain = previous.redirections.isEmpty && words.allSatisfy { $0.unknown == nil && !$0.text.contains("\\") }
+        if program == "echo", isPlain {
+            let endsLine = words.first?.text != "-n"
+            if !endsLine { words.removeFirst() }
+            return .text(words.map(\.text).joined(separator: " ") + (endsLine ? "\n" : ""))
+        }
+        if program == "printf", isPlain, words.first?.text == "%s" { words.removeFirst() }
+        guard program == "printf", isPlain, words.count == 1, let text = words.first?.text, !text.contains("%") else {
+            return .unknown
+        }
+        return .text(text)
     }
 
     /// The words of a command, with the options that a variable holds: the shell splits what is not quoted.
@@ -401,7 +524,8 @@ struct ScriptImport {
     }
 
     private func take(
-        _ redirection: ShellCommand.Redirection, _ output: inout String?, _ place: ImportPlace, _ job: inout ImportedJob
+        _ redirection: ShellCommand.Redirection, _ output: inout String?, _ program: String, _ place: ImportPlace,
+        _ job: inout ImportedJob
     ) {
         switch redirection.sign {
         case ">", "1>", ">|", "&>":
@@ -416,6 +540,7 @@ struct ScriptImport {
             job.lose(place, "`>>` has no equal: the file is replaced")
             output = redirection.word.text
         case "2>", "2>>", "2>&", ">&", "<<", "<<-", "<<<": break
+        case "<" where program == "curl": break
         case "<": job.lose(place, "`<` is not translated: `body: { file: … }` reads a file")
         default: job.lose(place, "`\(redirection.sign)` is not translated")
         }

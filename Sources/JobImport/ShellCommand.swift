@@ -16,6 +16,8 @@ struct ShellCommand: Sendable {
     var hidden: [HiddenTransfer] = []
     /// Names of the variables that it sets, where it does nothing else.
     var assigned: [String] = []
+    /// The value that the script takes out of what it prints.
+    var answer: AnswerValue?
 }
 
 extension ShellCommand {
@@ -33,14 +35,9 @@ extension ShellCommand {
 
     /// `curl`, `wget` or `aria2c`, where the command runs it, by itself or through another program such as `ssh` or `eval`.
     var transfer: String? {
-        let words = self.words.drop { word in
-            !word.isQuoted
-                && (Self.steps.contains(word.text) || Self.openers.contains(word.text)
-                    || Self.prefixes.contains(word.text)
-                    || ShellScript.assignment(word) != nil)
-        }
+        if let program = ownTransfer { return program }
+        let words = afterPrefixes
         guard let first = words.first else { return nil }
-        if let program = Self.transfer(first.text) { return program }
         guard !Self.namers.contains(first.text) else { return nil }
         for word in words.dropFirst() {
             for part in word.text.split(whereSeparator: { " \t\n;&|()`\"'".contains($0) }) {
@@ -48,6 +45,18 @@ extension ShellCommand {
             }
         }
         return nil
+    }
+
+    /// `curl`, `wget` or `aria2c`, where the command is one of them.
+    var ownTransfer: String? { afterPrefixes.first.flatMap { Self.transfer($0.text) } }
+
+    private var afterPrefixes: ArraySlice<ShellWord> {
+        words.drop { word in
+            !word.isQuoted
+                && (Self.steps.contains(word.text) || Self.openers.contains(word.text)
+                    || Self.prefixes.contains(word.text)
+                    || ShellScript.assignment(word) != nil)
+        }
     }
 
     /// `curl`, `wget` or `aria2c`, where a word is it or a path of it.

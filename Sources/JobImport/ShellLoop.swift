@@ -230,7 +230,7 @@ extension ImportedTask {
     }
 
     private func uses(_ name: String) -> Bool {
-        let text = ([url] + mirrors).joined() + YAMLText.block(fields + session, indent: "")
+        let text = self.text
         return ["${\(name)}", "${\(name).", "${raw:\(name)"].contains { text.contains($0) }
     }
 }

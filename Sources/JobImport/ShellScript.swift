@@ -6,6 +6,8 @@ struct ShellWord: Hashable, Sendable {
     var unknown: String?
     /// The script of `$(…)`, where the word is nothing else.
     var substitution: String?
+    /// The text whose last part `$(basename …)` is, where the word is nothing else and the text is not known.
+    var basename: String?
     /// Whether any part of it was quoted.
     var isQuoted = false
     /// The transfers in its command substitutions.
@@ -39,29 +41,41 @@ struct ShellScript: Sendable {
     /// Lines where a quote or a here-document has no end.
     private(set) var brokenLines: [Int] = []
     /// Values of variables that the script itself sets to plain text, by name.
-    private var assigned: [String: ShellWord] = [:]
+    var assigned: [String: ShellWord] = [:]
     /// Names that were used as variables of the script, in order, with their values.
-    private(set) var variables: [(name: String, value: String)] = []
+    var variables: [(name: String, value: String)] = []
 
     /// The loops that are open, each with its variable where it has one, and how that is written in a job.
-    private var loops: [(name: String, reference: String)?] = []
+    var loops: [(name: String, reference: String)?] = []
 
     private var scalars: [Unicode.Scalar]
     private var index = 0
     private var line: Int
     /// How many substitutions this text is inside of.
-    private var nesting = 0
-    private var waiting: [(delimiter: String, isQuoted: Bool, stripsTabs: Bool, command: Int)] = []
+    var nesting = 0
+    private var waiting: [(delimiter: String, isQuoted: Bool, stripsTabs: Bool, command: Int?)] = []
+    /// Number of the values that were taken out of answers.
+    var answerCount: Int
+    /// Transfers of substitutions in the command that is read, out of whose answers it takes a value.
+    var askedBefore: [ShellCommand] = []
 
-    private static let most = 200_000
+    static let most = 200_000
 
-    /// `line` is the number of the text's first line.
-    init(_ text: String, line: Int = 1) { self.init(text, line: line, nesting: 0) }
+    /// `answers` is the number of values that scripts before took out of answers.
+    init(_ text: String, answers: Int = 0) {
+        self.init([:], text, line: 1, nesting: 0, answers: answers)
+        readCommands()
+    }
 
-    private init(_ text: String, line: Int, nesting: Int) {
+    init(_ assigned: [String: ShellWord], _ text: String, line: Int, nesting: Int, answers: Int) {
         scalars = Array(text.unicodeScalars)
         self.line = line
         self.nesting = nesting
+        self.assigned = assigned
+        answerCount = answers
+    }
+
+    mutating func readCommands() {
         while index < scalars.count, commands.count < Self.most { readCommand() }
         commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty && $0.assigned.isEmpty }
     }
@@ -115,8 +129,21 @@ struct ShellScript: Sendable {
             command.words.append(word)
         }
         collectHidden(&command)
-        assign(&command)
+        let isAssignment = assign(&command)
+        if !askedBefore.isEmpty, isAssignment || command.ownTransfer != nil {
+            let opening = Self.opening(command)
+            if !opening.isEmpty { commands.append(ShellCommand(line: command.line, words: opening, end: ";")) }
+            command.words.removeFirst(opening.count)
+            commands += askedBefore
+        } else {
+            // What else uses an answer is not translated.
+            command.hidden += askedBefore.compactMap { asked in
+                asked.ownTransfer.map { HiddenTransfer(line: asked.line, program: $0) }
+            }
+        }
+        askedBefore = []
         followLoop(command)
+        for place in waiting.indices where waiting[place].command == nil { waiting[place].command = commands.count }
         commands.append(command)
         if command.end == "\n" { readDocuments() }
     }
@@ -248,8 +275,9 @@ struct ShellScript: Sendable {
         command.redirections.append(ShellCommand.Redirection(sign: sign, word: word))
         if sign.hasSuffix("<<<") {
             command.input = word
+            command.input?.text += "\n"
         } else if sign.hasSuffix("<<") || sign.hasSuffix("<<-") {
-            waiting.append((word.text, word.isQuoted, sign.hasSuffix("-"), commands.count))
+            waiting.append((word.text, word.isQuoted, sign.hasSuffix("-"), nil))
         }
     }
 
@@ -276,24 +304,33 @@ struct ShellScript: Sendable {
         }
     }
 
-    /// Takes leading assignments; those that stand alone define variables of the script.
-    private mutating func assign(_ command: inout ShellCommand) {
-        var words = command.words[...]
-        if words.first?.text == "do", words.count > 1 { words.removeFirst() }
-        if words.first?.text == "export" || words.first?.text == "readonly" || words.first?.text == "local" {
-            words.removeFirst()
-        }
-        guard !words.isEmpty, words.allSatisfy({ Self.assignment($0) != nil }) else { return }
+    /// Words of a compound command before the command in it.
+    private static func opening(_ command: ShellCommand) -> [ShellWord] {
+        Array(command.words.prefix { !$0.isQuoted && ["do", "then", "else", "{"].contains($0.text) })
+    }
+
+    /// Takes assignments that stand alone, which define variables of the script. Returns whether the command is no more.
+    private mutating func assign(_ command: inout ShellCommand) -> Bool {
+        let opening = Self.opening(command)
+        var words = command.words.dropFirst(opening.count)
+        if let first = words.first?.text, ["export", "readonly", "local"].contains(first) { words.removeFirst() }
+        guard !words.isEmpty, words.allSatisfy({ Self.assignment($0) != nil }) else { return false }
+        let isConditional = opening.contains { $0.text == "then" || $0.text == "else" }
         for word in words {
-            guard let (name, value) = Self.assignment(word) else { continue }
-            assigned[name] = value
+            guard case (let name, var value)? = Self.assignment(word) else { continue }
+            if let last = askedBefore.indices.last, let answer = askedBefore[last].answer, value.text == answer.reference {
+                askedBefore[last].answer?.name = name
+                value.text = askedBefore[last].answer?.reference ?? value.text
+            }
+            assigned[name] = isConditional ? ShellWord(unknown: "$\(name)") : value
             if Self.isObeyed(name) { command.assigned.append(name) }
         }
-        command.words = []
+        command.words = opening
+        return true
     }
 
     /// Whether curl, wget and aria2c do as a variable of the environment says.
-    private static func isObeyed(_ name: String) -> Bool {
+    static func isObeyed(_ name: String) -> Bool {
         ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"].contains(name.lowercased())
             || ["CURL_HOME", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC", "WGETRC"].contains(name)
     }
@@ -331,31 +368,25 @@ struct ShellScript: Sendable {
                 line += 1
                 if content == document.delimiter { hasEnded = true } else { text += content + "\n" }
             }
-            if !hasEnded { brokenLines.append(commands[document.command].line) }
+            if !hasEnded { brokenLines.append(first) }
+            guard let command = document.command else { continue }
             let input =
                 document.isQuoted ? ShellWord(text: JobText.literal(text), isQuoted: true) : expanded(text, first)
-            commands[document.command].hidden += input.hidden
-            commands[document.command].input = input
+            commands[command].hidden += input.hidden
+            commands[command].input = input
         }
         waiting.removeAll()
     }
 
     /// The text of a here-document, in which variables count as between double quotes.
     private mutating func expanded(_ text: String, _ line: Int) -> ShellWord {
-        var reader = ShellScript(empty: assigned, text, line: line, nesting: nesting)
+        var reader = ShellScript(assigned, text, line: line, nesting: nesting, answers: Self.most)
         reader.loops = loops
         reader.variables = variables
         var word = reader.readDoubleQuoted(endsAtQuote: false)
         variables = reader.variables
         word.isQuoted = true
         return word
-    }
-
-    private init(empty assigned: [String: ShellWord], _ text: String, line: Int, nesting: Int) {
-        scalars = Array(text.unicodeScalars)
-        self.line = line
-        self.nesting = nesting
-        self.assigned = assigned
     }
 }
 
@@ -394,7 +425,9 @@ extension ShellScript {
     }
 
     private func append(_ part: ShellWord, to word: inout ShellWord) {
-        word.substitution = word.text.isEmpty && word.unknown == nil ? part.substitution : nil
+        let isAlone = word.text.isEmpty && word.unknown == nil
+        word.substitution = isAlone ? part.substitution : nil
+        word.basename = isAlone ? part.basename : nil
         word.text += part.text
         word.unknown = word.unknown ?? part.unknown
         word.hidden += part.hidden
@@ -468,7 +501,7 @@ extension ShellScript {
         return UInt32(digits, radix: 16).flatMap { Unicode.Scalar($0) }.map { String($0) } ?? ""
     }
 
-    fileprivate mutating func readDoubleQuoted(endsAtQuote: Bool) -> ShellWord {
+    mutating func readDoubleQuoted(endsAtQuote: Bool) -> ShellWord {
         let start = line
         var word = ShellWord()
         while index < scalars.count {
@@ -558,7 +591,7 @@ extension ShellScript {
         }
         if index >= scalars.count { brokenLines.append(line) }
         index += 1
-        return ShellWord(unknown: "`…`", hidden: transfers(inScript: content, start))
+        return substitution(content, start, shown: "`…`")
     }
 
     /// Reads from the bracket of `$(…)`, or of a list or `<(…)`, to the one that closes it.
@@ -570,8 +603,8 @@ extension ShellScript {
         let content = String(String.UnicodeScalarView(scalars[index..<last].dropFirst().dropLast(end == nil ? 0 : 1)))
         line += content.unicodeScalars.count(where: { $0 == "\n" })
         index = last
-        var word = ShellWord(unknown: process ? "(…)" : "$(…)", hidden: transfers(inScript: content, start))
-        if !process { word.substitution = content }
+        var word = substitution(content, start, shown: process ? "(…)" : "$(…)")
+        if !process, word.unknown != nil { word.substitution = content }
         return word
     }
 
@@ -602,29 +635,13 @@ extension ShellScript {
         return nil
     }
 
-    /// The transfers that a substitution runs, those in its own substitutions, too.
-    private func transfers(inScript text: String, _ line: Int) -> [HiddenTransfer] {
-        guard nesting < 20, ["curl", "wget", "aria2c"].contains(where: { text.contains($0) }) else { return [] }
-        return ShellScript(text, line: line, nesting: nesting + 1).commands.flatMap { command in
-            command.hidden.map { HiddenTransfer(line: $0.line, program: $0.program) }
-                + (command.transfer.map { [HiddenTransfer(line: command.line, program: $0)] } ?? [])
-        }
-    }
-
-    /// The transfers in the substitutions of a text.
-    private func transfers(inText text: String, _ line: Int) -> [HiddenTransfer] {
-        guard nesting < 20, ["curl", "wget", "aria2c"].contains(where: { text.contains($0) }) else { return [] }
-        var reader = ShellScript(empty: [:], text, line: line, nesting: nesting + 1)
-        return reader.readDoubleQuoted(endsAtQuote: false).hidden
-    }
-
     /// A variable that the script sets is one of the job, another one is of the environment.
     private mutating func value(of name: String) -> ShellWord {
         if let loop = loops.last(where: { $0?.name == name }) ?? nil { return ShellWord(text: loop.reference) }
         guard let word = assigned[name] else { return ShellWord(text: "${env.\(name)}") }
         guard word.unknown == nil else { return ShellWord(unknown: "$\(name)") }
-        // A variable of the job knows no values of a loop.
-        if loops.contains(where: { $0.map { word.text.contains($0.reference) } == true }) {
+        // A variable of the job knows no values of a loop, nor of an answer.
+        if word.text.contains("${tasks.@") || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true }) {
             return ShellWord(text: word.text)
         }
         // A variable of the job cannot be set twice.
@@ -637,7 +654,7 @@ extension ShellScript {
 }
 
 extension ShellWord {
-    fileprivate init(unknown: String, hidden: [HiddenTransfer] = []) {
+    init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()
         self.unknown = unknown
         self.hidden = hidden

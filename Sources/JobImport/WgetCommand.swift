@@ -8,7 +8,7 @@ enum WgetOptions {
         input-file i V translated
         base B V translated
         continue c F translated
-        start-pos - V lost
+        start-pos - V refused
         no-clobber - F translated
         timestamping N F usual
         no-if-modified-since - F lost
@@ -39,10 +39,10 @@ enum WgetOptions {
         ftp-user - V translated
         ftp-password - V translated
         ask-password - F translated
-        use-askpass - V lost
+        use-askpass - V refused
         auth-no-challenge - F translated
-        proxy-user - V lost `credentials: [{ proxy: true, … }]` of a session
-        proxy-password - V lost `credentials: [{ proxy: true, … }]` of a session
+        proxy-user - V refused `credentials: [{ proxy: true, … }]` of a session
+        proxy-password - V refused `credentials: [{ proxy: true, … }]` of a session
         no-proxy - F translated
         post-data - V translated
         post-file - V translated
@@ -51,13 +51,13 @@ enum WgetOptions {
         body-file - V translated
         no-check-certificate - F translated
         ca-certificate - V translated
-        ca-directory - V lost
+        ca-directory - V refused
         certificate - V translated
         private-key - V translated
-        certificate-type - V lost
-        private-key-type - V lost
-        crl-file - V lost
-        pinnedpubkey - V lost `tls: { trust: { pin: [sha256//…] } }` of a session
+        certificate-type - V refused
+        private-key-type - V refused
+        crl-file - V refused
+        pinnedpubkey - V translated
         secure-protocol - V lost `tls: { minimum: … }` of a session
         ciphers - V lost
         https-only - F lost
@@ -91,11 +91,11 @@ enum WgetOptions {
         restrict-file-names - V lost
         unlink - F usual
         xattr - F lost
-        recursive r F lost
+        recursive r F refused
         level l V lost
-        mirror m F lost
-        page-requisites p F lost
-        convert-links k F lost
+        mirror m F refused
+        page-requisites p F refused
+        convert-links k F refused
         backup-converted K F lost
         accept A V lost
         reject R V lost
@@ -114,18 +114,18 @@ enum WgetOptions {
         ignore-tags - V lost
         ignore-case - F lost
         strict-comments - F lost
-        force-html F F lost
+        force-html F F refused
         no-passive-ftp - F lost
         no-remove-listing - F lost
         no-glob - F usual
         retr-symlinks - F lost
         preserve-permissions - F lost
-        ftps-implicit - F lost
+        ftps-implicit - F refused
         metalink-over-http - F lost
-        input-metalink - V lost import that file, too
+        input-metalink - V refused import that file, too
         warc-file - V lost
-        execute e V lost
-        config - V lost
+        execute e V refused
+        config - V refused
         no-config - F usual
         background b F lost `--detach` with a background session
         output-file o V shown
@@ -160,7 +160,7 @@ struct WgetCommand {
         ]
         let words = words.map { pairs[$0] ?? $0 }
         let command = ParsedCommand(words, WgetOptions.table, negates: false)
-        job.tell(of: command, "wget", place)
+        guard job.tell(of: command, "wget", place) else { return }
         WgetCommand(place: place, command: command).add(to: &job, output)
     }
 
@@ -190,7 +190,7 @@ struct WgetCommand {
         }
         task.name = "from-list"
         task.set("forEach", .map([name: .map(["lines": .text(list)])]))
-        fill(&task, &job, location: nil)
+        guard fill(&task, &job, location: nil) else { return }
         task.set("to", .text(folder))
         task.idSuffix = "-${\(name).index}"
         job.add(task)
@@ -202,14 +202,10 @@ struct WgetCommand {
     }
 
     private func addTask(_ url: String, _ job: inout ImportedJob, _ output: String?, _ count: Int) {
-        let location = URLText(url, filled: job.filled(url))
-        guard location.isWellFormed else { return job.lose(place, "a word that is no URL was left out") }
-        guard location.isKnown else {
-            return job.lose(place, "`\(location.scheme):` URLs have no equal: this transfer was left out")
-        }
+        guard let location = job.location(of: url, place) else { return }
         var task = ImportedTask(
             place: place, name: location.taskName(sendsData: sendsData) ?? "transfer", url: job.raw(location.text))
-        fill(&task, &job, location: location)
+        guard fill(&task, &job, location: location) else { return }
         if command.has("spider") {
             task.set("method", .text("HEAD"))
         } else if let file = command.value("output-document") {
@@ -227,18 +223,23 @@ struct WgetCommand {
 
     private var sendsData: Bool { command.has("post-data") || command.has("body-data") }
 
-    private func fill(_ task: inout ImportedTask, _ job: inout ImportedJob, location: URLText?) {
+    /// Returns `false` where the transfer cannot be said as it is, after a warning.
+    private func fill(_ task: inout ImportedTask, _ job: inout ImportedJob, location: URLText?) -> Bool {
         setBody(&task)
-        var headers: [YAMLField] = []
-        if let agent = command.value("user-agent") { headers.append(YAMLField("User-Agent", .text(agent))) }
-        if let referer = command.value("referer") { headers.append(YAMLField("Referer", .text(referer))) }
-        for header in command.values("header") {
-            ImportedHeader(header, host: location?.host).add(to: &headers, &task, &job)
+        if !task.body.isEmpty, task.text("method") == "HEAD" {
+            job.lose(place, "a HEAD with a body has no equal: this transfer was left out")
+            return false
         }
-        if !headers.isEmpty { task.set("headers", .map(headers)) }
+        var headers = ForeignHeaders(for: location, replaces: true)
+        for header in command.values("header") {
+            guard headers.add(header, &task, &job) else { return false }
+        }
+        if let agent = command.value("user-agent") { headers.add("User-Agent", unlessTyped: agent) }
+        if let referer = command.value("referer") { headers.add("Referer", unlessTyped: referer) }
+        if !headers.fields.isEmpty { task.set("headers", .map(headers.fields)) }
         setCredentials(&task, &job, location)
         setRules(&task, &job)
-        setSession(&task, &job, location)
+        return setSession(&task, &job, location)
     }
 
     private func setBody(_ task: inout ImportedTask) {
@@ -259,14 +260,11 @@ struct WgetCommand {
         let password =
             ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
         guard let user else { return }
-        let secret = job.hide(password ?? "", "PASSWORD", location?.host)
         var fields = [YAMLField("host", .text(location?.host ?? "*"))]
         if command.has("auth-no-challenge") {
             fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
         }
-        task.set(
-            "credentials",
-            .list([.map(fields + [YAMLField("user", .text(user)), YAMLField("password", .text(secret))])]))
+        task.set("credentials", .list([.map(fields + job.login(user, password, for: location?.host))]))
     }
 
     private func setRules(_ task: inout ImportedTask, _ job: inout ImportedJob) {
@@ -334,7 +332,7 @@ struct WgetCommand {
         if !retry.isEmpty { task.set("retry", .map(retry)) }
     }
 
-    private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) {
+    private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) -> Bool {
         if let time = (command.value("connect-timeout") ?? command.value("timeout")).flatMap({ ForeignSize.seconds($0) }
         ), time != "0s" {
             task.setSession("connectTimeout", .plain(time))
@@ -355,33 +353,12 @@ struct WgetCommand {
         if command.has("inet4-only") { task.setSession("addressFamily", .text("ipv4")) }
         if command.has("inet6-only") { task.setSession("addressFamily", .text("ipv6")) }
         if command.has("no-proxy") { task.setSession("proxy", .text("none")) }
-        setTLS(&task, location)
-        if let file = command.value("save-cookies") ?? command.value("load-cookies") {
-            if let other = command.value("load-cookies"), other != file {
-                job.lose(
-                    &task, "cookies are read from and written to one file: `\(file)` begins without those of `\(other)`"
-                )
-            }
-            let saves = command.has("save-cookies")
-            task.setSession(
-                "cookies", .map([YAMLField("file", .text(file))] + (saves ? [YAMLField("save", .plain("true"))] : [])))
+        let certificate = command.value("certificate").map {
+            ForeignCertificate(host: location?.host, file: $0, key: command.value("private-key"), password: nil)
         }
-    }
-
-    private func setTLS(_ task: inout ImportedTask, _ location: URLText?) {
-        var tls: [YAMLField] = []
-        var trust: [YAMLField] = []
-        if let file = command.value("ca-certificate") { trust.append(YAMLField("ca", .text(file))) }
-        if command.has("no-check-certificate") { trust.append(YAMLField("policy", .text("insecure"))) }
-        if !trust.isEmpty { tls.append(YAMLField("trust", .map(trust))) }
-        if let file = command.value("certificate") {
-            let key = command.value("private-key") ?? file
-            tls.append(
-                YAMLField(
-                    "clientCertificates",
-                    .list([.map(["host": .text(location?.host ?? "*"), "certificate": .text(file), "key": .text(key)])])
-                ))
-        }
-        if !tls.isEmpty { task.setSession("tls", .map(tls)) }
+        return task.setTLS(
+            ca: command.value("ca-certificate"), pins: command.value("pinnedpubkey"),
+            isInsecure: command.has("no-check-certificate"), certificate, &job)
+            && task.setCookies(from: command.value("load-cookies"), to: command.value("save-cookies"), &job)
     }
 }

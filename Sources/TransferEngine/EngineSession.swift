@@ -198,7 +198,9 @@ final class EngineSession {
         }
         add("User-Agent", SecretText(userAgent))
         add("Accept-Encoding", SecretText(asksForPacked ? ContentCoding.asked : "identity"))
-        if hasBody, let type = options.contentType ?? options.body.flatMap({ PlannedBody.contentType(of: $0) }) {
+        if hasBody, let type = options.contentType ?? options.body.flatMap({ PlannedBody.contentType(of: $0) }),
+            type.plain != "none"
+        {
             add("Content-Type", type)
         }
         if case .multipart? = options.body {

@@ -206,7 +206,7 @@ package final class TaskOptions: Sendable {
         package var onResponse: [ResponseRule] = []
         /// What the request carries; `nil` for no body.
         package var body: RequestBody?
-        /// The body's `Content-Type`; `nil`: it follows from the kind of body.
+        /// The body's `Content-Type`; `nil`: it follows from the kind of body. `none` sends none.
         package var contentType: SecretText?
         /// Whether an upload uses the IETF protocol for resumable uploads, where the server knows it.
         package var resumable = false

@@ -37,6 +37,7 @@ import Testing
             tasks:
               - { id: post, type: upload, url: "\(server.url("/post"))", body: \(given.body) }
               - { id: put, type: upload, method: PUT, url: "\(server.url("/put"))", body: \(given.body), contentType: x/y }
+              - { id: bare, type: upload, method: PUT, url: "\(server.url("/bare"))", body: \(given.body), contentType: none }
             """)
         #expect(run.status == 0)
         let post = try #require(server.requests("/post").first)
@@ -49,7 +50,9 @@ import Testing
         #expect(put.method == "PUT")
         #expect(put.body == given.bytes)
         #expect(put.header("Content-Type") == "x/y")
-        #expect(try run.value("$.totals.bytesSent") == "\(2 * given.bytes.count)")
+        let bare = try #require(server.requests("/bare").first)
+        #expect(bare.body == given.bytes && bare.header("Content-Type") == nil)
+        #expect(try run.value("$.totals.bytesSent") == "\(3 * given.bytes.count)")
     }
 
     @Test(arguments: [1, 8], [100, 200_000]) func manyBodies_arriveWhole(atOnce: Int, bytes: Int) throws {

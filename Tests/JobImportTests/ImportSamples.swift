@@ -114,8 +114,9 @@ enum ImportSamples {
         ),
         (
             "curl-lost",
-            "curl -w '%{http_code}' -D headers --proto =https --interface eth0 --frobnicate -o /dev/null https://a.test/x\n"
-                + "curl sftp://a.test/x -O\ncurl -C 100 -O https://a.test/y\ncurl -H 'Host: b.test' -H 'Accept:' https://a.test/z -O\n"
+            "curl -w '%{http_code}' -D headers --proto =https --interface eth0 -o /dev/null https://a.test/x\n"
+                + "curl sftp://a.test/x -O\ncurl -C 100 -O https://a.test/y\ncurl -H 'Host: b.test' https://a.test/z -O\n"
+                + "curl -H 'Accept:' -H 'Connection: close' -H novalue https://a.test/z -O\ncurl --frobnicate -w x https://a.test/f\n"
         ),
         ("curl-twice", "curl -o same https://a.test/1\ncurl -o ./same https://a.test/2\n"),
         ("curl-all-errors", "curl -fO --retry 5 --retry-all-errors https://a.test/1\n"),
@@ -170,7 +171,7 @@ enum ImportSamples {
         ("config-post", "request = \"POST\"\ndata = \"a=1\"\nheader = \"X-Thing: a b\"\nurl = https://a.test/\n"),
         (
             "config-lost",
-            "url = https://a.test/1\nwrite-out = \"%{size_download}\"\nsilent = yes\nno-such-thing = 1\noutput = x\n"
+            "url = https://a.test/1\nwrite-out = \"%{size_download}\"\nsilent = yes\ninterface = eth0\noutput = x\n"
         ),
         ("config-proxy", "proxy = \"socks5h://localhost:1080\"\nurl = https://a.test/1\nremote-name\n"),
         ("config-dollar", "url = \"https://a.test/${HOME}/$x\"\noutput = \"$$\"\n"),

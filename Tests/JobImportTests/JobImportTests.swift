@@ -48,12 +48,24 @@ struct JobImportTests {
         "ftp://me:hunter2@a.test/x\thttps://b.test/x", "curl --aws-sigv4 aws:amz:eu:s3 -u key:hunter2 https://a.test/",
         "curl -d 'user=me&password=hunter2' https://a.test/", "curl 'https://a.test/x?a=1&api_key=hunter2' -O",
         "wget --post-data 'pw=hunter2' https://a.test/x", "curl -F client_secret=hunter2 https://a.test/",
+        "curl -u hunter2: https://a.test/", "curl 'https://a.test/x?sv=1&sig=hunter2' -O",
+        "curl -O 'https://a.test/x?X-Amz-Date=1&X-Amz-Signature=hunter2'",
+        "curl -H 'X-JFrog-Art-Api: hunter2' https://a.test/", "curl -F api_token=hunter2 https://a.test/",
+        "curl -H 'Ocp-Apim-Subscription-Key: hunter2' https://a.test/", "curl -H 'X-My-Token: hunter2' https://a.test/",
+        "curl -d '{\"user\": \"me\", \"password\" : \"hunter2\"}' https://a.test/",
+        "curl --json '[{\"a\": {\"clientSecret\":\"hunter2\"}}]' https://a.test/",
+        "curl -d 'user[password]=hunter2' https://a.test/", "curl https://hunter2hunter2hunter2@a.test/ -o x",
+        "curl https://api.test/bot123456789:AAhunter2hunter2hunter2/getMe",
+        "D='{\"password\": \"hunter2\"}'\ncurl -d \"$D\" https://a.test/", "Q='a=1&token=hunter2'\ncurl -d \"$Q\" https://a.test/",
+        "API_TOKEN=hunter2\ncurl -d \"x=1&y=$API_TOKEN\" https://a.test/",
+        "curl -d @- https://a.test/ <<EOF\n{ \"token\": \"hunter2\" }\nEOF",
+        "echo '{\"secret\":\"hunter2\"}' | curl -d @- https://a.test/",
         "curl -G -d token=hunter2 https://a.test/", "U='https://a.test/x?access_token=hunter2'\ncurl -O \"$U\"",
     ])
     func aSecretIsNeverWritten(_ text: String) {
         let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
         #expect(!result.text.contains("hunter2") && !result.warnings.contains { $0.message.contains("hunter2") })
-        #expect(result.text.contains("${secret."), "\(result.text)")
+        #expect(result.text.contains("secret."), "\(result.text)")
         #expect(Self.problems(result.text) == [], "\(result.text)")
     }
 
@@ -85,8 +97,17 @@ struct JobImportTests {
         ("P=px.test:3128\ncurl -x $P https://a.test/ -o a", ["proxy: \"http://px.test:3128\""]),
         ("curl -x $PROXY https://a.test/ -o a", ["proxy: \"${env.PROXY}\"", "a whole URL"]),
         ("curl -F 'n=a=@b,c' -F k=1 https://a.test/", ["data: \"a=@b,c\""]),
-        ("curl -F 'f=@x,y;type=text/css' -F k=1 https://a.test/", ["several files with attributes"]),
         ("V='1&2'\ncurl --data-urlencode \"n=$V\" -d \"k=$V\" https://a.test/", ["is not encoded here"]),
+        ("curl -F 'n= v ; more' https://a.test/", ["data: v }"]),
+        ("curl -F 'n=\"v ; \\\"more\";type=a/b; c=d' https://a.test/", ["data: \"v ; \\\"more\", contentType: \"a/b; c=d\""]),
+        ("curl -H 'User-Agent: mine' -A other -b a=1 -H 'Cookie: b=2' https://a.test/", ["User-Agent: mine", "COOKIE"]),
+        ("curl -H 'Content-Type:' -d x https://a.test/", ["contentType: none"]),
+        ("curl -H 'Accept:' -H 'Expect:' -H 'X-A;' https://a.test/", ["leaving out the header `Accept`", "X-A: \"\""]),
+        ("curl -H 'Host: a.test' -H 'Connection: close' https://a.test/", ["`Connection` is of the connection"]),
+        ("curl -I https://a.test/x", ["method: HEAD", "the headers that `--head` prints are in the report"]),
+        ("curl --proto '=https' --proto-redir '=https' https://a.test/x", ["url: "]),
+        ("curl --proto '=http' https://a.test/x", ["`--proto` has no equal"]),
+        ("wget --header='A: 1' --header='a: 2' https://a.test/x", ["headers: { A: \"2\" }"]),
         ("curl -c jar https://a.test/in\ncurl -k -b jar https://a.test/b", ["needs: ", "stay in the session"]),
     ])
     func aWordIsWhatAShellMakesOfIt(_ text: String, _ parts: [String]) {
@@ -108,23 +129,24 @@ struct JobImportTests {
         #expect(!result.text.contains("hunter2") && result.text.contains("${secret."), "\(result.text)")
     }
 
-    private static func translated(_ text: String) -> (text: String, warnings: [String], taskCount: Int) {
+    static func translated(_ text: String) -> (text: String, warnings: [String], taskCount: Int) {
         let result = JobImport.translate([ImportInput(name: "x", text: text)], origin: "x")
         #expect(problems(result.text) == [], "\(result.text)")
         return (result.text, result.warnings.map { "\($0.place): \($0.message)" }, result.taskCount)
     }
 
     @Test(arguments: [
-        "V=$(curl -fsSL https://a.test/latest)", "X=`curl https://a.test/x`", "echo \"$(curl https://a.test/x)\"",
-        "TOKEN=$(curl -X POST https://a.test/login | jq -r '.a)')", "source <(curl -s https://a.test/x)",
-        "for x in $(curl https://a.test/x); do echo $x; done", "A=($(wget -qO- https://a.test/x))",
+        "V=$(curl -fsSL https://a.test/latest | awk '{print $2}')", "X=`curl https://a.test/x | wc -l`",
+        "echo \"$(curl https://a.test/x)\"", "TOKEN=$(curl -X POST https://a.test/login | jq -r '.a)')",
+        "source <(curl -s https://a.test/x)", "for x in $(curl https://a.test/x); do echo $x; done",
+        "A=($(wget -qO- https://a.test/x))",
     ])
     func commandSubstitution_withATransfer_isNamed(_ line: String) {
         let result = Self.translated("#!/bin/sh\n\(line)\ncurl -O https://a.test/y\n")
         let said = result.warnings.filter { $0.hasPrefix("x:2: the ") && $0.contains("in a command substitution") }
         #expect(said.count == 1 && result.taskCount == 1, "\(result)")
         #expect(result.text.contains("in a command substitution was left out"))
-        #expect(said.first?.contains("`capture`") == (line.firstMatch(of: /^[A-Z]+=/) != nil))
+        #expect(said.first?.contains("`capture`") == line.prefix { $0 != "=" }.allSatisfy { $0.isUppercase })
     }
 
     @Test func subshellOnOneLine_endsThere() {
@@ -254,13 +276,11 @@ struct JobImportTests {
             "curl --data-urlencode \"text=$M x\" -d id=$I -d token=hunter2 https://a.test/\n"
                 + "curl --data-urlencode \"text=$M\" -d 'a=%20' https://a.test/\n")
         #expect(result.text.contains("body: { form: { text: \"${env.M} x\", id: \"${env.I}\", token: \"${secret."))
-        #expect(result.warnings == ["x:2: the value of a variable in `--data-urlencode` is not encoded here"])
+        #expect(
+            result.warnings == [
+                "x:2: the value of a variable in `--data-urlencode` is not encoded here: this transfer was left out"
+            ])
         #expect(!result.text.contains("hunter2"), "\(result.text)")
-    }
-
-    @Test func severalFilesOfOneForm_areAPartEach() {
-        let result = Self.translated("curl -F 'f=@a.txt,b.txt' https://a.test/\n")
-        #expect(result.text.contains("[{ name: f, file: a.txt }, { name: f, file: b.txt }]"), "\(result.text)")
     }
 
     @Test func baseOfAList_isBeforeEachLine() {

@@ -32,6 +32,11 @@ import TransferModel
         #expect(try rig.request().header("Content-Type") == "application/x-own")
     }
 
+    @Test func contentTypeNone_sendsNone() throws {
+        let rig = try rig("type: upload, body: { json: {} }, contentType: none")
+        #expect(try rig.request().header("Content-Type") == nil)
+    }
+
     @Test func uploadWithoutAMethod_isAPost() throws {
         let rig = try rig("type: upload, body: { data: x }")
         #expect(try rig.request().request.method == "POST")

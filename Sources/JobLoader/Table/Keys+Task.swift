@@ -104,7 +104,7 @@ extension Sections {
         },
         Key(
             "contentType", \.contentType, .text, default: "from the kind of body",
-            "the body's `Content-Type`, before one that the session's or the defaults' `headers` say"
+            "the body's `Content-Type`, before one that the session's or the defaults' `headers` say; `none` sends none"
         ) {
             $1.secretText($0, .text, place: .header, captures: true).map { .some($0) }
         },

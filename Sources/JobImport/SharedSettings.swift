@@ -1,0 +1,60 @@
+/// A client certificate as a foreign command names it.
+struct ForeignCertificate {
+    let host: String?
+    let file: String
+    /// File of its key; `nil` where `file` holds both.
+    let key: String?
+    /// A reference to the secret that opens the key.
+    let password: String?
+}
+
+/// Settings that curl, wget and aria2 have in words of their own.
+extension ImportedTask {
+    /// Sets the file of cookies. Returns `false` where cookies come from one file and go to another, after a warning.
+    mutating func setCookies(from source: String?, to jar: String?, _ job: inout ImportedJob) -> Bool {
+        guard let file = jar ?? source else { return true }
+        guard source == nil || source == file else {
+            job.lose(place, "cookies are read from and written to one file: with two this transfer was left out")
+            return false
+        }
+        var fields = [YAMLField("file", .text(file))]
+        if jar != nil { fields.append(YAMLField("save", .plain("true"))) }
+        setSession("cookies", .map(fields))
+        return true
+    }
+
+    /// Sets `tls` of its session. Returns `false` where the server's key is in a file, after a warning.
+    mutating func setTLS(
+        _ versions: [YAMLField] = [], ca: String?, pins: String?, isInsecure: Bool, _ certificate: ForeignCertificate?,
+        _ job: inout ImportedJob
+    ) -> Bool {
+        var trust: [YAMLField] = []
+        if let ca { trust.append(YAMLField("ca", .text(ca))) }
+        if let pins {
+            let list = pins.split(separator: ";").map { String($0) }
+            guard list.allSatisfy({ $0.hasPrefix("sha256//") }) else {
+                job.lose(place, "`--pinnedpubkey FILE` has no equal (a pin is `sha256//…`): this transfer was left out")
+                return false
+            }
+            trust.append(YAMLField("pin", .list(list.map { .text($0) })))
+        }
+        if isInsecure { trust.append(YAMLField("policy", .text("insecure"))) }
+        var tls = versions
+        if !trust.isEmpty { tls.append(YAMLField("trust", .map(trust))) }
+        if let certificate {
+            var fields = [
+                YAMLField("host", .text(certificate.host ?? "*")), YAMLField("certificate", .text(certificate.file)),
+                YAMLField("key", .text(certificate.key ?? certificate.file)),
+            ]
+            if let password = certificate.password { fields.append(YAMLField("password", .text(password))) }
+            tls.append(YAMLField("clientCertificates", .list([.map(fields)])))
+        }
+        if !tls.isEmpty { setSession("tls", .map(tls)) }
+        return true
+    }
+
+    /// Keys of its body.
+    var body: [YAMLField] {
+        if case .map(let fields)? = fields.first(where: { $0.key == "body" })?.value { fields } else { [] }
+    }
+}

@@ -1,0 +1,64 @@
+/// What stands in the place of `$(…)`, of backquotes, and of `<(…)`.
+extension ShellScript {
+    /// Reads the script of a substitution: an answer's value, the last part of a path, or what only a shell knows, with the
+    /// transfers that it runs. `shown` is its name in messages.
+    mutating func substitution(_ text: String, _ line: Int, shown: String) -> ShellWord {
+        guard nesting < 20, ["curl", "wget", "aria2c", "basename"].contains(where: { text.contains($0) }) else {
+            return ShellWord(unknown: shown)
+        }
+        var script = ShellScript(assigned, text, line: line, nesting: nesting + 1, answers: answerCount)
+        script.variables = variables
+        script.loops = loops
+        script.readCommands()
+        if shown != "(…)", let word = answer(of: script) ?? basename(script.commands) { return word }
+        let hidden = script.commands.flatMap { command in
+            command.hidden.map { HiddenTransfer(line: $0.line, program: $0.program) }
+                + (command.transfer.map { [HiddenTransfer(line: command.line, program: $0)] } ?? [])
+        }
+        return ShellWord(unknown: shown, hidden: hidden)
+    }
+
+    /// Returns a reference to what a substitution takes out of the answer of its transfer, which becomes a command before
+    /// this one; `nil` where it does something else, or runs for each value of a loop.
+    private mutating func answer(of script: ShellScript) -> ShellWord? {
+        guard loops.isEmpty, answerCount < Self.most, script.brokenLines.isEmpty,
+            let first = script.commands.firstIndex(where: { $0.answer == nil }),
+            let (source, note) = AnswerFilter.source(script.commands[first...])
+        else { return nil }
+        variables = script.variables
+        answerCount = script.answerCount + 1
+        var transfer = script.commands[first]
+        transfer.end = ";"
+        let answer = AnswerValue(number: answerCount, source: source, note: note)
+        transfer.answer = answer
+        askedBefore += script.commands[..<first] + [transfer]
+        return ShellWord(text: answer.reference)
+    }
+
+    /// Returns what `$(basename NAME)` or `$(basename NAME SUFFIX)` is, or the name where that is not known.
+    private func basename(_ commands: [ShellCommand]) -> ShellWord? {
+        guard commands.count == 1, let command = commands.first, command.redirections.isEmpty,
+            command.words.first?.literal == "basename", (2...3).contains(command.words.count),
+            command.words[1].unknown == nil, let suffix = command.words.count == 3 ? command.words[2].literal : ""
+        else { return nil }
+        let text = command.words[1].text
+        var filled = text
+        for (name, word) in assigned where word.unknown == nil && JobText.plain(word.text) != nil {
+            filled = filled.replacing("${\(name)}", with: word.text)
+        }
+        guard let plain = JobText.plain(filled), var name = plain.split(separator: "/").last else {
+            var word = ShellWord(unknown: "$(…)")
+            if suffix.isEmpty { word.basename = text }
+            return word
+        }
+        if name.hasSuffix(suffix), name.count > suffix.count { name = name.dropLast(suffix.count) }
+        return ShellWord(text: JobText.literal(String(name)))
+    }
+
+    /// The transfers in the substitutions of a text.
+    func transfers(inText text: String, _ line: Int) -> [HiddenTransfer] {
+        guard nesting < 20, ["curl", "wget", "aria2c"].contains(where: { text.contains($0) }) else { return [] }
+        var reader = ShellScript([:], text, line: line, nesting: nesting + 1, answers: Self.most)
+        return reader.readDoubleQuoted(endsAtQuote: false).hidden
+    }
+}

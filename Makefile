@@ -84,20 +84,19 @@ picture: ## docs/html-report.png anew, from a recorded report, and docs/terminal
 	@tools/page.sh $(BINARY) --picture
 	@tools/terminal_picture.py $(BINARY) docs/terminal.svg
 
-lint: ## style, imports, sizes and linkage (tools/lint.sh)
+lint: ## style, imports, sizes and linkage (tools/lint.sh), the schema, and links of the pages
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml python3-jsonschema
 	@tools/lint.sh
 	@/usr/bin/python3 tools/check_schema.py
+	@tools/check_links.py
 
-install: ## the stripped binary and the manual pages below $(DESTDIR)$(PREFIX)
-	@tools/need.sh $(LIBRARIES) binutils $(if $(STATIC),$(STATIC_TOOLS))
+install: ## the program, manual pages, completions, schemas and units of systemd below $(DESTDIR)$(PREFIX)
+	@tools/need.sh $(LIBRARIES) binutils python3 $(if $(STATIC),$(STATIC_TOOLS))
 	@$(RELEASE) --product transfer-run
-	install -D -m 755 -s $(BINARY) $(DESTDIR)$(PREFIX)/bin/transfer-run
-	@for page in man/*; do install -v -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man$${page##*.} $$page; done
+	@tools/package/local.py install $(BINARY) "$(DESTDIR)" "$(PREFIX)"
 
 uninstall: ## what `make install` put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/transfer-run
-	@for page in man/*; do rm -vf $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+	@tools/package/local.py uninstall "$(DESTDIR)" "$(PREFIX)"
 
 static: # the program that packages bring
 	@$(MAKE) --no-print-directory build STATIC=1

@@ -218,7 +218,7 @@ let package = Package(
             path: "Sources/journal-check", swiftSettings: house),
         .executableTarget(
             name: "service-check",
-            dependencies: ["BackgroundService", "JobRunner", "Stores", "SystemIO", "TransferModel"],
+            dependencies: ["BackgroundService", "JobRunner", "Reporting", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests(
@@ -268,8 +268,8 @@ let package = Package(
         tests(
             "BackgroundServiceTests",
             [
-                "BackgroundService", "service-check", "JobRunner", "Stores", "SystemIO", "TextFormats", "TransferModel",
-                "TestSupport",
+                "BackgroundService", "service-check", "Diagnostics", "JobLoader", "JobRunner", "Stores", "SystemIO",
+                "TextFormats", "TransferModel", "TestSupport",
             ]),
         tests(
             "JobRunnerTests",

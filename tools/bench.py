@@ -232,8 +232,17 @@ def serve(root):
                     file.write(os.urandom(min(size, 1 << 20)))
 
 
+def versions():
+    """The programs that are compared, as they name themselves."""
+    for program in [BINARY, "curl", "wget2", "aria2c"]:
+        text = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+        print(text.splitlines()[0])
+    print()
+
+
 def main():
     server, root, folder = sys.argv[1:]
+    versions()
     os.makedirs(folder)
     # What runs keep for the next must not come from another round, nor go to the user's own folder.
     os.environ["TRANSFER_RUN_STATE_DIR"] = f"{folder}/state"

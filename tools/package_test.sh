@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs each package of .build/package in a clean place and runs it there. `make packages` comes first.
 #
-# usage: tools/package_test.sh [PART…]    (manuals tarball deb wheel image sbom ci units; all without one)
+# usage: tools/package_test.sh [PART…]    (manuals install tarball deb wheel image sbom ci units; all without one)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -155,6 +155,33 @@ test_manuals() {
         grep -qF -- "$page" <<<"$said" || fail "the manual does not know $page"
     done
     passed "manuals: mandoc, groff and man read them"
+}
+
+# What `make install` installs, and that `make uninstall` removes exactly that.
+test_install() {
+    local place=$work/install/opt/local folder=$work/install unit
+    mkdir -p "$place/share/man/man1" "$place/share/transfer-run"
+    echo mine >"$place/share/man/man1/other.1"
+    echo mine >"$place/share/transfer-run/mine"
+    tools/package/local.py install "$out/transfer-run" "$folder" /opt/local >"$work/installed"
+    [[ $(find "$folder" -type f | wc -l) -eq $(($(wc -l <"$work/installed") + 2)) ]] || fail "install does not name every file"
+    "$place/bin/transfer-run" --version | grep -q '^libcurl [0-9]' || fail "the installed program knows no libcurl"
+    completes "$place/share/bash-completion/completions/transfer-run" "$place/share/zsh/site-functions/_transfer-run" \
+        "$place/share/fish/vendor_completions.d/transfer-run.fish"
+    opens_manuals "$place/bin"
+    "$place/bin/transfer-run" schema | cmp - "$place/share/transfer-run/schemas/jobs.schema.json"
+    for unit in system/transfer-run.service system/transfer-run@.service user/transfer-run.service; do
+        grep -q '^ExecStart=/opt/local/bin/transfer-run ' "$place/lib/systemd/$unit" || fail "$unit starts another program"
+    done
+    if grep -rn "/usr/.*bin/transfer-run" "$place/lib"; then fail "a unit starts another program"; fi
+    make --no-print-directory uninstall DESTDIR="$folder" PREFIX=/opt/local >"$work/removed"
+    [[ $(wc -l <"$work/removed") -eq $(wc -l <"$work/installed") ]] || fail "uninstall removes something else"
+    (cd "$folder" && find . ! -type d | sort) | cmp - <(cd "$folder" && find . -name other.1 -o -name mine | sort) ||
+        fail "uninstall leaves files"
+    rm "$place/share/transfer-run/mine"
+    make --no-print-directory uninstall DESTDIR="$folder" PREFIX=/opt/local
+    [[ ! -e $place/share/transfer-run ]] || fail "uninstall leaves its own folder"
+    passed "install: everything below PREFIX, and removed again"
 }
 
 test_tarball() {
@@ -437,6 +464,6 @@ test_units() {
 }
 
 parts=("$@")
-[[ $# -gt 0 ]] || parts=(manuals tarball deb wheel image sbom ci units)
+[[ $# -gt 0 ]] || parts=(manuals install tarball deb wheel image sbom ci units)
 for part in "${parts[@]}"; do "test_$part"; done
 echo "package-test: ${#parts[@]} passed, 0 failed"

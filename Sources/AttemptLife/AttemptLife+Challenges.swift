@@ -47,11 +47,36 @@ extension AttemptLife {
         return query
     }
 
+    /// The longest body that goes out with its request although a login may be asked for: less than a round trip costs.
+    private static let longestUnasked: Int64 = 64 << 10
+
+    /// Returns whether the server is asked by `Expect: 100-continue` before the body of the request that is about to be
+    /// sent: because the session says so, or because the body would be sent in vain if the server wanted to know first who
+    /// sends it. Call after `authorize`.
+    ///
+    /// - Parameter length: the length of the whole body; `nil` where nobody knows it yet.
+    package func asksBeforeBody(ofLength length: Int64?) -> Bool {
+        guard request.sendsBody, !expectationIsRefused else { return request.expectsContinue }
+        request.expectsContinue = rules.expectsContinue
+        let sent = request.bodyRange.map { $0.upperBound - $0.lowerBound } ?? length ?? .max
+        if sent > Self.longestUnasked, mayAuthorize, request.url.isHTTP {
+            let mayBeRefused = exchange.mayBeChallenged(challengedRequest(request))
+            if mayBeRefused { request.expectsContinue = true }
+        }
+        return request.expectsContinue
+    }
+
     /// The header with which the last request says who it is from.
     var authorization: HeaderField? {
         guard case .header(let value)? = openExchange?.shown.origin else { return nil }
         return HeaderField(name: "Authorization", value: value)
     }
+
+    /// Whether the last request showed the server a credential.
+    package var showedCredential: Bool { openExchange?.shown.origin != nil }
+
+    /// The client whose token the last request showed the server.
+    package var shownClient: OAuth2Client? { openExchange?.responder.shownClient }
 
     /// What the last request shows to its proxy only.
     package var proxyAuthorization: RequestAuthorization.Proof? { openExchange?.shown.proxy }

@@ -28,6 +28,8 @@ package final class AttemptLife {
     private(set) var questionIsUnanswered = false
     /// The exchange of challenges and credentials; nothing for most attempts.
     var login = Login.none
+    /// A server answered `Expect` with 417: this attempt sends its body without asking.
+    var expectationIsRefused = false
     /// The session's `tracing`; `nil` for most sessions.
     package var tracing: TracePropagation?
     /// The proxy that the request goes through.
@@ -37,10 +39,16 @@ package final class AttemptLife {
     /// The earlier answer that the result is held to; `nil` in most runs.
     package var held: HeldTask?
 
-    /// `home`: the task's own URL, where the attempt begins at another one.
+    /// The path that the answer to an upload is saved at; `nil` where it goes into the report.
+    private let answerPath: String?
+
+    /// `home`: the task's own URL, where the attempt begins at another one. `answerPath`: where the answer to an upload is
+    /// saved.
     package init(
-        _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil
+        _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil,
+        savingAnswerAt answerPath: String? = nil
     ) {
+        self.answerPath = answerPath
         self.rules = rules
         builder = RequestBuilder(url, rules, home: home)
         request = builder.firstRequest()
@@ -186,7 +194,7 @@ package final class AttemptLife {
         sessionState: inout SessionState, at now: WallTime
     ) -> HeadDecision {
         if heldLength == nil { learn(headers, sessionState: &sessionState, at: now) }
-        response = Response(rules, status: status, version: version)
+        response = Response(rules, status: status, version: version, savingAt: answerPath)
         var query: CredentialQuery?
         let verdict = judge(status: status, headers, heldLength: heldLength, &sessionState, at: now, &query)
         state =
@@ -359,7 +367,7 @@ package final class AttemptLife {
             request.mayUseHTTP2 = false
             return .send(request, nil)
         case .expectationRefused:
-            request.expectsContinue = false
+            (request.expectsContinue, expectationIsRefused) = (false, true)
             return sendWholeAgain()
         case .rangeIsUnusable, .challengeAnswered: return .send(request, nil)
         case .upload(let step): return proceed(with: step)

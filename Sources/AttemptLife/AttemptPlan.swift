@@ -139,6 +139,10 @@ package struct OutgoingRequest: Sendable {
     package var isConditional = false
     /// Its headers are not those of the rules alone: what the session knows is in them, or the state of an upload.
     package var hasSessionHeaders = false
+
+    /// Whether it is a GET without a body: then its URL alone says what is asked for, and conditions and ranges of
+    /// earlier answers fit it.
+    package var isPlainGet: Bool { method == "GET" && !sendsBody }
 }
 
 /// What becomes of the body whose headers were just read.

@@ -60,6 +60,9 @@ package struct LoginExchange: Sendable {
         return nil
     }
 
+    /// Whether the server may answer the request that is about to be sent with a challenge that a credential is there for.
+    package func mayBeChallenged(_ request: ChallengedRequest) -> Bool { responder.mayBeChallenged(request) }
+
     /// Notes a response that is no challenge: what was shown was accepted.
     package mutating func passed(
         _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials

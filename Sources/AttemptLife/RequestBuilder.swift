@@ -190,7 +190,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
     /// Adds the condition to a request that it means something to. A request for the rest of a newer version
     /// (`isResumed`) has conditions of its own.
     package func addCondition(to request: inout OutgoingRequest, isResumed: Bool) {
-        guard let condition, !isResumed, request.method == "GET",
+        guard let condition, !isResumed, request.isPlainGet,
             condition.url.map({ $0 == request.url.text }) != false
         else { return }
         request.headers.append(condition.header)

@@ -15,8 +15,10 @@ package struct Response: Sendable {
     package private(set) var sentDigest: SentDigest?
     /// The sum that an object store says it took of the request's body.
     private var takenSum: Checksum?
-    /// The path that a rule of `onResponse` sends the body to.
+    /// The path that a rule of `onResponse`, or an upload's `to`, sends the body to.
     package private(set) var target: String?
+    /// An upload's `to`.
+    private let answerPath: String?
     /// The headers are not as expected: the body is told in the report and does not become a file.
     package private(set) var isDeclined = false
     /// What was missed stands in the job: a status, a type or headers. Then so may what its body was to be.
@@ -31,13 +33,16 @@ package struct Response: Sendable {
     package private(set) var endIsUnproven = false
 
     /// A response of which nothing but the status line is known; without a status it stands for one that did not come.
-    package init(_ rules: AttemptRules, status: Int? = nil, version: HTTPProtocol = .http1) {
+    package init(
+        _ rules: AttemptRules, status: Int? = nil, version: HTTPProtocol = .http1, savingAt answerPath: String? = nil
+    ) {
         self.rules = rules
+        self.answerPath = answerPath
         self.status = status
         self.version = version
     }
 
-    /// The task's type, or a download if a rule makes one of it.
+    /// The task's type, or a download where the body goes to a file all the same.
     package var type: TaskType { target == nil ? rules.type : .download }
     /// The most bytes the result may have.
     package var maximumSize: Int64? { target == nil ? rules.maximumSize : rules.maximumFile }
@@ -77,6 +82,7 @@ package struct Response: Sendable {
     /// Returns why the task ends with this response, where a rule of `onResponse` says so; the first rule that matches
     /// decides. A rule may also make a download of it.
     package mutating func obeyRules(_ headers: HeaderBlock, length: Int64?) -> TransferError? {
+        target = answerPath
         guard !rules.onResponse.isEmpty else { return nil }
         let type = headers.first("content-type").flatMap { MediaType($0) }
         guard let rule = rules.onResponse.first(where: { $0.matches(status, type, length) }) else { return nil }
@@ -215,7 +221,7 @@ package struct Response: Sendable {
     /// Whether it is the answer 304 to a condition that the job asks by itself, and expects: what stands there is
     /// current. What must be read or proven needs the file's bytes.
     private func saysUnchanged(to request: OutgoingRequest) -> Bool {
-        status == 304 && rules.type == .download && request.method == "GET" && !rules.hasChecksum
+        status == 304 && rules.type == .download && request.isPlainGet && !rules.hasChecksum
             && rules.answer == nil
             && request.headers.contains { $0.isNamed("if-none-match") || $0.isNamed("if-modified-since") }
     }

@@ -44,7 +44,7 @@ package struct ResumeNegotiation: Sendable {
     /// Adds `Range` and `If-Range` to a request that can continue the part. After some requests that brought nothing of
     /// the rest it asks for all of the file instead.
     package mutating func addRange(to request: inout OutgoingRequest) {
-        guard let point, setAside == nil, request.method == "GET", continues(point, at: request.url) else { return }
+        guard let point, setAside == nil, request.isPlainGet, continues(point, at: request.url) else { return }
         guard point.unanswered < ResumePoint.mostUnanswered else {
             return setAside = "\(ResumePoint.mostUnanswered) requests for the rest brought nothing of it"
         }

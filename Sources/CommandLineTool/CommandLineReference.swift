@@ -21,10 +21,11 @@ package enum CommandLineReference {
         ## Environment
 
         The command line wins over the environment, the environment over the job file. A switch is on with `1` or `true`
-        and off with `0` or `false`. What can be given several times is one value a line. An empty variable counts as none.
+        and off with `0` or `false`. For an option that can be given several times it has one value a line. An empty variable counts as
+        unset.
 
-        Words, variables that are used, and the path of the working folder must be UTF-8 text: anything else is refused (2)
-        before anything is done, for the nearest text would be another file or value. Commands of a job get every variable as it is.
+        Arguments, variables that are used, and the path of the working folder must be UTF-8 text: anything else is refused (2)
+        before anything is done, since the nearest text would be another file or value. Commands of a job get every variable unchanged.
 
         `NO_COLOR` and `TERM=dumb` turn colour off. With `GITHUB_ACTIONS=true` failures are annotations on the line where
         the task begins in the job file.
@@ -35,9 +36,9 @@ package enum CommandLineReference {
 
         `check` reads a job and sends nothing, writes nothing and runs nothing. It ends with 2 where a run would refuse the
         job. A secret or a variable of the environment without a value is a warning (`missing-value`): an editor, a hook before
-        a commit and the build of a fork need not have it. A run needs it, and refuses the job (2). So is a `to` that can be no
-        file as the disk is now (`place-taken`): a folder has its name, or a file stands where it needs a folder. In a run that
-        task fails before its request.
+        a commit and the build of a fork need not have it. A run needs it, and refuses the job without it (2). A `to` that cannot
+        become a file is a warning, too (`place-taken`): a folder has its name, or a file is where it needs a folder. In a run
+        that task fails before its request.
 
         A job file is a program: run only what you trust. After the diagnostics `check` says what the job may do:
         which commands it runs, which files outside its folder it reads and writes, in which folders it removes files, which variables
@@ -55,13 +56,13 @@ package enum CommandLineReference {
 
         ## A run under way
 
-        `suspend`, `resume` and `cancel` ask a run by its process's number, which stands in its report as `runner.pid`, and a
+        `suspend`, `resume` and `cancel` take a run by its process number, which its report has as `runner.pid`, and a
         background session by its identifier. TASK is an id or a pattern of ids such as `debs-*`; without one, every task is
         meant. `--detach`, `--new-run` and `attach` are explained in [background.md](background.md).
 
-        `onOverlap` says what a second run of the same job does. One that waits runs the job as it had read it before.
+        `onOverlap` says what a second run of the same job does. A run that waits uses the job as it read it at its start.
         SIGINT, SIGTERM or SIGHUP ends a run with its report, and a wait at once; a second SIGINT or SIGTERM ends the process
-        there and then (the two that `timeout` sends at once are one). Under `nohup` SIGHUP is nothing to a run.
+        there and then (the two that `timeout` sends at once are one). Under `nohup` a run ignores SIGHUP.
 
         ## Networks and power
 
@@ -74,11 +75,11 @@ package enum CommandLineReference {
          "networks":[{"interface","class","metered","constrained","why","usable"}],"power":{"source","battery"}}
         ```
 
-        `sessions` are those of background runs whose end was not shown yet; `trouble` is why what happens to one
-        cannot be written down, or why it cannot be carried just now, else `null`. Of a run's tasks the first 1,000 that have not
-        finished are told, each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
+        `sessions` are those of background runs whose end was not shown yet; `trouble` says why the journal of one cannot be
+        written, or why it cannot run just now, else `null`. The first 1,000 tasks of a run that have not finished are listed,
+        each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
         `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`, and the `attempts` that have begun. `counts`
-        says how many are in each state. How classes are known, and how to say it better, stands in
+        says how many are in each state. How classes are determined, and how to correct them, is in
         [networks.md](networks.md).
 
         ## State

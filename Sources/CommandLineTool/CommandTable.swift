@@ -26,8 +26,10 @@ package enum CommandTable {
 
     /// All rows, in the order of docs/cli.md.
     package static let all: [CommandEntry] = [
-        entry(.run, "JOB…", many, "run a job, or several files as one; `-` reads it from standard input"),
-        entry(.check, "JOB…", many, "tell everything that is wrong with a job file, without the network"),
+        entry(
+            .run, "JOB…", many,
+            "run a job, or several files together under one set of limits; `-` reads it from standard input"),
+        entry(.check, "JOB…", many, "report every mistake of a job file, without the network"),
         entry(
             .initialize, "URL… | -- curl …", many,
             "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does"

@@ -10,7 +10,8 @@ package enum FlagName: String, CaseIterable, Sendable {
     case allowAddress = "allow-address", policy, stateDir = "state-dir", progress, color, verbose, quiet
     case plan, save, from, sweep, locked, update
     case format, explainAccess = "explain-access", online, json, model, seed, failed, changed, all, task, repair,
-        calendar, install, watch,
+        calendar, user, dynamicUser = "dynamic-user", onFailure = "on-failure",
+        randomizedDelay = "randomized-delay", install, watch,
         resumable, failOn = "fail-on"
     case help, version
 }
@@ -80,7 +81,7 @@ package struct Flag: Sendable {
 package enum FlagTable {
     /// The flags under the headings of a command's help page.
     static let groups: [(title: String, flags: [Flag])] = [
-        ("what is told", people + outputs), ("the job", inputs), ("limits", limits), ("when and where", conditions),
+        ("what is shown", people + outputs), ("the job", inputs), ("limits", limits), ("when and where", conditions),
         ("this command", otherCommands), ("everywhere", everywhere),
     ]
 
@@ -183,7 +184,7 @@ package enum FlagTable {
             [.run, .rerun, .check, .plan, .simulate, .lock, .attach]),
         flag(
             .verbose, .toggle,
-            "tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
+            "show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
             following + [.status, .plan], short: "v"),
         flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]
@@ -230,6 +231,21 @@ package enum FlagTable {
         flag(
             .calendar, .value("WHEN"),
             "when the timer starts the job, as systemd's `OnCalendar` takes it; otherwise daily",
+            [.unit], hasVariable: false),
+        flag(
+            .randomizedDelay, .value("DURATION"),
+            "spread the timer's start over this time, such as `15m`, so that many machines do not ask at once",
+            [.unit], hasVariable: false),
+        flag(
+            .onFailure, .value("UNIT"),
+            "the unit that systemd starts when the job fails, such as `alert@%n.service`",
+            [.unit], hasVariable: false),
+        flag(
+            .user, .value("NAME"), "run the service as this user instead of root; for units that root writes",
+            [.unit], hasVariable: false),
+        flag(
+            .dynamicUser, .toggle,
+            "run the service as a user that exists only while it runs, instead of root: what the job writes is below /var/lib/transfer-run-JOB-files",
             [.unit], hasVariable: false),
         flag(
             .install, .toggle,

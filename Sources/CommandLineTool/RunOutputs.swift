@@ -205,7 +205,8 @@ struct RunOutputs {
         var (outcome, status) = (outcome, status)
         let facts = FinishCommand.Facts(
             report: Self.absolute(reportPath), outcome: outcome, identifier: "",
-            delivery: "\(String(UInt64.random(in: 1...UInt64.max), radix: 36)).\(Clocks.wall().nanoseconds)")
+            delivery: "\(String(UInt64.random(in: 1...UInt64.max), radix: 36)).\(Clocks.wall().nanoseconds)",
+            ends: report.ends)
         let end = FinishCommand(words, in: job).run(facts) { bytes in
             (try? unsafe DescriptorSink.standardError.write(Array(bytes))) != nil
         }

@@ -12,19 +12,30 @@ struct UnitWriting {
     let options: CheckOptions
     let calendar: String?
     let installs: Bool
+    let account: ServiceAccount
+    let onFailure: String?
+    let randomizedDelay: TimeSpan?
     let environment: [String: String]
     let console: Console
 
     /// Root's units are the system's.
-    private let isUser = Surroundings.userID() != 0
+    private var isUser: Bool { account == .owner }
 
     init(_ typed: TypedArguments, _ environment: [String: String], _ console: Console) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
         options = try CheckOptions(typed, environment: environment)
         calendar = meant.value(.calendar)
         installs = meant.isSet(.install)
+        account = try Self.account(meant)
+        onFailure = meant.value(.onFailure)
+        randomizedDelay = try Self.delay(meant)
         self.environment = environment
         self.console = console
+        if let onFailure, !UnitText.isUnit(onFailure) {
+            throw UsageError(
+                "`--on-failure` cannot be `\(SafeText.line(onFailure))`: that is no unit of systemd",
+                hint: "write its whole name, such as `alert.service` or `alert@%n.service`")
+        }
         guard let calendar else { return }
         if calendar.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
             throw UsageError("`--calendar` is one line, such as `--calendar '*-*-* 02:00'`")
@@ -35,6 +46,33 @@ struct UnitWriting {
                 "`--calendar` cannot be `\(SafeText.line(calendar))`: that is no calendar expression of systemd",
                 hint: CalendarText.isCron(calendar) ? "cron's five fields are not taken: \(right)" : right)
         }
+    }
+
+    private static func account(_ meant: MeantArguments) throws(UsageError) -> ServiceAccount {
+        let chosen = ServiceAccount.chosen(
+            user: meant.value(.user), isDynamic: meant.isSet(.dynamicUser), isRoot: Surroundings.userID() == 0)
+        switch chosen {
+        case .success(let account): return account
+        case .failure(.both):
+            throw UsageError("`--user` and `--dynamic-user` exclude each other", hint: "keep one of them")
+        case .failure(.needsRoot(let option)):
+            throw UsageError(
+                "`\(option)` is for a unit of the system, which only root writes",
+                hint: "leave it out, and the unit runs as you; or write the unit as root")
+        case .failure(.noName(let text)):
+            throw UsageError("`--user` cannot be `\(SafeText.line(text))`: that is no user's name or number")
+        }
+    }
+
+    private static func delay(_ meant: MeantArguments) throws(UsageError) -> TimeSpan? {
+        guard let text = meant.value(.randomizedDelay) else { return nil }
+        guard let delay = ValueText.duration(text), delay.nanoseconds >= 1_000_000, delay <= .seconds(365 * 86_400)
+        else {
+            throw UsageError(
+                "`--randomized-delay` must be a duration up to 365d, such as `15m`, not `\(SafeText.line(text))`",
+                hint: ValueText.durationHint(text))
+        }
+        return delay
     }
 
     /// Whether a timer takes the text: systemd says so where it is there, else the form does.
@@ -51,8 +89,16 @@ struct UnitWriting {
     func perform() throws(UsageError) -> Int32 {
         let path = options.arguments.jobs[0]
         if path == "-" { throw UsageError("a unit needs a job file: standard input is gone when it runs") }
-        guard let (job, access) = try load(path) else { return ExitStatus.invalidInput.code }
-        let unit = ServiceUnit(try facts(job, access, absolute(path)))
+        guard let (job, access) = try load(path, options.arguments) else { return ExitStatus.invalidInput.code }
+        let facts: ServiceUnit.Facts
+        if account == .dynamic {
+            guard let found = try dynamicFacts(path, job) else { return ExitStatus.invalidInput.code }
+            facts = found
+        } else {
+            facts = try self.facts(job, access, options.arguments, path, declaring: job)
+        }
+        warn(facts)
+        let unit = ServiceUnit(facts)
         guard installs else {
             let folder = isUser ? "~/.config/systemd/user" : "/etc/systemd/system"
             console.output(
@@ -63,12 +109,15 @@ struct UnitWriting {
     }
 
     /// Loads the job as `check` does; `nil` after its errors were printed.
-    private func load(_ path: String) throws(UsageError) -> (Job, JobAccess)? {
-        let source = JobSource(
-            arguments: options.arguments, environment: environment, isForRun: false, isForCheck: true)
+    private func load(
+        _ path: String, _ arguments: JobArguments, printsWarnings: Bool = true
+    ) throws(UsageError) -> (Job, JobAccess)? {
+        let source = JobSource(arguments: arguments, environment: environment, isForRun: false, isForCheck: true)
         let result = try source.load(path).get().result
         // A secret has no value yet where its unit is written.
-        let found = result.diagnostics.sorted().filter { $0.severity == .error || $0.code != "missing-value" }
+        let found = result.diagnostics.sorted().filter {
+            $0.severity == .error || printsWarnings && $0.code != "missing-value"
+        }
         if !found.isEmpty {
             let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
             console.errors(DiagnosticRenderer.text(found, color: color))
@@ -87,24 +136,95 @@ struct UnitWriting {
 
     // MARK: Facts
 
-    private func facts(_ job: Job, _ access: JobAccess, _ path: String) throws(UsageError) -> ServiceUnit.Facts {
+    /// What the unit is made of. `own` is the job as it is loaded from its own folder, which says where the files of its
+    /// secrets are.
+    private func facts(
+        _ job: Job, _ access: JobAccess, _ arguments: JobArguments, _ path: String, declaring own: Job
+    ) throws(UsageError) -> ServiceUnit.Facts {
         let name = UnitText.unitName(job.name)
         let state = try stateFolder()
         var facts = ServiceUnit.Facts(
-            name: name, job: job.name, command: try command(path, state: isUser ? nil : "/var/lib/\(name)"),
+            name: name, job: job.name,
+            command: try command(absolute(path), arguments, state: isUser ? nil : "/var/lib/\(name)"),
             folder: job.baseDirectory)
-        facts.isUser = isUser
-        facts.stateDirectory = isUser ? nil : name
+        facts.account = account
+        facts.stateDirectories = isUser ? [] : [name]
+        if let file = arguments.secretsFile { facts.secretsFile = try absolute(file) }
+        facts.onFailure = onFailure
+        facts.randomizedDelay = randomizedDelay.map { $0.nanoseconds / 1_000_000 }
         if let calendar { facts.calendar = calendar }
         facts.environment = access.names(.environment)
         facts.commands = access.names(.command)
         facts.sockets = access.names(.socket)
         facts.credentials = access.names(.secret).map { secret in
-            ServiceUnit.Credential(name: secret, path: declared(secret, job) ?? "\(credentialFolder(name))/\(secret)")
+            ServiceUnit.Credential(name: secret, path: declared(secret, own) ?? "\(credentialFolder(name))/\(secret)")
         }
         facts.writable = UnitPlaces.folders(
             [job.baseDirectory + "/x"] + access.names(.write) + access.names(.remove) + state.map { $0 + "/x" })
         return facts
+    }
+
+    /// What the unit of a dynamic user is made of: the job's relative paths begin in a folder that systemd makes for it.
+    /// `nil` after errors were printed.
+    private func dynamicFacts(_ path: String, _ own: Job) throws(UsageError) -> ServiceUnit.Facts? {
+        let name = UnitText.unitName(own.name)
+        let files = name + "-files"
+        var arguments = options.arguments
+        if arguments.directory == nil { arguments.directory = "/var/lib/\(files)" }
+        guard let (job, access) = try load(path, arguments, printsWarnings: false) else {
+            let place = "`/var/lib/\(files)`"
+            console.errors("  hint: with `--dynamic-user` relative paths begin in \(place): read by absolute ones\n")
+            return nil
+        }
+        let written = [job.baseDirectory] + access.names(.write) + access.names(.remove)
+        let folders = [name, files].map { "/var/lib/\($0)" }
+        if let place = DynamicAccess.unwritable(written, own: folders).first {
+            throw UsageError(
+                "a dynamic user cannot write `\(SafeText.line(place))`, which is outside `\(folders[1])`",
+                hint: "let the job write relative paths, or use `--user NAME`")
+        }
+        var facts = try self.facts(job, access, arguments, path, declaring: own)
+        facts.folder = folders[1]
+        facts.stateDirectories = [name, files]
+        facts.writable = []
+        return facts
+    }
+
+    /// Prints what of the account could surprise.
+    private func warn(_ facts: ServiceUnit.Facts) {
+        switch account {
+        case .owner: break
+        case .root:
+            warn(
+                "the service runs as root, and so does every command of the job",
+                hint: "`--user NAME` or `--dynamic-user` gives it fewer rights")
+        case .user(let name):
+            guard !name.utf8.allSatisfy({ (0x30...0x39).contains($0) }), getpwnam(name) == nil else { return }
+            warn("there is no user `\(name)` on this machine", hint: "`useradd --system \(name)` makes one")
+        case .dynamic:
+            let files = [facts.command[0], facts.command[2]] + variablesFile(facts)
+            for (number, path) in files.enumerated() {
+                let modes = UnitPlaces.modes(path)
+                switch DynamicAccess.obstacle(path, modes: modes, isProgram: number == 0) {
+                case nil: break
+                case .temporary:
+                    warn("a dynamic user cannot see `\(path)`: it has a `/tmp` of its own", hint: "move the file")
+                case .closed(let closed):
+                    warn(
+                        "a dynamic user cannot read `\(path)`: `\(closed)` is not open to other users",
+                        hint: "`chmod o+rX '\(closed)'`, or move the file, such as to /etc/transfer-run")
+                }
+            }
+        }
+    }
+
+    private func variablesFile(_ facts: ServiceUnit.Facts) -> [String] {
+        guard let option = facts.command.firstIndex(of: "--variables-file") else { return [] }
+        return [facts.command[option + 1]]
+    }
+
+    private func warn(_ message: String, hint: String) {
+        console.errors("warning: \(SafeText.line(message))\n  hint: \(SafeText.line(hint))\n")
     }
 
     private func declared(_ secret: String, _ job: Job) -> String? {
@@ -135,15 +255,16 @@ struct UnitWriting {
         }
     }
 
-    private func command(_ path: String, state: String?) throws(UsageError) -> [String] {
+    private func command(
+        _ path: String, _ arguments: JobArguments, state: String?
+    ) throws(UsageError) -> [String] {
         guard let program = Folders.resolved("/proc/self/exe")?.text else {
             throw UsageError("the path of this program is not known, which the unit needs")
         }
         var words = [program, "run", path]
-        for variable in options.arguments.variables { words += ["--set", "\(variable.name)=\(variable.value)"] }
-        if let file = options.arguments.variablesFile { words += ["--variables-file", try absolute(file)] }
-        if let file = options.arguments.secretsFile { words += ["--secrets-file", try absolute(file)] }
-        if let folder = options.arguments.directory { words += ["--directory", try absolute(folder)] }
+        for variable in arguments.variables { words += ["--set", "\(variable.name)=\(variable.value)"] }
+        if let file = arguments.variablesFile { words += ["--variables-file", try absolute(file)] }
+        if let folder = arguments.directory { words += ["--directory", try absolute(folder)] }
         if let state { words += ["--state-dir", state] }
         return words
     }
@@ -210,6 +331,17 @@ enum UnitPlaces {
     private static func known(_ path: String) -> String {
         guard let mark = path.firstRange(of: "${") else { return path }
         return String(path[..<mark.lowerBound]) + "x"
+    }
+
+    /// Returns the permissions of a file and of each folder above it; what is not there is left out.
+    static func modes(_ path: String) -> [(path: String, mode: UInt32)] {
+        var found: [(path: String, mode: UInt32)] = []
+        var path = path
+        while true {
+            if let facts = try? FileFacts.of(path) { found.append((path, facts.mode)) }
+            if ["/", "."].contains(path) { return found }
+            path = Folders.split(path).folder
+        }
     }
 
     private static func deepest(_ path: String) -> String {

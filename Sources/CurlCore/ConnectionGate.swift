@@ -39,7 +39,7 @@ extension TransferSlot {
         pool?.sockets.opened(made, for: self, over: over)
         if ftp == nil { pool?.opened(made, to: urlOrigin) }
         if over != nil { state.sockets.opened.append(made) }
-        state.sockets.hasOpened = true
+        if state.sockets.openedAt == nil { state.sockets.openedAt = loop.clock() }
         return made
     }
 

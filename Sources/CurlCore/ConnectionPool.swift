@@ -76,6 +76,9 @@ import TransferModel
         sockets.cut { all ? false : gate.allows($0, from: $1) }
     }
 
+    /// Ends the idle connections: the process needs their descriptors. They are closed when the next transfer begins.
+    package func endIdle() { sockets.endIdle() }
+
     /// Runs after every handle that used the pool is gone: the loop keeps its handles' pools alive as long as needed.
     deinit {
         sockets.stopListening()

@@ -18,6 +18,17 @@ package struct CurlCode: RawRepresentable, Hashable, Sendable {
         rawValue == CURLE_GOT_NOTHING.rawValue || rawValue == CURLE_RECV_ERROR.rawValue
     }
 
+    /// Whether the transfer may have failed so because a descriptor could not be opened: for looking up a name, for a file
+    /// of certificates, or within libcurl. It tells no cause then.
+    var mayWantDescriptors: Bool {
+        switch CURLcode(rawValue) {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_OUT_OF_MEMORY,
+            CURLE_FAILED_INIT, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CONNECT_ERROR:
+            true
+        default: false
+        }
+    }
+
     /// Returns the catalogue's error for this code. `verifyResult` is OpenSSL's verdict on the certificate chain.
     func errorName(verifyResult: Int) -> ErrorName {
         switch CURLcode(rawValue) {

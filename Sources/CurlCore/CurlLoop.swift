@@ -258,7 +258,7 @@ package import TransferModel
             completions.append(
                 CurlCompletion(
                     receiver: receiver, code: CurlCode(result), message: failed ? slot.message : "",
-                    systemError: failed ? systemError(of: slot) : 0,
+                    systemError: failed ? systemError(of: slot, result) : 0,
                     verifyResult: failed ? slot.easy.long(CURLINFO_SSL_VERIFYRESULT) : 0,
                     certificateAlert: failed ? slot.certificateAlert : nil,
                     wasAskedForCertificate: slot.state.tls.wasAskedForCertificate, proxyHead: slot.state.tunnel.answer,
@@ -300,8 +300,10 @@ package import TransferModel
         }
     }
 
-    private func systemError(of slot: TransferSlot) -> Int32 {
-        slot.state.sockets.error != 0 ? slot.state.sockets.error : Int32(slot.easy.long(CURLINFO_OS_ERRNO))
+    private func systemError(of slot: TransferSlot, _ result: CURLcode) -> Int32 {
+        if slot.state.sockets.error != 0 { return slot.state.sockets.error }
+        if CurlCode(result).mayWantDescriptors, let shortage = DescriptorLimit.shortage { return shortage }
+        return Int32(slot.easy.long(CURLINFO_OS_ERRNO))
     }
 
     func measure(_ slot: TransferSlot) -> CurlMetrics {
@@ -338,7 +340,7 @@ package import TransferModel
         metrics.isProxied = slot.pool?.proxy != nil
         metrics.interface = slot.state.sockets.interface
         metrics.lostRequests = slot.state.repetition.lostRequests
-        slot.state.sending.add(to: &metrics)
+        slot.state.sending.add(to: &metrics, openedAt: slot.state.sockets.openedAt)
         return metrics
     }
 }

@@ -103,6 +103,11 @@ import TransferModel
         return true
     }
 
+    /// Ends all idle connections. libcurl closes them, and gives their descriptors back, when it next looks for one.
+    func endIdle() {
+        for socket in connections.keys where users[socket]?.isEmpty ?? true { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
     // MARK: Networks
 
     var hasLost: Bool { !lost.isEmpty }

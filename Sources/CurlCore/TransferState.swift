@@ -254,9 +254,13 @@ struct SendProgress {
         beganAfter = now - beganAt
     }
 
-    /// Adds the times to what libcurl measured.
-    func add(to metrics: inout CurlMetrics) {
+    /// Adds the times to what libcurl measured. `openedAt` is when the first socket was opened: the name was found by
+    /// then, and libcurl keeps no time of that where the connection is refused at once.
+    func add(to metrics: inout CurlMetrics, openedAt: Instant?) {
         let began = beganAt + beganAfter
+        if metrics.nameLookup == 0, let openedAt {
+            metrics.nameLookup = max(1, (openedAt - began).nanoseconds / 1_000)
+        }
         metrics.sent = sentAt.map { ($0 - began).nanoseconds / 1_000 }
         metrics.answered = answeredAt.map { ($0 - began).nanoseconds / 1_000 }
         metrics.beganAfter = beganAfter.nanoseconds / 1_000
@@ -269,8 +273,10 @@ struct SocketUse {
     var error: Int32 = 0
     /// Why the pool's gate let no connection through.
     var refusal: Shortage?
+    /// When the first socket was opened, to whatever address; `nil` before.
+    var openedAt: Instant?
     /// Whether a socket was opened, to whatever address.
-    var hasOpened = false
+    var hasOpened: Bool { openedAt != nil }
     /// The opened sockets that may leave the machine.
     var opened: [Int32] = []
     /// The socket that the last request went out on.

@@ -56,9 +56,11 @@ package struct BoundSecrets: Sendable {
             guard !found.isEmpty else { return capture }
             let lists = found + [capture.hosts].compactMap(\.self)
             let hosts = lists.dropFirst().reduce(lists[0]) { common, more in common.filter { more.contains($0) } }
-            return CapturedValue(
+            var bound = CapturedValue(
                 name: capture.name, text: capture.text, value: capture.value, isSecret: true, hosts: hosts,
                 secretParts: Self.isOpenList(capture) ? parts : nil)
+            bound.answers = capture.answers
+            return bound
         }
     }
 }

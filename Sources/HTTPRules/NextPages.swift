@@ -17,6 +17,22 @@ package enum NextPages {
             throw TransferError(
                 .nextPageUnusable, "the next page's URL \(ForeignText.quoted(reference)) is none: \(error.message)")
         }
+        return try allowed(named, from: url, policy: policy, secured: secured)
+    }
+
+    /// Returns the URL of the next page where it is the first page's with a cursor in it, or a number.
+    package static func target(
+        _ first: ResourceURL, setting parameter: String, to value: String, policy: RedirectPolicy,
+        secured: (ResourceURL) -> ResourceURL? = { _ in nil }
+    ) throws(TransferError) -> ResourceURL {
+        let target = first.setting(query: parameter, to: value)
+        // The task's own URL was asked for, wherever that led.
+        return try allowed(target, from: secured(target) ?? target, policy: policy, secured: secured)
+    }
+
+    private static func allowed(
+        _ named: ResourceURL, from url: ResourceURL, policy: RedirectPolicy, secured: (ResourceURL) -> ResourceURL?
+    ) throws(TransferError) -> ResourceURL {
         let target = secured(named) ?? named
         if let reason = refusal(target, from: url, policy) {
             throw TransferError(.redirectRefused, "the next page is at \(ForeignText.quoted(target.text)): \(reason)")

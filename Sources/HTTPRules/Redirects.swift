@@ -4,7 +4,7 @@ package import TransferModel
 package enum RedirectDecision: Sendable {
     /// The answer is the result: it is no redirect, or one that cannot be followed.
     case final
-    /// Send the next request to this URL with this method. `keepsBody`: the request's body is sent again.
+    /// Send the next request to this URL with this method. `keepsBody`: the request's body, if it has one, is sent again.
     case follow(ResourceURL, method: String, keepsBody: Bool)
     /// The policy forbids the redirect; `to` is where it leads. One redirect too many is refused too, but no policy
     /// makes it a result.
@@ -32,7 +32,7 @@ package enum Redirects {
         }
         target = secured(target) ?? target
         if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
-        let keepsBody = rewritten == method && rewritten != "GET" && rewritten != "HEAD"
+        let keepsBody = rewritten == method && status != 303 && rewritten != "HEAD"
         return .follow(target, method: rewritten, keepsBody: keepsBody)
     }
 

@@ -11,8 +11,8 @@ package struct RequestMark: Sendable {
     private let typed: [HeaderField]
     /// All header fields that go out, cookies and credentials too.
     private let sent: [HeaderField]
-    /// The identity that a client certificate or a connection proves, or that a cookie preset by the job states; `nil`
-    /// without one.
+    /// The identity that a client certificate, a connection or an access token proves, or that a cookie preset by the
+    /// job states; `nil` without one.
     private let proof: String?
 
     package init(typed: [HeaderField] = [], sent: [HeaderField] = [], proof: String? = nil) {
@@ -47,7 +47,9 @@ package struct RequestMark: Sendable {
     /// `Vary` names them: they change with each visit, and most identify no user.
     private var who: [String]? {
         var who = proof.map { [$0] } ?? []
-        for field in sent where field.isNamed("authorization") {
+        // An access token is another one each hour, and no other user's for that: `proof` says whose it is.
+        for field in sent
+        where field.isNamed("authorization") && !field.value.secretNames.contains(ShownSecret.accessToken) {
             who += ["authorization", Self.constant(field.value.revealed)]
         }
         who += Self.keys(typed)

@@ -75,7 +75,7 @@ package enum ServerWords {
     }
 
     /// The text with blanks and line ends as one space each, and without control characters.
-    private static func onOneLine(_ text: String) -> String? {
+    static func onOneLine(_ text: String) -> String? {
         var line = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar.properties.isWhitespace {

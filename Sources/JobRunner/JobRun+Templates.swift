@@ -30,6 +30,9 @@ struct TemplateQueue {
     /// The template's lists are being opened.
     mutating func began(_ template: TaskIndex) { current = template }
 
+    /// Whether no template is being made into tasks, and none is to be.
+    var isIdle: Bool { current == nil && waiting.isEmpty }
+
     func isCurrent(_ template: TaskIndex) -> Bool { current == template }
 
     mutating func began(_ template: TaskIndex, _ thread: Thread) { (current, self.thread) = (template, thread) }

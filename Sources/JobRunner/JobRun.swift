@@ -30,6 +30,9 @@ package struct RunSettings: Sendable {
     package var host = ""
     /// Tasks of the job's other part, run by another process, on which tasks of this run depend.
     package var outside = OutsideNeeds()
+    /// How the run takes its turn where a process carries only so many runs with work at a time; `nil` where it is the only
+    /// one.
+    package var turn: TurnSettings?
     /// Time when the run was accepted: since then another process may have run it and died before it recorded an event.
     package var acceptedAt: WallTime?
     /// Called on the loop before requests that must not be sent twice begin; it calls `isKept` once all events up to
@@ -80,6 +83,8 @@ package final class JobRun {
     private var isLeaving = false
     var templates = TemplateQueue()
     var hooks = TaskHooks()
+    var turn = RunTurn()
+    private var isAskedToRest = false
     /// Templates that became tasks in an earlier process which did not record that, with the number of their tasks.
     var untoldExpansions: [TaskIndex: Int] = [:]
     /// Tasks whose captured lists were expanded before this process: the lists stay as they were then.
@@ -175,12 +180,19 @@ package final class JobRun {
         announce()
         invalidateEnded()
         var now = firstNow
+        awaitFirstTurn(now)
         while true {
             for input in inbox.takeAll() { take(input, now) }
             if isLeaving { break }
             perform(scheduler.turn(now: now), now)
             startHooks()
             answerRequests()
+            settleTurn(now)
+            if isAskedToRest {
+                isAskedToRest = false
+                isLeaving = mayRest()
+                if isLeaving { break }
+            }
             keepBeginnings()
             log.handOver(at: now.instant, nearsEnd: scheduler.nearsEnd)
             hooks.startsNoMore = scheduler.hasMadeWay
@@ -262,6 +274,8 @@ package final class JobRun {
         case .expansionKept(let template): takeKept(template, now)
         case .hookEnded(let task, let record): take(task, record)
         case .woke: engine.woke()
+        case .turnGiven: takeTurn(now)
+        case .rest: isAskedToRest = true
         }
     }
 

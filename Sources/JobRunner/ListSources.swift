@@ -77,6 +77,8 @@ extension CapturedValue {
     /// Returns the list with another one after it.
     fileprivate func adding(_ other: CapturedValue) -> CapturedValue {
         guard case .list(let own) = value, case .list(let more) = other.value else { return self }
-        return CapturedValue(name: name, text: "", value: .list(own + more), isSecret: isSecret, hosts: hosts)
+        var both = CapturedValue(name: name, text: "", value: .list(own + more), isSecret: isSecret, hosts: hosts)
+        both.answers = answers(followedBy: other.answers, after: own.count)
+        return both
     }
 }

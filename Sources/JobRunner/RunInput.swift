@@ -23,6 +23,10 @@ package enum RunInput: Sendable {
     case hookEnded(TaskIndex, HookRecord)
     /// The machine has slept.
     case woke
+    /// The run may start tasks: it is its turn (`TurnSettings`).
+    case turnGiven
+    /// The run is to leave its process if it still has nothing to do, and to be begun anew when it has.
+    case rest
 }
 
 /// What a request does with tasks of a running job.

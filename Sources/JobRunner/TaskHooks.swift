@@ -73,6 +73,7 @@ extension TaskHook {
             + variables.map { RawName(Self.prefix + $0) }
         command.folder = folder
         command.timeout = timeout
+        command.startPatience = timeout
         let began = Clocks.instant()
         var (status, trouble): (Int?, String?) = (nil, nil)
         do throws(SystemError) {

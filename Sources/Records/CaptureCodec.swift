@@ -9,9 +9,15 @@ extension RecordWriter {
             writer.put(capture.name)
             writer.put(capture.text)
             writer.put(capture.value)
-            writer.put(byte: !capture.isSecret ? 0 : capture.secretParts == nil ? 1 : 2)
+            let secrecy: UInt8 = !capture.isSecret ? 0 : capture.secretParts == nil ? 1 : 2
+            writer.put(byte: secrecy + (capture.answers.isEmpty ? 0 : 3))
             writer.put(capture.hosts) { $0.put($1) { $0.put($1.description) } }
             if let parts = capture.secretParts { writer.put(parts.sorted()) { $0.put($1) } }
+            guard !capture.answers.isEmpty else { return }
+            writer.put(capture.answers) { writer, answer in
+                writer.put(answer.first)
+                writer.put(answer.url)
+            }
         }
     }
 }
@@ -23,8 +29,9 @@ extension RecordReader {
             let name = try reader.text()
             let text = try reader.text()
             let value = try reader.plainValue()
-            let secrecy = try reader.byte()
-            guard secrecy < 3 else { throw reader.problem(.unknown, "secrecy \(secrecy) is unknown") }
+            let form = try reader.byte()
+            guard form < 6 else { throw reader.problem(.unknown, "form \(form) is unknown") }
+            let secrecy = form % 3
             let hosts = try reader.optional { (reader) throws(RecordProblem) in
                 try reader.list { (reader) throws(RecordProblem) in try reader.hostPattern() }
             }
@@ -32,8 +39,14 @@ extension RecordReader {
             if secrecy == 2 {
                 parts = Set(try reader.list { (reader) throws(RecordProblem) in try reader.text() })
             }
-            return CapturedValue(
+            var capture = CapturedValue(
                 name: name, text: text, value: value, isSecret: secrecy > 0, hosts: hosts, secretParts: parts)
+            if form >= 3 {
+                capture.answers = try reader.list { (reader) throws(RecordProblem) in
+                    CapturedValue.AnswerPlace(first: try reader.int(), url: try reader.text())
+                }
+            }
+            return capture
         }
     }
 

@@ -25,7 +25,8 @@ package enum Coded {
     /// Numbers of the reasons for which a task waits.
     package static let waitReasons = CodedCases<WaitReason>(
         .dependency, .hostLimit, .sessionLimit, .runLimit, .requestRate, .backoff, .retryAfter, .hostParked, .network,
-        .power, .window, .bandwidth, .earliestBegin, .suspended, .credential, .flush)
+        .power, .window, .bandwidth, .earliestBegin, .suspended, .credential, .flush,
+        .processLimit)
     /// Numbers of what was done with a redirect.
     package static let redirectActions = CodedCases<RedirectRecord.Action>(.followed, .refused, .accepted)
     /// Numbers of a transaction's fetch types.

@@ -7,6 +7,8 @@ package import TransferModel
 package final class JSONReport: EventConsumer {
     /// The job; it grows when templates become tasks.
     private(set) var job: Job
+    /// What became of the tasks, for the words of commands at the end.
+    package private(set) var ends = RunEnds.ofWholeRun
     /// Number of templates that were replaced by tasks.
     private var goneCount = 0
     let runner: RunnerFacts
@@ -112,6 +114,9 @@ package final class JSONReport: EventConsumer {
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
         let place = folds.place(of: task)
+        ends.count(
+            redactor.redacted(name: job.tasks[task].id), record.outcome, tolerated: record.tolerated,
+            isPassedOver: record.isPassedOver, message: record.error?.message, error: record.error?.name)
         if stopped == nil { stopped = RunStop.words(record) }
         totals.count(folds.folds[place], record, job.tasks[task])
         rendered.append(task) { writer in

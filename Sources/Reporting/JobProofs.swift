@@ -49,6 +49,7 @@ enum JobProofs {
         case .token(let token): [token.revealed]
         case .aws(let accessKey, let secretKey, let token, _, _):
             [accessKey.revealed, secretKey.revealed] + (token.map { [$0.revealed] } ?? [])
+        case .oauth2(let client): client.secrets.map(\.revealed)
         case .helper, .netrc: []
         }
     }

@@ -39,6 +39,8 @@ package struct OutputProblem: Error, Hashable, Sendable, CustomStringConvertible
     }
     /// Whether the reader of the pipe is gone.
     package var isBrokenPipe: Bool { errno == EPIPE }
+    /// Whether the process, or the machine, had no descriptor left to open the output.
+    package var isOfProcessLimit: Bool { errno == EMFILE || errno == ENFILE }
     /// Whether another process is writing the file.
     package var isTaken: Bool { errno == EWOULDBLOCK }
 

@@ -125,8 +125,8 @@ package final class PlainProgress: EventConsumer {
             pulse.began(task)
             tell(task, "attempt \(record.number)", record.url)
         case .response(let record): courses[task]?.answer(record)
-        case .resumedAtOffset(let progress): courses[task]?.resume(at: progress.bytes)
-        case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress.bytes)
+        case .resumedAtOffset(let progress): courses[task]?.resume(at: progress)
+        case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress)
         case .fileFinished(let record): course(of: task).name(record)
         case .pageFinished(let page): course(of: task).turn(page)
         case .attemptFinished(let record):

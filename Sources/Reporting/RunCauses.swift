@@ -92,10 +92,10 @@ struct RunCauses {
             followers.append((task, kind))
             return
         }
-        let key = Key(
-            outcome: record.outcome, name: record.error?.name,
-            text: TransferError.commonWords(
-                record.error?.message ?? record.explanation ?? "", of: record.error?.name))
+        let stop = RunStop(record)
+        let words = TransferError.commonWords(
+            record.error?.message ?? record.explanation ?? "", of: record.error?.name)
+        let key = Key(outcome: record.outcome, name: record.error?.name, text: stop?.words ?? words)
         if let place = places[key] {
             causes[place].tasks.append(task)
             causes[place].shownAt = lines
@@ -103,7 +103,7 @@ struct RunCauses {
         } else {
             places[key] = causes.count
             causeOfTask[task] = causes.count
-            causes.append(Cause(tasks: [task], record: record, message: message, shownAt: lines, stop: RunStop(record)))
+            causes.append(Cause(tasks: [task], record: record, message: message, shownAt: lines, stop: stop))
         }
     }
 

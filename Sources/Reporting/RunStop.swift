@@ -10,7 +10,7 @@ enum RunStop: Hashable {
     init?(_ record: TaskRecord) {
         switch record.outcome {
         case .cancelled where record.error?.saysTheSame(as: .stoppedBySignal) == true: self = .signal
-        case .cancelled where record.error?.saysTheSame(as: .runTimedOut) == true: self = .timeout
+        case .cancelled where record.error?.isByRunTimeout == true: self = .timeout
         case .cancelled where record.error?.isByStopWhen == true: self = .failures(record.error?.message ?? "")
         case .deferred:
             switch record.deferral {

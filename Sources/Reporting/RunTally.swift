@@ -32,6 +32,8 @@ struct RunTally {
     private var keptMembers = 0
     /// Files that the publications of groups removed, in the order of the publications.
     private var removals: [(group: String, count: Int)] = []
+    /// Tasks that had begun when `limits.timeout` ended the run, with how far each was.
+    private var cut: [(task: TaskIndex, place: String)] = []
     /// `onFinish` commands of tasks that failed.
     private var failedHooks = 0
     /// Templates that became tasks.
@@ -86,6 +88,7 @@ struct RunTally {
         let word = OutcomeWord(record)
         counts[word.place] += 1
         guard word.isTrouble else { return }
+        if RunStop(record) == .timeout, course.attempts > 0 { cut.append((task, Self.place(course))) }
         causes.add(task, record, saying: record.error.map { course.message(of: $0) }, shownAt: lines)
         // A failure other than a lost connection says that the bytes may be wrong.
         let mayGoOn = record.outcome != .failed || record.error?.name.saysNobodyAnswered == true
@@ -133,7 +136,7 @@ struct RunTally {
             if unknown > 0 {
                 lines.append("  \(HumanText.grouped(unknown)) more were skipped or cancelled; the report says why")
             }
-            lines += causes.causes.compactMap { cause in cause.stop.map { stopped($0, cause) } }
+            lines += causes.causes.flatMap { cause in cause.stop.map { stopped($0, cause) } ?? [] }
             if kept > 0 {
                 lines.append("\(HumanText.size(kept)) of half-done downloads is kept: the same command resumes them.")
             }
@@ -192,11 +195,30 @@ struct RunTally {
 
     /// `Stopped by a signal: 12 of 20 tasks are not done.` The tasks are not named: the same command continues with
     /// them.
-    private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> String {
+    private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> [String] {
         let count = cause.tasks.count + cause.followers
         let all = HumanText.count(counts.reduce(0, +), "task")
         let advice = stop == .timeout ? " Raise it if they need longer." : ""
-        return "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done.\(advice)"
+        let line =
+            "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done.\(advice)"
+        guard stop == .timeout, !cut.isEmpty else { return [line] }
+        return [line, "  cut: \(cutTasks(of: count))"]
+    }
+
+    /// `big at 3.4 MiB of 7.4 MiB, b after 3 attempts; 9 had not begun`
+    private func cutTasks(of count: Int) -> String {
+        let named = cut.prefix(Self.mostIDs).map { "\(id($0.task)) \($0.place)" }.joined(separator: ", ")
+        let more = cut.count > Self.mostIDs ? " and \(HumanText.grouped(cut.count - Self.mostIDs)) more" : ""
+        let left = count - cut.count
+        return named + more + (left > 0 ? "; \(HumanText.grouped(left)) had not begun" : "")
+    }
+
+    private static func place(_ course: TaskCourse) -> String {
+        if course.reached > 0 {
+            let whole = course.expected.map { " of \(HumanText.size($0))" } ?? ""
+            return "at \(HumanText.size(course.reached))\(whole)"
+        }
+        return course.attempts > 1 ? "after \(course.attempts) attempts" : "before its first byte"
     }
 
     private func told(_ cause: RunCauses.Cause, isSeen: Bool) -> [String] {

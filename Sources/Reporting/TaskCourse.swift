@@ -15,6 +15,9 @@ final class TaskCourse {
     private var progress: Int64 = 0
     private var offset: Int64 = 0
     private(set) var resumedFrom: Int64 = 0
+    /// Bytes of the body that were there when the last attempt ended, and how many it has; `nil` where nobody said.
+    private(set) var reached: Int64 = 0
+    private(set) var expected: Int64?
     /// Bytes of an upload's body, which were not sent if the task turns out unchanged.
     private(set) var unsent: Int64 = 0
     /// Bytes of the file, of the files of all pages, or of what was sent.
@@ -58,8 +61,16 @@ final class TaskCourse {
         if firstURL == nil { firstURL = record.url }
     }
 
-    func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
-    func advance(to bytes: Int64) { progress = bytes }
+    func resume(at point: Event.Progress) {
+        (offset, progress) = (point.bytes, point.bytes)
+        expected = point.expected ?? expected
+    }
+
+    func advance(to point: Event.Progress) {
+        progress = point.bytes
+        expected = point.expected ?? expected
+    }
+
     func name(_ record: FileRecord) { (bytes, path) = (record.bytes, record.path) }
     func turn(_ page: PageRecord) {
         pageBytes = (page.number == 1 ? 0 : pageBytes) + (page.file?.bytes ?? 0)
@@ -98,6 +109,7 @@ final class TaskCourse {
         isVerified = record.outcome == .succeeded
         resumedFrom = record.resumedFrom
         if isAnswered { kept = isUpload ? 0 : record.resumedFrom + wire.received }
+        reached = max(progress, count > 0 ? record.resumedFrom + count : 0)
         if firstFailure == nil { firstFailure = record.error }
         lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
         (progress, offset) = (0, 0)

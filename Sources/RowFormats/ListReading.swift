@@ -6,12 +6,13 @@ package import TransferModel
 /// it as it comes. Faults name the task.
 package final class ListReading {
     private let list: RowList
+    private let page: String
     private let decoder: Decoder
     private var reader: RowReader
 
     /// `page`: URL that the task's answer came from.
     package init(_ list: RowList, page: String) throws(TransferError) {
-        self.list = list
+        (self.list, self.page) = (list, page)
         decoder = try Decoder([.file])
         reader = RowReader(list.format, fields: list.fields, page: try? ResourceURL.parse(page))
     }
@@ -29,7 +30,9 @@ package final class ListReading {
             try decoder.finish { piece throws(TransferError) in try pass(piece) }
         }
         do throws(RowProblem) {
-            return CapturedValue(name: RowList.name, text: "", value: .list(try reader.finish().rows))
+            var rows = CapturedValue(name: RowList.name, text: "", value: .list(try reader.finish().rows))
+            if !page.isEmpty { rows.answers = [.init(url: page)] }
+            return rows
         } catch {
             throw failure(error)
         }

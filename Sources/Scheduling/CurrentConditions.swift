@@ -53,6 +53,9 @@ struct CurrentConditions: Sendable {
         return waiting.compactMap { waitCounts[Int($0.task.raw)] == $0.wait ? $0.task : nil }
     }
 
+    /// Whether a task may wait for other conditions.
+    var isAwaited: Bool { !waiting.isEmpty }
+
     mutating func began(discretionary task: TaskIndex) { discretionary.insert(task) }
     mutating func attemptEnded(_ task: TaskIndex) { if !discretionary.isEmpty { discretionary.remove(task) } }
 }

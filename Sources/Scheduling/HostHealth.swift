@@ -1,16 +1,19 @@
 import TransferModel
 
-/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, and
-/// opened again by what one task's request shows, the probe.
+/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, takes one
+/// request at a time while too many of its answers are failures, and is opened again by what one task's request shows,
+/// the probe.
 struct HostHealth: Sendable {
     /// Whether the host may be asked.
     enum Quiet: Sendable {
         case no
         /// It asked for quiet, or did not answer again and again.
         case until(Instant)
-        /// The quiet is over: one request goes ahead of all others, and shows whether it lasts. Without a task the next
-        /// request is that one.
+        /// One request goes ahead of all others, and shows how the host is. Without a task the next request is that one.
         case probing(TaskIndex?)
+        /// The host takes the body of the probe, so others may go as well. The answer is still to come: one that shows
+        /// trouble counts as that of a probe.
+        case takingBody(of: TaskIndex)
     }
 
     /// A host that takes connections and hangs up may do so because of what it is asked. When failed probes alone would
@@ -26,20 +29,24 @@ struct HostHealth: Sendable {
     /// What follows from a request that ended without an answer.
     enum Consequence: Hashable, Sendable {
         case none
+        /// One request at a time goes to the host until one is answered well.
+        case oneAtATime
         /// The host is to be left alone for a while.
         case park
         /// The same, and the failure counts as one of each task that waits for the host.
         case parkAndCharge
     }
 
-    /// Rounds of failures without an answer after which a host is probed by one task instead of tried by all.
-    static let failuresToPark = 3
+    /// Rounds of failures, with no answer in between, after which a host is left alone for a while.
+    static let roundsToPark = 3
     /// For so long a host at which a mirror failed goes behind the others, unless it served one meanwhile.
     static let lately = TimeSpan.seconds(5 * 60)
 
     private(set) var quiet = Quiet.no
     /// How often it was parked without an answer in between.
     private(set) var parks = 0
+    /// Its last answers, and the rounds that ended without one.
+    private var answers = LastAnswers()
     /// Rounds of failures without an answer. Requests that were under way together are one round.
     private var failedRounds = 0
     private var lastFailureAt: Instant?
@@ -56,13 +63,21 @@ struct HostHealth: Sendable {
     /// Whether no request may go out now.
     var isQuiet: Bool {
         switch quiet {
-        case .no, .probing(nil): false
+        case .no, .probing(nil), .takingBody: false
         case .until, .probing: true
         }
     }
 
     /// Whether nothing is known against it.
     var isOpen: Bool { if case .no = quiet { true } else { false } }
+
+    /// Whether all may ask it.
+    private var isOpenToAll: Bool {
+        switch quiet {
+        case .no, .takingBody: true
+        case .until, .probing: false
+        }
+    }
 
     /// Probes that failed since its answer, and since a task counted `failed` of them when it began to wait.
     func charges(since failed: UInt32) -> UInt32 { failedProbes - max(failed, forgivenProbes) }
@@ -72,7 +87,12 @@ struct HostHealth: Sendable {
 
     func isParked(until due: Instant) -> Bool { if case .until(due) = quiet { true } else { false } }
 
-    func isProbed(by task: TaskIndex) -> Bool { if case .probing(task) = quiet { true } else { false } }
+    func isProbed(by task: TaskIndex) -> Bool {
+        switch quiet {
+        case .probing(task), .takingBody(of: task): true
+        case .no, .until, .probing, .takingBody: false
+        }
+    }
 
     // MARK: Answers
 
@@ -84,17 +104,37 @@ struct HostHealth: Sendable {
         ownTries = .notYet
     }
 
-    /// Its answer did not ask for quiet. Returns whether that opened it: its pause is over, whether or not a timer said
-    /// so.
+    /// Its answer was no failure and did not ask for quiet. Returns whether that opened it: its pause is over, whether or
+    /// not a timer said so.
     mutating func wentWell(at now: Instant) -> Bool {
         parks = 0
+        answers.note(isWell: true)
         switch quiet {
         case .no: return false
         case .until(let due): guard due <= now else { return false }
-        case .probing: break
+        case .probing, .takingBody: break
         }
-        quiet = .no
+        open()
         return true
+    }
+
+    /// It answered a request of the task with a failure of its own (5xx) and did not say until when. Returns whether one
+    /// request at a time goes to it from now on.
+    mutating func answeredBadly(_ task: TaskIndex) -> Bool {
+        guard !isProbed(by: task) else {
+            quiet = .probing(nil)
+            return true
+        }
+        guard isOpenToAll else { return false }
+        answers.note(isWell: false)
+        guard answers.areTooOftenBad else { return false }
+        quiet = .probing(nil)
+        return true
+    }
+
+    private mutating func open() {
+        quiet = .no
+        answers = LastAnswers()
     }
 
     // MARK: Failures
@@ -108,7 +148,7 @@ struct HostHealth: Sendable {
             failedProbes += 1
             return .parkAndCharge
         }
-        guard isOpen else { return .none }
+        guard isOpenToAll else { return .none }
         if case .left(let left) = ownTries {
             // Streams of one connection end with it: that shows what one of them did.
             let isOneOfMany = isStream && !beginsRound(begunAt, now)
@@ -122,7 +162,11 @@ struct HostHealth: Sendable {
         }
         guard beginsRound(begunAt, now) else { return .none }
         failedRounds += 1
-        return failedRounds >= Self.failuresToPark ? .park : .none
+        answers.note(isWell: false)
+        guard answers.areTooOftenBad else { return .none }
+        guard failedRounds < Self.roundsToPark else { return .park }
+        quiet = .probing(nil)
+        return .oneAtATime
     }
 
     /// Whether the failure is the first of its round: what began before the last one was part of the same breakdown.
@@ -135,7 +179,7 @@ struct HostHealth: Sendable {
     /// Opens the host for tasks that were never tried, as often as `most` says.
     mutating func giveOwnTries(_ most: (unanswered: Int, answered: Int)) {
         ownTries = .left(hasAnswered ? most.answered : most.unanswered)
-        quiet = .no
+        open()
     }
 
     // MARK: Parks and probes
@@ -157,10 +201,18 @@ struct HostHealth: Sendable {
         return true
     }
 
+    /// Bytes of the task's body were sent. Returns whether it was the probe: others need not wait until all of the body
+    /// is there.
+    mutating func tookBytes(of task: TaskIndex) -> Bool {
+        guard case .probing(task) = quiet else { return false }
+        quiet = .takingBody(of: task)
+        return true
+    }
+
     /// A request of the task was answered as a whole. Returns whether it was the probe: then the host is open.
     mutating func probeSucceeded(by task: TaskIndex) -> Bool {
         guard isProbed(by: task) else { return false }
-        quiet = .no
+        open()
         return true
     }
 
@@ -186,7 +238,7 @@ struct HostHealth: Sendable {
         switch quiet {
         case .until(let due): return .quiet(until: due)
         case .probing(_?): return .quiet(until: now)
-        case .no, .probing(nil): break
+        case .no, .probing(nil), .takingBody: break
         }
         guard let failed = mirrorFailedAt, now < failed + Self.lately else { return .well }
         return .failedLately

@@ -16,15 +16,26 @@ struct RetryClocks: Sendable {
         var probed: (origin: Int, before: UInt32)?
         /// Since when the clock stands still, until the next attempt; `nil` while it runs.
         var standsSince: Instant?
+        /// How the last attempt failed, and how many in a row failed so; `nil` where the task had none of its own.
+        var cause: Cause?
+    }
+
+    /// What attempts of a task failed by.
+    struct Cause: Sendable {
+        var error: TransferError
+        var count = 1
     }
 
     private var series: [TaskIndex: Series] = [:]
 
     /// Notes a failed attempt of the task.
-    mutating func attemptFailed(of task: TaskIndex, begunAt: Instant, at now: Instant, _ hosts: [OriginState]) {
-        var noted = Series(beganAt: begunAt, failedAt: now)
+    mutating func attemptFailed(
+        of task: TaskIndex, by error: TransferError, begunAt: Instant, at now: Instant, _ hosts: [OriginState]
+    ) {
+        var noted = Series(beganAt: begunAt, failedAt: now, cause: Cause(error: error))
         if let present = series[task], Self.holds(present, hosts) {
-            noted = Series(beganAt: present.beganAt ?? begunAt, failedAt: present.failedAt)
+            (noted.beganAt, noted.failedAt) = (present.beganAt ?? begunAt, present.failedAt)
+            if let cause = present.cause, cause.error.hasSameCause(as: error) { noted.cause?.count += cause.count }
         }
         series[task] = noted
     }
@@ -67,6 +78,9 @@ struct RetryClocks: Sendable {
 
     /// When the first failed attempt of the task began; `nil` where it had none.
     func triedSince(_ task: TaskIndex) -> Instant? { series[task]?.beganAt }
+
+    /// What the last attempts of the task failed by; `nil` where none failed.
+    func cause(of task: TaskIndex) -> Cause? { series.isEmpty ? nil : series[task]?.cause }
 
     /// What probes found counts until the host answers; a task's own failures count until the task ends.
     private static func holds(_ series: Series, _ hosts: [OriginState]) -> Bool {

@@ -60,6 +60,13 @@ extension RandomBits {
 extension Verdict {
     /// The server has more to do than it can.
     var saysBusy: Bool { status == 429 || status == 503 }
+
+    /// The server answered with a failure of its own.
+    var isServerError: Bool { status.map { Answer(status: $0).isServerError } ?? false }
+}
+
+extension Answer {
+    var isServerError: Bool { (500...599).contains(status) }
 }
 
 extension TransferError {

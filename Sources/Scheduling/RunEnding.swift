@@ -42,8 +42,8 @@ struct RunEnding: Sendable {
 
     /// Why nothing new starts; `nil` while the run goes on.
     private(set) var stop: Stop?
-    /// Events cannot be recorded: nothing new starts, and what runs goes on.
-    var isPaused = false
+    /// Why nothing new starts for now, while what runs goes on; empty where it may.
+    var pauses: Set<StartPause> = []
     private var endings: [TaskIndex: Ending] = [:]
     private var handover: Handover?
 

@@ -93,24 +93,26 @@ extension Scheduler {
         {
             return awaitCredential(task, error)
         }
+        if awaitsProcess(task, error, verdict, meant) { return }
         let policy = policy(of: task).retry
         let loss = networkLoss(of: task, error, verdict)
         if let loss, waitsForNetwork(task), loss == .gone || !mayGoElsewhere(task) {
             tellsNothing(task)
             return goOnWithNetwork(task, error, verdict, meant, loss)
         }
-        noteFailure(of: task, verdict)
+        noteFailure(of: task, error, verdict)
         let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let origin = origin(of: task)
         var isCharged = false
-        if loss == nil {
+        if loss == nil, !verdict.isOfOtherHost {
             isCharged = judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
         } else {
             tellsNothing(task)
         }
         noteForgiven(task, error)
-        settleFailure(of: task, error, verdict, meant, loss, asked: asked, backoff: backoff)
+        let told = policy.canHeal(error, verdict) && !policy.mayRepeat(verdict) ? error.notSentAgain : error
+        settleFailure(of: task, told, verdict, meant, loss, asked: asked, backoff: backoff)
         if isCharged, let origin { chargeProbe(origin, error) }
     }
 

@@ -206,6 +206,10 @@ extension Scheduler {
 
     mutating func stopAll(_ error: TransferError) {
         guard runEnding.begin(.cancelling(error)) else { return }
-        for index in tasks.indices { end(TaskIndex(raw: UInt32(index)), .finish(.cancelled, error, nil)) }
+        for index in tasks.indices {
+            let task = TaskIndex(raw: UInt32(index))
+            let told = error.isByRunTimeout ? timedOut(task, otherwise: error) : error
+            end(task, .finish(.cancelled, told, nil))
+        }
     }
 }

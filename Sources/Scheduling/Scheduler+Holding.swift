@@ -232,6 +232,7 @@ extension Scheduler {
 
     mutating func moved(_ task: TaskIndex, _ bytes: Int64) {
         bandwidth?.moved(task, bytes)
+        bytesMoved(task)
         measureBytes(task, bytes)
         if self.bytes.spend(bytes) { deferAll(.maximumBytes, evenRunning: true) }
     }

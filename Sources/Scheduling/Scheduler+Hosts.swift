@@ -21,9 +21,9 @@ extension Scheduler {
         }
         slots.hostAnswered(origin)
         tasks[index].chargedProbes = 0
-        guard answer.status != 429, answer.status != 503 else { return }
-        slots.hostIsWell(origin, at: now.instant)
-        if !answer.isFurther { measureAnswer(task) }
+        // What a failure means for its host shows with the attempt's end: it may say for how long to wait.
+        if answer.status != 429, !answer.isServerError { slots.hostIsWell(origin, at: now.instant) }
+        if answer.status != 429, answer.status != 503, !answer.isFurther { measureAnswer(task) }
     }
 
     /// No answer yet, but it shows that the host is there.
@@ -34,6 +34,13 @@ extension Scheduler {
         tasks[index].chargedProbes = 0
         slots.hostAnswered(origin)
         slots.hostIsWell(origin, at: now.instant)
+    }
+
+    /// Bytes of a body moved. Those of one that is sent before its answer show that others need not wait for the host.
+    mutating func bytesMoved(_ task: TaskIndex) {
+        let index = Int(task.raw)
+        guard tasks[index].awaitsAnswer, tasks[index].holdsSlot, let origin = origin(of: task) else { return }
+        slots.hostTookBytes(origin, of: task)
     }
 
     /// A whole answer shows that the host is well, whether or not its head was told.
@@ -53,14 +60,22 @@ extension Scheduler {
         let index = Int(task.raw)
         guard let origin = origin(of: task) else { return false }
         let policy = policy(of: task).retry
-        if asked != nil || verdict.saysBusy {
-            if verdict.saysBusy { measureRefusal(task, verdict.status == 429 ? .tooManyRequests : .unavailable) }
+        if verdict.saysBusy { measureRefusal(task, verdict.status == 429 ? .tooManyRequests : .unavailable) }
+        if asked != nil || verdict.status == 429 {
             // For a pause that is too long to wait for, no task is held back.
             if asked ?? .zero <= policy.maximumRetryAfter {
-                let pause = shortened(backoff, inTime: retryDeadline(of: task, at: [origin]))
-                slots.park(origin, for: asked ?? pause, at: now.instant, &timers)
+                park(origin, for: asked, orBackoff: backoff, of: task)
             } else {
                 slots.endProbe(origin, of: task)
+            }
+            return false
+        }
+        if verdict.isServerError {
+            // The probe met a host that still has more to do than it can: the next one comes after a pause.
+            if verdict.saysBusy, slots[origin].health.isProbed(by: task) {
+                park(origin, for: nil, orBackoff: backoff, of: task)
+            } else {
+                slots.hostAnsweredBadly(origin, task)
             }
             return false
         }
@@ -73,16 +88,26 @@ extension Scheduler {
         let consequence = slots.requestFailed(
             origin, of: task, begunAt: tasks[index].attemptBeganAt, at: now.instant, hungUp: error.name.saysHungUp,
             isStream: slots.lanes[Int(tasks[index].lane)].isShared)
-        if consequence != .none { parkUnanswered(origin, policy, by: retryDeadline(of: task, at: [origin])) }
+        if consequence == .park || consequence == .parkAndCharge {
+            parkUnanswered(origin, policy, by: retryDeadline(of: task, at: [origin]))
+        }
         return consequence == .parkAndCharge
     }
 
-    /// A further request of an attempt that goes on was one too many. Its host is parked like any other that says so.
-    mutating func turnedAway(_ task: TaskIndex, _ origin: OriginID, _ retryAfter: TimeSpan?) {
+    private mutating func park(
+        _ origin: OriginID, for asked: TimeSpan?, orBackoff backoff: TimeSpan, of task: TaskIndex
+    ) {
+        let pause = asked ?? shortened(backoff, inTime: retryDeadline(of: task, at: [origin]))
+        slots.park(origin, for: pause, at: now.instant, &timers)
+    }
+
+    /// A further request of an attempt that goes on was one too many: that is judged like any other answer of its host.
+    mutating func turnedAway(_ task: TaskIndex, _ origin: OriginID, status: Int, _ retryAfter: TimeSpan?) {
         let policy = policy(of: task).retry
         let asked = policy.honorsRetryAfter ? retryAfter : nil
         guard tasks[task].holdsSlot, asked ?? .zero <= policy.maximumRetryAfter else { return }
         measureRefusal(task, .tooManyRequests)
+        guard asked != nil || status == 429 else { return slots.hostAnsweredBadly(origin, task) }
         let delay = asked ?? policy.pause(after: tasks[task].tries, &random)
         slots.park(origin, for: delay, at: now.instant, &timers)
     }

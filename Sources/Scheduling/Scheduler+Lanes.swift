@@ -41,7 +41,7 @@ extension Scheduler {
 
     private mutating func startInOrder() {
         // A task that cannot start may fail, and end the run.
-        while mayStart, !runEnding.isPaused, let (task, lane) = slots.next {
+        while mayStart, runEnding.pauses.isEmpty, let (task, lane) = slots.next {
             slots.removeHead(lane)
             // One that was ended or suspended while it waited stays in its queue until it comes to the front.
             if isQueued(task, in: lane), !runEnding.isLeftToSuccessor(task), !goesElsewhere(task),

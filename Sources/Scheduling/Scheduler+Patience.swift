@@ -26,9 +26,24 @@ extension Scheduler {
     }
 
     /// Notes that an attempt of the task failed, which begins the clock of `retry.for` or lets it run on.
-    mutating func noteFailure(of task: TaskIndex, _ verdict: Verdict) {
+    mutating func noteFailure(of task: TaskIndex, _ error: TransferError, _ verdict: Verdict) {
         if verdict.wentFurther { retries.forget(task) }
-        retries.attemptFailed(of: task, begunAt: tasks[task].attemptBeganAt, at: now.instant, slots.hosts)
+        retries.attemptFailed(
+            of: task, by: error, begunAt: tasks[task].attemptBeganAt, at: now.instant, slots.hosts)
+    }
+
+    /// The error of a task that a time limit ends. A limit is no cause: what the task's attempts failed by comes first.
+    func timedOut(_ task: TaskIndex, otherwise error: TransferError) -> TransferError {
+        retries.cause(of: task).map { error.following($0.error, times: $0.count) } ?? error
+    }
+
+    /// The error of a task whose `timeoutForResource` is over.
+    func resourceTimedOut(_ task: TaskIndex) -> TransferError {
+        let limit = plan.policies[policyNumber(of: task)].timeoutForResource
+        if case .awaitingConditions = tasks[task].phase {
+            return .resourceTimedOut(limit, "it waited for a network that it may use")
+        }
+        return timedOut(task, otherwise: .resourceTimedOut(limit))
     }
 
     /// Whether the task may begin another attempt as far as time goes.

@@ -89,8 +89,8 @@ extension Scheduler {
                 failedAt: clock.beganAt + failing.since)
         }
         guard let retryAt = past.retryAt else { return }
-        tasks[index].backoff = TaskState.Backoff(
-            end: clock.beganAt + retryAt, reason: past.waiting == .retryAfter ? .retryAfter : .backoff)
+        let known = past.waiting.flatMap { [.retryAfter, .processLimit].contains($0) ? $0 : nil }
+        tasks[index].backoff = TaskState.Backoff(end: clock.beganAt + retryAt, reason: known ?? .backoff)
         parkHost(of: index, past)
     }
 

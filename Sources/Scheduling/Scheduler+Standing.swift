@@ -24,6 +24,15 @@ extension Scheduler {
         }
     }
 
+    /// Whether a task runs or a group is being published, or a task could start if starts were not paused. `false` while
+    /// all that is left waits: for time, a network, a person, or other runs.
+    package var hasWork: Bool {
+        tasks.areAnyRunning || groups.areAnyPublishing || mayStart && slots.next != nil
+    }
+
+    /// Whether a task may wait for another network or for power.
+    package var awaitsConditions: Bool { conditions.isAwaited }
+
     /// How many attempts of the task have begun.
     package func attempts(of task: TaskIndex) -> Int { Int(tasks[task].attempt) }
 

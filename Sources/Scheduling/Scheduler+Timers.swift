@@ -38,11 +38,7 @@ extension Scheduler {
         case .retry:
             leavePhase(index)
             makeReady(task)
-        case .resource:
-            var place = ""
-            if case .awaitingConditions = tasks[index].phase { place = "; it waited for a network that it may use" }
-            let error = TransferError(.timedOut, "the task's `timeoutForResource` is over\(place)")
-            end(task, .finish(.failed, error, nil))
+        case .resource: end(task, .finish(.failed, resourceTimedOut(task), nil))
         case .begin: begin(task)
         case .unpark: slots.endPark(OriginID(raw: timer.index))
         case .originGate: slots.hostGateOpened(OriginID(raw: timer.index))

@@ -146,7 +146,8 @@ package struct Scheduler: ~Copyable {
         case .released(let task, _): giveBackSlot(task)
         case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
         case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
-        case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter)
+        case .turnedAway(let task, let origin, let status, let retryAfter):
+            turnedAway(task, origin, status: status, retryAfter)
         case .unused(let task, let origin):
             giveBackUnused(task)
             slots.endProbe(origin, of: task)
@@ -175,8 +176,8 @@ package struct Scheduler: ~Copyable {
         case .conditions(let news):
             take(news)
             return []
-        case .pauseStarts(let isPaused):
-            runEnding.isPaused = isPaused
+        case .pauseStarts(let reason, let isPaused):
+            if isPaused { runEnding.pauses.insert(reason) } else { runEnding.pauses.remove(reason) }
             return []
         // The process that carries the run changes, and nothing of the run.
         case .leave: return []

@@ -416,11 +416,25 @@ struct SlotTable: Sendable {
         if isOpened { noteQuiet(origin) }
     }
 
+    /// The host answered the task with a failure of its own.
+    mutating func hostAnsweredBadly(_ origin: OriginID, _ task: TaskIndex) {
+        let hasChanged = hosts[Int(origin.raw)].health.answeredBadly(task)
+        if hasChanged { noteQuiet(origin) }
+    }
+
+    /// The host took bytes of the task's body.
+    mutating func hostTookBytes(_ origin: OriginID, of task: TaskIndex) {
+        let isOpened = hosts[Int(origin.raw)].health.tookBytes(of: task)
+        if isOpened { noteQuiet(origin) }
+    }
+
     mutating func requestFailed(
         _ origin: OriginID, of task: TaskIndex, begunAt: Instant, at now: Instant, hungUp: Bool, isStream: Bool
     ) -> HostHealth.Consequence {
-        hosts[Int(origin.raw)].health.requestFailed(
+        let consequence = hosts[Int(origin.raw)].health.requestFailed(
             of: task, begunAt: begunAt, at: now, hungUp: hungUp, isStream: isStream)
+        if consequence == .oneAtATime { noteQuiet(origin) }
+        return consequence
     }
 
     mutating func probeSucceeded(_ origin: OriginID, by task: TaskIndex) {

@@ -141,7 +141,9 @@ struct TaskTable: Sendable {
 
     var count: Int { states.count }
     var indices: Range<Int> { states.indices }
-    var areAnyRunning: Bool { states.contains { $0.phase == .running } }
+    /// Tasks whose attempts have not ended, those included of which only local work is left.
+    private(set) var runningCount = 0
+    var areAnyRunning: Bool { runningCount > 0 }
 
     subscript(index: Int) -> TaskState {
         _read { yield states[index] }
@@ -172,7 +174,8 @@ struct TaskTable: Sendable {
             idleCount += change
             suspendedByFileCount += change
         case .blocked, .staged: idleCount += change
-        case .held, .suspended, .queued, .running, .backingOff, .awaitingConditions, .expanding: break
+        case .running: runningCount += change
+        case .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding: break
         }
     }
 }

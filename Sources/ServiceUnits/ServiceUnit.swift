@@ -24,12 +24,18 @@ package struct ServiceUnit: Sendable {
         package var folder: String
         /// When the timer starts the job, as `OnCalendar` takes it.
         package var calendar = "daily"
-        /// Whether the units are a user's own, not the system's.
-        package var isUser = false
+        /// Spread of the start after the calendar's time, in milliseconds; `nil` without one.
+        package var randomizedDelay: Int64?
+        /// Unit that systemd starts when the job fails; specifiers such as `%n` are systemd's. `nil` without one.
+        package var onFailure: String?
+        /// The account that the service runs as.
+        package var account = ServiceAccount.root
         /// Absolute folders that exist and that the job writes below.
         package var writable: [String] = []
-        /// Name of the folder below /var/lib that systemd makes for the run's state; `nil` for a user's unit.
-        package var stateDirectory: String?
+        /// Names of the folders below /var/lib that systemd makes for the service; none for a user's unit.
+        package var stateDirectories: [String] = []
+        /// Absolute path of the file that `--secrets-file` names; `nil` without one.
+        package var secretsFile: String?
         /// The secrets that the job uses.
         package var credentials: [Credential] = []
         /// Variables of the environment that the job uses.
@@ -77,11 +83,17 @@ package struct ServiceUnit: Sendable {
         OnCalendar=\(UnitText.specifiersEscaped(facts.calendar))
         # Started as soon as possible where the machine was off at that time.
         Persistent=true
-
+        \(delay)
         [Install]
         WantedBy=timers.target
 
         """
+    }
+
+    private var delay: String {
+        guard let milliseconds = facts.randomizedDelay else { return "" }
+        let span = milliseconds % 1000 == 0 ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
+        return "# Up to this much later, so that many machines do not ask at once.\nRandomizedDelaySec=\(span)\n"
     }
 
     // MARK: Sections
@@ -90,7 +102,8 @@ package struct ServiceUnit: Sendable {
         let description = "Transfers of \(facts.job)"
         var text = "[Unit]\nDescription=\(UnitText.line(description))\n"
         // A user's manager has no such target.
-        if !facts.isUser { text += "Wants=network-online.target\nAfter=network-online.target\n" }
+        if facts.account != .owner { text += "Wants=network-online.target\nAfter=network-online.target\n" }
+        if let unit = facts.onFailure { text += "OnFailure=\(unit)\n" }
         return text
     }
 
@@ -98,7 +111,7 @@ package struct ServiceUnit: Sendable {
         """
         [Service]
         Type=oneshot
-        ExecStart=\(facts.command.map { UnitText.commandWord($0) }.joined(separator: " "))
+        \(account)ExecStart=\(command)
         WorkingDirectory=\(UnitText.specifiersEscaped(facts.folder))
         # 75: incomplete, the next run goes on. 143: stopped, with its report written.
         SuccessExitStatus=75 143
@@ -107,8 +120,57 @@ package struct ServiceUnit: Sendable {
         """
     }
 
+    private var account: String {
+        switch facts.account {
+        case .owner: ""
+        case .root:
+            """
+            # Runs as root, and so does every command of the job. `--user NAME` or `--dynamic-user` of `transfer-run unit`
+            # gives it fewer rights.
+
+            """
+        case .user(let name):
+            """
+            # This user must be able to read the job file and to write in each folder of ReadWritePaths= below.
+            User=\(name)
+
+            """
+        case .dynamic:
+            """
+            # A user that exists only while the job runs. It can write nowhere but in the folders of StateDirectory= below.
+            DynamicUser=yes
+
+            """
+        }
+    }
+
+    private var command: String {
+        var words = facts.command.map { UnitText.commandWord($0) }
+        if let file = facts.secretsFile {
+            words += [
+                "--secrets-file", hasSecretsCredential ? "%d/\(Self.secretsCredential)" : UnitText.commandWord(file),
+            ]
+        }
+        return words.joined(separator: " ")
+    }
+
+    /// The credential that holds the file of `--secrets-file`. The name of a secret has no full stop.
+    private static let secretsCredential = "secrets.file"
+
+    /// Whether systemd reads the file of `--secrets-file` for a service that may not read it itself.
+    private var hasSecretsCredential: Bool {
+        switch facts.account {
+        case .owner, .root: false
+        case .user, .dynamic: facts.secretsFile != nil
+        }
+    }
+
     private var credentials: String {
         var text = ""
+        if hasSecretsCredential, let file = facts.secretsFile {
+            text += "# systemd reads this file and hands it to the job.\n"
+            text += "LoadCredential=\(Self.secretsCredential):\(UnitText.specifiersEscaped(file))\n"
+        }
         if !facts.credentials.isEmpty {
             text += "# Each file holds one secret, readable for its owner alone. `systemd-creds encrypt` and\n"
             text += "# LoadCredentialEncrypted= keep them encrypted.\n"
@@ -126,22 +188,22 @@ package struct ServiceUnit: Sendable {
     private var access: String {
         var text = "# What the job writes, as `transfer-run check --explain-access` lists it, and the rest read-only.\n"
         text += "ProtectSystem=strict\nProtectHome=read-only\n"
-        if let folder = facts.stateDirectory { text += "StateDirectory=\(folder)\nStateDirectoryMode=0700\n" }
+        if !facts.stateDirectories.isEmpty {
+            text += "StateDirectory=\(facts.stateDirectories.joined(separator: " "))\nStateDirectoryMode=0700\n"
+        }
         for path in facts.writable { text += "ReadWritePaths=\(UnitText.path(path))\n" }
         if !facts.commands.isEmpty {
             text += "# The job runs commands: add a line for each folder that they write in.\n"
             for command in facts.commands { text += "#   \(UnitText.line(command, escapes: false))\n" }
         }
         // A private folder would hide what the job has there.
-        let usesTemporary = (facts.writable + facts.command + facts.sockets).contains { path in
-            ["/tmp", "/var/tmp"].contains { path == $0 || path.hasPrefix($0 + "/") }
-        }
+        let usesTemporary = (facts.writable + facts.command + facts.sockets).contains { UnitText.isTemporary($0) }
         return text + (usesTemporary ? "" : "PrivateTmp=yes\n")
     }
 
     private var hardening: String {
         // Without it a user's manager may not set up the rest.
-        (facts.isUser ? "PrivateUsers=yes\n" : "")
+        (facts.account == .owner ? "PrivateUsers=yes\n" : "")
             + """
             NoNewPrivileges=yes
             PrivateDevices=yes
@@ -191,12 +253,7 @@ package enum UnitText {
     private static func quoted(_ word: String, dollars: Bool) -> String {
         let isPlain =
             !word.isEmpty
-            && word.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: "/._:=@+,-".utf8.contains(byte)
-                }
-            }
+            && word.utf8.allSatisfy { isAlphanumeric($0) || "/._:=@+,-".utf8.contains($0) }
         if isPlain { return word }
         var result = ""
         for scalar in word.unicodeScalars {
@@ -216,6 +273,27 @@ package enum UnitText {
             }
         }
         return "\"\(result)\""
+    }
+
+    /// Whether a path lies in a folder for temporary files.
+    package static func isTemporary(_ path: String) -> Bool {
+        ["/tmp", "/var/tmp"].contains { path == $0 || path.hasPrefix($0 + "/") }
+    }
+
+    /// Whether the text is the full name of a unit. Specifiers of systemd such as `%n` may be in it.
+    package static func isUnit(_ text: String) -> Bool {
+        let kinds = [".service", ".target", ".socket", ".path", ".timer", ".mount", ".slice"]
+        guard text.utf8.count <= 255, let kind = kinds.first(where: { text.hasSuffix($0) }) else { return false }
+        let name = text.dropLast(kind.count)
+        return !name.isEmpty && name.first != "@"
+            && name.utf8.allSatisfy { isAlphanumeric($0) || ":-_.\\@%".utf8.contains($0) }
+    }
+
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
     }
 
     /// A name of units for a job: letters, digits, `-`, `_` and `.`.

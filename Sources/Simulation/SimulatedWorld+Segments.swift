@@ -99,7 +99,7 @@ extension SimulatedWorld {
     private mutating func turnAway(_ place: Int, _ status: Int, _ quota: RequestQuota?, _ retryAfter: TimeSpan?) {
         guard let flight = flights[place], let origin = flight.origin else { return }
         answer(place, status, quota)
-        reports.append(.turnedAway(flight.task, origin, retryAfter: retryAfter))
+        reports.append(.turnedAway(flight.task, origin, status: status, retryAfter: retryAfter))
         endBranch(place, .failed)
     }
 

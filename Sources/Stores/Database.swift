@@ -14,8 +14,9 @@ import TransferModel
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
         guard code == SQLITE_OK, let opened = unsafe opened else {
+            let error = unsafe StoreError(sqlite: code, opened, title)
             unsafe sqlite3_close_v2(opened)
-            throw unsafe StoreError(sqlite: code, nil, title)
+            throw error
         }
         unsafe handle = opened
         self.title = title
@@ -34,8 +35,9 @@ import TransferModel
         let name = "file:\(PercentEncoding.encode(path, keepingSlash: true))?\(isStill ? "immutable=1" : "mode=ro")"
         let code = unsafe sqlite3_open_v2(name, &opened, flags, nil)
         guard code == SQLITE_OK, let opened = unsafe opened else {
+            let error = unsafe StoreError(sqlite: code, opened, title)
             unsafe sqlite3_close_v2(opened)
-            throw unsafe StoreError(sqlite: code, nil, title)
+            throw error
         }
         unsafe handle = opened
         self.title = title
@@ -105,10 +107,13 @@ extension StoreError {
             case SQLITE_FULL: .diskFull
             // A full disk has no code of its own for the file that readers share.
             case SQLITE_IOERR where unsafe [ENOSPC, EDQUOT].contains(sqlite3_system_errno(database)): .diskFull
+            case SQLITE_CANTOPEN, SQLITE_IOERR: unsafe Self.kind(ofSystem: sqlite3_system_errno(database))
             default: .other
             }
         self.init(kind, "\(title): \(message) (SQLite \(code))")
     }
+
+    private static func kind(ofSystem errno: Int32) -> Kind { [EMFILE, ENFILE].contains(errno) ? .processLimit : .other }
 }
 
 /// One prepared statement: bind, step, read, reset.

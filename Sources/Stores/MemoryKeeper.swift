@@ -111,13 +111,19 @@ package final class MemoryKeeper: Sendable {
     private let orders: Mailbox<MemoryOrder>
     private let thread: WorkThread
     private let problems = Mutex<[String]>([])
+    /// The pause before store work is tried again for which the process had no descriptor left.
+    private static let pause = TimeSpan.milliseconds(500)
 
     package init(_ place: MemoryPlace, reports: Mailbox<MemoryReport>) throws(SystemError) {
         thread = place.ahead?.thread ?? WorkThread()
         let wake = thread.wake
         orders = Mailbox(wake: { wake.signal() })
         let order = StoreAhead.Work { [self] store in
-            let worker = MemoryWorker(place, reports, store)
+            let worker = MemoryWorker(place, reports, store) { [thread] in
+                if thread.isEnding { return false }
+                _ = thread.wake.wait(nanoseconds: Self.pause.nanoseconds)
+                return !thread.isEnding
+            }
             worker.open()
             work(worker)
             problems.withLock { $0 = worker.problems }

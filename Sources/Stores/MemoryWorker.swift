@@ -21,8 +21,14 @@ final class MemoryWorker {
     private var unwritten = UnwrittenRecords()
     private var pace = WritePace()
     private(set) var problems: [String] = []
+    /// Waits a while before store work is tried again; returns `false` when it is not to be.
+    private let pause: () -> Bool
 
-    init(_ place: MemoryPlace, _ reports: Mailbox<MemoryReport>, _ ahead: Store?) {
+    init(
+        _ place: MemoryPlace, _ reports: Mailbox<MemoryReport>, _ ahead: Store?,
+        pause: @escaping () -> Bool = { false }
+    ) {
+        self.pause = pause
         self.place = place
         self.ahead = ahead
         secrets = place.secrets
@@ -94,15 +100,18 @@ final class MemoryWorker {
         store = nil
     }
 
-    /// Runs store work. The first failure is recorded, and from then on the store is not used: it would fail or block
-    /// again.
+    /// Runs store work, again and again while the process has no descriptor left for it: other tasks give some back. Any
+    /// other failure is recorded, and from then on the store is not used: it would fail or block again.
     private func attempt(_ work: () throws(StoreError) -> Void) {
-        do throws(StoreError) {
-            try work()
-        } catch {
-            problems.append(error.description)
-            isGivenUp = true
-            close()
+        while true {
+            do throws(StoreError) {
+                return try work()
+            } catch {
+                if error.kind == .processLimit, pause() { continue }
+                problems.append(error.description)
+                isGivenUp = true
+                return close()
+            }
         }
     }
 

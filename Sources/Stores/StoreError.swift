@@ -1,3 +1,6 @@
+import Glibc
+import SystemIO
+
 /// Why a database could not be read or written.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Class of the failure, which decides what the caller does.
@@ -16,6 +19,8 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case putAside
         /// The file system or the user's quota is full.
         case diskFull
+        /// The process, or the machine, has no descriptor or thread left.
+        case processLimit
         /// The key of an encrypted input is gone: it can never be read again.
         case sealedForEver
         case other
@@ -23,7 +28,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Whether the cause may go away by itself or be removed by a person; nothing is lost until then.
         package var mayPass: Bool {
             switch self {
-            case .diskFull, .busy, .notPrivate: true
+            case .diskFull, .processLimit, .busy, .notPrivate: true
             case .newerVersion, .damaged, .foreign, .putAside, .sealedForEver, .other: false
             }
         }
@@ -36,6 +41,12 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
+    }
+
+    /// The class of a failed opening or making of a file.
+    static func kind(of error: SystemError) -> Kind {
+        if error.errno == ENOSPC || error.errno == EDQUOT { return .diskFull }
+        return error.isOfProcessLimit ? .processLimit : .other
     }
 }
 

@@ -148,7 +148,7 @@ extension StoreError {
             switch problem.kind {
             case .belongsToAnother, .othersMayWrite, .sharedRuntime: .notPrivate
             case .wrongKind: isFile ? .notPrivate : .other
-            case .system(let error): error.errno == ENOSPC || error.errno == EDQUOT ? .diskFull : .other
+            case .system(let error): Self.kind(of: error)
             }
         self.init(kind, "\(what) \(problem)")
     }

@@ -14,6 +14,8 @@ package struct Command: Sendable {
     package var folder: String?
     /// How long it may take before it is ended; `nil` sets no limit.
     package var timeout: TimeSpan?
+    /// For how long a start is tried again that fails because the process has no descriptor or process left.
+    package var startPatience = TimeSpan.zero
 
     package init(_ words: [String]) { self.words = words }
 
@@ -53,9 +55,27 @@ package struct Command: Sendable {
         input: [UInt8] = [], cancellation: Cancellation? = nil, awaitsWholeOutput: Bool = false,
         take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Result {
-        let conversation = Conversation(try RunningCommand(self), input, awaitsWholeOutput: awaitsWholeOutput)
+        let program = try started(cancellation)
+        let conversation = Conversation(program, input, awaitsWholeOutput: awaitsWholeOutput)
         return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take)
     }
+
+    private func started(_ cancellation: Cancellation?) throws(SystemError) -> RunningCommand {
+        let deadline = Clocks.instant() + startPatience
+        while true {
+            do throws(SystemError) {
+                return try RunningCommand(self)
+            } catch {
+                guard error.isOfProcessLimit, Clocks.instant() < deadline else { throw error }
+                var entries = cancellation.map { [$0.wake.entry] } ?? []
+                Polling.wait(&entries, milliseconds: Self.startPause)
+                if entries.contains(where: \.isReady) { throw error }
+            }
+        }
+    }
+
+    /// Pause in milliseconds between two starts.
+    private static let startPause: Int64 = 500
 
     /// Runs the program and returns its output in one piece; a program that writes more than `limit` bytes is ended.
     package func run(

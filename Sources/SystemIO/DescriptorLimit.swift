@@ -1,4 +1,5 @@
 internal import CLinuxShims
+import Glibc
 
 /// The number of descriptors that this process may have.
 package enum DescriptorLimit {
@@ -8,12 +9,31 @@ package enum DescriptorLimit {
     /// Descriptors that a run holds beside its tasks.
     private static let ofARun = 48
 
+    /// Descriptors that one of many runs of a process holds with two or three tasks under way.
+    private static let ofOneOfMany = 24
+
+    /// How many runs of one process the limit leaves room for.
+    package static var runs: Int { max(1, (present - ofARun) / ofOneOfMany) }
+
     /// The number that the process may have at present.
     package static var present: Int { raise(to: 0) }
 
     /// Raises the limit up to `wanted` as far as the hard limit allows, and returns the resulting limit.
     @discardableResult
     package static func raise(to wanted: Int) -> Int { Int(clamping: tr_raise_descriptors(Int64(wanted))) }
+
+    /// Why not even two descriptors can be opened now, EMFILE or ENFILE; `nil` if they can. For failures of a library
+    /// that does not tell their cause.
+    package static var shortage: Int32? {
+        var pair: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        if unsafe socketpair(AF_UNIX, kind, 0, &pair) == 0 {
+            for end in pair { close(end) }
+            return nil
+        }
+        let code = errno
+        return [EMFILE, ENFILE].contains(code) ? code : nil
+    }
 
     /// Raises the limit if it is too low for this number of tasks at a time, and returns how many can be under way. It
     /// is raised no further than needed, because commands that the run starts inherit it.

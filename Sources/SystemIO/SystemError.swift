@@ -26,6 +26,11 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// Whether an opening or a start failed because the process, or the machine, had no descriptor, thread or process left:
+    /// the same may succeed when others have ended. To be asked of openings and starts alone: of a read or a write EAGAIN
+    /// means something else.
+    package var isOfProcessLimit: Bool { [EMFILE, ENFILE, EAGAIN, ENOMEM].contains(errno) }
+
     /// A sentence about a link that is not followed.
     package static func isForeign(_ link: String) -> String {
         "\(link)\(TransferError.foreignLinkWords)and is not followed"

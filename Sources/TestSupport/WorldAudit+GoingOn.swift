@@ -81,6 +81,7 @@ extension WorldAudit {
     private mutating func rest(_ index: Int, _ until: Instant, _ now: Now) {
         guard let origin = plan.tasks[index].origin.map({ Int($0.raw) }), until > now.instant else { return }
         origins[origin].isParked = true
+        origins[origin].isExact = false
         origins[origin].quietUntil = max(origins[origin].quietUntil, until)
         origins[origin].restUntil = max(origins[origin].restUntil, until)
     }

@@ -59,12 +59,19 @@ extension WorldAudit {
         pages[index].wantedLoans = 0
     }
 
-    mutating func turnedAway(_ task: TaskIndex, _ origin: OriginID, _ retryAfter: TimeSpan?, _ now: Now) {
+    mutating func turnedAway(
+        _ task: TaskIndex, _ origin: OriginID, _ status: Int, _ retryAfter: TimeSpan?, _ now: Now
+    ) {
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? retryAfter : nil
         guard asked ?? .zero <= policy.maximumRetryAfter else { return }
         let number = Int(origin.raw)
+        guard asked != nil || status == 429 else {
+            if origins[number].probe != task { _ = answeredBadly(number) }
+            return
+        }
         origins[number].isParked = true
+        (origins[number].isExact, origins[number].isTakingBody) = (false, false)
         origins[number].probe = nil
         origins[number].restUntil = max(origins[number].restUntil, now.instant + (asked ?? policy.maximumBackoff))
         if let asked { origins[number].quietUntil = max(origins[number].quietUntil, now.instant + asked) }

@@ -110,7 +110,7 @@ extension WorldAudit {
     private mutating func checkQuiet(_ task: TaskIndex, _ origin: Int, _ now: Now) {
         hold(
             origins[origin].quietUntil <= now.instant, now, "host \(origin) asked for quiet and task \(task.raw) sends")
-        guard origins[origin].isParked else { return }
+        guard origins[origin].isParked, !origins[origin].isTakingBody else { return }
         hold(origins[origin].probe == nil, now, "host \(origin) has trouble, and task \(task.raw) is a second probe")
         origins[origin].probe = task
     }
@@ -204,8 +204,8 @@ extension WorldAudit {
         }
         heard(origin, now)
         (pages[index].charged, pages[index].chargedSince) = (0, nil)
-        guard answer.status != 429, answer.status != 503 else { return }
-        reopen(origin, now)
+        guard answer.status != 429, !Self.isServerError(answer.status) else { return }
+        answeredWell(origin, now)
     }
 
     mutating func heard(_ task: TaskIndex, _ now: Now) {
@@ -213,34 +213,73 @@ extension WorldAudit {
         guard pages[index].holdsSlot, let origin = pages[index].origin.map({ Int($0.raw) }) else { return }
         (pages[index].wasHeard, pages[index].charged, pages[index].chargedSince) = (true, 0, nil)
         heard(origin, now)
-        reopen(origin, now)
+        answeredWell(origin, now)
     }
 
-    private mutating func reopen(_ origin: Int, _ now: Now) {
+    static func isServerError(_ status: Int?) -> Bool { status.map { (500...599).contains($0) } ?? false }
+
+    private mutating func answeredWell(_ origin: Int, _ now: Now) {
+        origins[origin].noteAnswer(isBad: false)
         if origins[origin].restUntil <= now.instant { origins[origin].mayRest = false }
         guard origins[origin].quietUntil <= now.instant else { return }
+        if origins[origin].isParked { origins[origin].lastAnswers = [] }
         origins[origin].isParked = false
+        (origins[origin].probe, origins[origin].isTakingBody) = (nil, false)
+    }
+
+    /// The origin takes the body of its probe.
+    mutating func tookBytes(_ task: TaskIndex) {
+        let page = pages[Int(task.raw)]
+        guard page.holdsSlot, page.awaitsAnswer, let origin = page.origin.map({ Int($0.raw) }),
+            origins[origin].probe == task
+        else { return }
+        // What others are answered meanwhile may begin the next trial.
+        (origins[origin].isTakingBody, origins[origin].isExact) = (true, false)
+    }
+
+    /// A request was answered with a failure of the server that asks for no pause, or a round of them ended without an
+    /// answer. Returns whether that is too often.
+    mutating func answeredBadly(_ origin: Int) -> Bool {
+        guard !origins[origin].isParked || origins[origin].isTakingBody else { return false }
+        guard origins[origin].isExact else {
+            (origins[origin].mayRest, origins[origin].hasHadTrouble) = (true, true)
+            return false
+        }
+        origins[origin].noteAnswer(isBad: true)
+        let count = origins[origin].lastAnswers.count { $0 }
+        guard count >= 3, 5 * count > origins[origin].lastAnswers.count else { return false }
+        origins[origin].isParked = true
         origins[origin].probe = nil
+        return true
     }
 
     /// Notes what the end of an attempt says about the host that it last used.
     mutating func judgeHost(_ task: TaskIndex, _ verdict: Verdict, _ now: Now) {
         guard let origin = pages[Int(task.raw)].origin.map({ Int($0.raw) }) else { return }
         let wasProbe = origins[origin].probe == task
-        if wasProbe { origins[origin].probe = nil }
+        if wasProbe { (origins[origin].probe, origins[origin].isTakingBody) = (nil, false) }
         guard case .failed(let error) = verdict.outcome, networks[Int(task.raw)].loss == nil else { return }
         let policy = policy(task).retry
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
         let rest = now.instant + max(asked ?? .zero, policy.maximumBackoff)
-        if asked != nil || verdict.status == 429 || verdict.status == 503 {
+        if asked != nil || verdict.status == 429 {
             guard asked ?? .zero <= policy.maximumRetryAfter else { return }
             origins[origin].isParked = true
+            (origins[origin].isExact, origins[origin].isTakingBody) = (false, false)
             origins[origin].restUntil = max(origins[origin].restUntil, rest)
             // A probe that is still under way was sent before this trouble showed.
             origins[origin].probe = nil
             if let asked { origins[origin].quietUntil = max(origins[origin].quietUntil, now.instant + asked) }
+        } else if Self.isServerError(verdict.status) {
+            if !wasProbe {
+                _ = answeredBadly(origin)
+            } else if verdict.status == 503 {
+                origins[origin].isExact = false
+                origins[origin].restUntil = max(origins[origin].restUntil, rest)
+            }
         } else if verdict.status == nil, !pages[Int(task.raw)].wasHeard, Self.deadNames.contains(error.name) {
             origins[origin].restUntil = max(origins[origin].restUntil, rest)
+            if wasProbe { origins[origin].isExact = false }
             for other in pages.indices where pages[other].phase == .waiting {
                 guard mayAsk(other, origin) else { continue }
                 if plan.tasks[other].origin.map({ Int($0.raw) }) == origin { pages[other].charged += 1 }
@@ -256,18 +295,22 @@ extension WorldAudit {
                 origins[origin].lastFailureAt = now.instant
                 return
             }
-            guard !origins[origin].isParked else { return }
+            guard !origins[origin].isParked || origins[origin].isTakingBody else { return }
             if let last = origins[origin].lastFailureAt, pages[Int(task.raw)].startedAt < last { return }
             origins[origin].lastFailureAt = now.instant
-            origins[origin].failedRounds += 1
-            guard origins[origin].failedRounds >= 3 else { return }
-            if origins[origin].hadOwnTries, origins[origin].failedRounds == 3 {
-                // The failures while it allowed own tries may have been the first round, or none.
-                origins[origin].mayRest = true
-                origins[origin].hasHadTrouble = true
-            } else {
-                origins[origin].isParked = true
-            }
+            noteFailedRound(origin)
+        }
+    }
+
+    /// Notes a round of failures without an answer. Five in a row are more than a fifth of any twenty answers.
+    private mutating func noteFailedRound(_ origin: Int) {
+        origins[origin].failedRounds += 1
+        if answeredBadly(origin) {
+            // From the third on the origin is left alone for a time that cannot be seen.
+            origins[origin].isExact = origins[origin].failedRounds < 3
+        } else if origins[origin].failedRounds >= 5, !origins[origin].isTakingBody {
+            // The failures while it allowed own tries may have been the first round, or none.
+            origins[origin].isParked = !origins[origin].hadOwnTries || origins[origin].failedRounds > 5
         }
     }
 
@@ -300,6 +343,7 @@ extension WorldAudit {
         else { return }
         origins[origin].mayGiveOwnTries = true
         origins[origin].hadOwnTries = true
+        origins[origin].isExact = false
         origins[origin].isParked = false
     }
 

@@ -93,6 +93,13 @@ package struct WorldAudit: SimulationObserver {
         /// if its pause was shorter, which cannot be seen from outside; a probe may then be under way.
         var mayRest = false
         var probe: TaskIndex?
+        /// Whether the host takes the probe's body, so that others may send as well.
+        var isTakingBody = false
+        /// Its last answers since it was opened, and the rounds that ended without one: `true` for a failure.
+        var lastAnswers: [Bool] = []
+        /// Whether all that decides about it can be seen from outside: no pause of unknown length was taken, and no
+        /// task was given a try of its own.
+        var isExact = true
         var failedRounds = 0
         var lastFailureAt: Instant?
         /// Ends without an answer since the last answer; more than any number where one did not say that the host hung
@@ -111,6 +118,8 @@ package struct WorldAudit: SimulationObserver {
         var mirrorFailedAt: Instant?
         /// Whether the origin failed so, or was parked, at any time.
         var hasHadTrouble = false
+
+        mutating func noteAnswer(isBad: Bool) { lastAnswers = lastAnswers.suffix(19) + [isBad] }
     }
 
     /// The slots of one session at one origin.
@@ -294,7 +303,8 @@ package struct WorldAudit: SimulationObserver {
         case .released(let task, _), .unused(let task, _): release(task)
         case .couldUse(let task, _, let slots): pages[Int(task.raw)].wantedLoans = slots
         case .gaveBack(let task, let origin, let wasAnswered): gaveBack(task, origin, wasAnswered)
-        case .turnedAway(let task, let origin, let retryAfter): turnedAway(task, origin, retryAfter, now)
+        case .turnedAway(let task, let origin, let status, let retryAfter):
+            turnedAway(task, origin, status, retryAfter, now)
         case .transferred(let task): stopCounting(task)
         // Modelled worlds have no standard output and no journal.
         case .awaitsOutput, .awaitsRecord, .isRecorded, .turnedPage: break
@@ -342,6 +352,7 @@ package struct WorldAudit: SimulationObserver {
 
     private mutating func moved(_ task: TaskIndex, _ bytes: Int64, _ now: Now) {
         bytesMoved += bytes
+        tookBytes(task)
         if pages[Int(task.raw)].sentBody == .goesElsewhere { pages[Int(task.raw)].sentBody = .no }
         let session = Int(facts(task).session.raw)
         let underWay = hasSteadyRates(task) ? 0 : bytesUnderWay()

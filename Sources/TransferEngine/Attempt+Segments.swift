@@ -9,7 +9,7 @@ extension Attempt {
     var partValidator: String? {
         guard exchange.decision == .keep, life.type == .download, !streams.isDisabled, !isLookingUp,
             !exchange.endedByUs, origin != nil,
-            life.request.method == "GET", !life.asksForPart, specification.options.values.decompress == .no,
+            life.request.isPlainGet, !life.asksForPart, specification.options.values.decompress == .no,
             let head = exchange.head,
             ContentEncoding.text(head.headers) == nil
         else { return nil }

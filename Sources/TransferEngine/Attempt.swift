@@ -104,7 +104,7 @@ final class Attempt: TransferReceiver {
     let headerLines: [String]
 
     /// Decides what is sent and what an answer means.
-    private(set) var life: AttemptLife
+    var life: AttemptLife
     var phase = Phase.transferring
     var preparation = Preparation()
     /// The origin whose slot the attempt holds.
@@ -118,6 +118,8 @@ final class Attempt: TransferReceiver {
     var inspection = AnswerInspection()
     var streams = StreamsState()
     var checksumLookup = ChecksumLookup()
+    /// The token that is asked for before the next request; `nil` while none is.
+    var tokenFetch: TokenFetch?
     var pages: PageProgress
     /// How far the attempt is with the object that its file becomes; `nil` for any other task.
     var object: ObjectProgress?
@@ -161,7 +163,9 @@ final class Attempt: TransferReceiver {
         self.outbox = outbox
         self.pool = pool
         rules = session.rules(for: specification, task, isMetered: rate != nil)
-        life = AttemptLife(url, rules, resume: resume, home: specification.location(mirror: mirror).url)
+        life = AttemptLife(
+            url, rules, resume: resume, home: specification.location(mirror: mirror).url,
+            savingAnswerAt: specification.answerPath)
         self.pages = pages
         life.tracing = session.tracing(attempt: number, of: specification.id)
         headerLines = session.headerLines
@@ -181,8 +185,8 @@ final class Attempt: TransferReceiver {
 
     // MARK: The request for a checksum file
 
-    /// Whether the present request is for a checksum file, or its signature, and not for what the task wants.
-    var isLookingUp: Bool { checksumLookup.waitingLife != nil }
+    /// Whether the present request is for a checksum file, its signature or a token, and not for what the task wants.
+    var isLookingUp: Bool { checksumLookup.waitingLife != nil || tokenFetch != nil }
 
     func beginLookup(_ life: AttemptLife) {
         checksumLookup.waitingLife = self.life
@@ -252,7 +256,7 @@ final class Attempt: TransferReceiver {
             if exchange.bodyFailure != nil { exchange.decision = .abort }
         }
         if exchange.decision == .keep, !life.codings.isEmpty, !beginDecoding() { exchange.decision = .abort }
-        if exchange.decision == .keep, !isDownload, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
+        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
         if exchange.decision == .keep, bringsFile, !takeRuleTarget() { exchange.decision = .abort }
         if exchange.decision == .abort { exchange.endedByUs = true }
         if caching.turn != nil { prepareCacheCopy(head) }
@@ -368,7 +372,7 @@ final class Attempt: TransferReceiver {
     private func noteContinuation(_ head: ResponseHead) {
         let options = specification.options
         guard specification.type == .download, life.target == nil, options.values.resume != .no,
-            options.values.decompress == .no, life.request.method == "GET", !life.asksForPart,
+            options.values.decompress == .no, life.request.isPlainGet, !life.asksForPart,
             head.status == 200 || life.offset > 0
         else { return }
         let url = life.request.url.text

@@ -41,8 +41,8 @@ extension Engine {
 
     /// Before anybody hears that bytes moved: those may have been the last ones that may.
     func tellSentBody(_ attempt: Attempt) {
-        guard ledger != nil, attempt.specification.type == .upload, let body = attempt.sending.body, !body.wasToldSent,
-            body.sent == body.length, body.sent > 0
+        guard ledger != nil, attempt.specification.type == .upload, !attempt.isLookingUp,
+            let body = attempt.sending.body, !body.wasToldSent, body.sent == body.length, body.sent > 0
         else { return }
         body.wasToldSent = true
         reports.append(.sentBody(attempt.task))

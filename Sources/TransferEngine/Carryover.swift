@@ -68,3 +68,8 @@ struct Carryover {
         return (kept, left)
     }
 }
+
+extension Engine {
+    /// Whether ended attempts left anything for the next ones of their tasks that another process would not have.
+    package var hasCarryovers: Bool { !carryovers.isEmpty }
+}

@@ -161,6 +161,8 @@ final class CredentialWorker: Sendable {
         switch query.source {
         case .netrc: netrc()?.secret(for: query.origin.host, user: query.user)
         case .helper(let words): find(query, words)
+        // A server is asked by the loop.
+        case .oauth2: nil
         }
     }
 

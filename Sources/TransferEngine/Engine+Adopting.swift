@@ -36,7 +36,7 @@ extension Engine {
         return options.values.decompress == .no && attempt.specification.type == .download
             && attempt.life.resume == nil && (attempt.known.asked == nil || attempt.life.asksByTime) && url.isHTTP
             && attempt.session.takesSlot(url)
-            && attempt.life.request.method == "GET" && !attempt.life.asksForPart
+            && attempt.life.request.isPlainGet && !attempt.life.asksForPart
             && (options.values.existing == .revalidate || options.values.existing == .replace)
             && options.values.policies.cachePolicy != .returnCacheDataDontLoad
             && attempt.specification.destination?.hasSuffix("/") == false

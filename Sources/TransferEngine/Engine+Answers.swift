@@ -12,7 +12,9 @@ extension Attempt {
     var isDownload: Bool { specification.type == .download || life.target != nil }
 
     /// Whether it must be known where a file would go.
-    var mayBecomeFile: Bool { specification.type == .download || rules.mayBecomeDownload }
+    var mayBecomeFile: Bool {
+        specification.type == .download || specification.savesAnswer || rules.mayBecomeDownload
+    }
 }
 
 // MARK: - Captured values in their places
@@ -218,7 +220,7 @@ extension Engine {
     }
 
     /// What the job calls a secret is one, however short.
-    private func learn(_ found: [KnownSecret]) {
+    func learn(_ found: [KnownSecret]) {
         let news = secrets.learnCaptured(found)
         guard !news.isEmpty else { return }
         events.learn(news)
@@ -302,7 +304,7 @@ extension Engine {
         guard captured.ends.isUsed else { return }
         captured.ends.count(
             task, outcome, tolerated: tolerated, isPassedOver: isPassedOver,
-            message: error.map { events.hiding.redacted(told($0.message)) })
+            message: error.map { events.hiding.redacted(told($0.message)) }, error: error?.name)
     }
 
     /// Counts the failure of a command that followed a task.

@@ -18,6 +18,11 @@ extension Engine {
         for session in sessions { session.pools.limits.narrow(origins[origin], to: most) }
     }
 
+    /// Ends the idle connections of all sessions, since the process has no descriptor left for something else.
+    func endIdleConnections() {
+        for session in sessions { for pool in session.pools.all { pool.endIdle() } }
+    }
+
     /// The slot that its attempt began with is a stream, and its request needs a connection: it asks for that.
     func givesBackStream(_ attempt: Attempt) -> Bool {
         guard let origin = attempt.origin, policy.standsAlone(attempt.life.request, origin) else { return false }

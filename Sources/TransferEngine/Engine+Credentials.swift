@@ -11,6 +11,7 @@ extension Engine {
     /// The attempt waits, without a slot, for what a file or a helper says.
     func ask(_ query: CredentialQuery, _ attempt: Attempt) {
         releaseSlot(attempt)
+        if case .oauth2(let client) = query.source { return askToken(client, attempt) }
         attempt.phase = .awaitingCredential
         attempt.credentialWait.start(at: now.instant)
         let lookup = credentialLookup ?? CredentialLookup(folder: job.baseDirectory, wake: wake)
@@ -30,7 +31,7 @@ extension Engine {
         }
     }
 
-    private func goOn(_ attempt: Attempt, after step: CredentialStep) {
+    func goOn(_ attempt: Attempt, after step: CredentialStep) {
         tellChallenges(attempt)
         switch step {
         case .send(let request):
@@ -61,7 +62,7 @@ extension Engine {
     func tellChallenges(_ attempt: Attempt) {
         let news = attempt.life.takeChallengeNews()
         for record in news.records { emit(.challenge(record), attempt) }
-        for report in news.reports { credentialLookup?.tell(report) }
+        for report in news.reports { tell(report, attempt) }
     }
 
     /// A rule of `challenges` ends the task.

@@ -37,7 +37,8 @@ extension Engine {
         if attempt.specification.toStandardOutput { return outputDestination(attempt) }
         let options = attempt.specification.options
         var destination = Destination(path: attempt.specification.destination ?? "")
-        destination.existing = options.values.existing
+        // An upload's `existing` is about what the server has.
+        destination.existing = attempt.specification.savesAnswer ? .replace : options.values.existing
         destination.mode = options.values.mode
         destination.checksum = attempt.download.checksum
         destination.flush = attempt.isFlushed
@@ -123,6 +124,7 @@ extension Engine {
         case .failed(let task, let error):
             guard let attempt = attempt(of: task) else { return }
             if couldNotCompare(attempt) { return }
+            if attempt.tokenFetch != nil { return lackToken(attempt, error) }
             takeFindings(attempt)
             if fetchesWholeInstead(attempt, error) { return }
             // No room for it, or no right to write: what is still on its way is of no use.
@@ -142,7 +144,8 @@ extension Engine {
         case .groupPublished(let group, let error, let removed): published(group, error, removed)
         case .contents(let task, let bytes):
             guard let attempt = attempt(of: task) else { return }
-            // A download reads nothing but checksums.
+            if attempt.tokenFetch != nil { return readAssertion(bytes, attempt) }
+            // A download reads nothing else but checksums.
             guard attempt.specification.type != .download else { return gotChecksums(bytes, attempt) }
             if let miss = localMiss(attempt, bytes) { return fail(attempt, miss) }
             attempt.exchange.body = bytes

@@ -41,6 +41,9 @@ extension Engine {
         if error.name == .unexpectedResponse, let region = attempt.regionOfBucket {
             shown.message += TransferError.otherRegionWords + ForeignText.quoted(region)
         }
+        if let next = attempt.specification.options.values.next, attempt.pages.number > 1, !attempt.pages.isWhole {
+            shown = shown.ofPage(attempt.pages.number, attempt.specification.id, next)
+        }
         return shown
     }
 
@@ -59,7 +62,7 @@ extension Engine {
         if request.headers.contains(where: { $0.isNamed("authorization") }) {
             return "the `Authorization` header was refused"
         }
-        if attempt.life.hasAnsweredChallenge { return "the credential of the job was refused" }
+        if attempt.life.hasAnsweredChallenge || attempt.life.showedCredential { return "the credential of the job was refused" }
         return sentSecret(attempt) ?? "no credential was sent"
     }
 

@@ -77,7 +77,7 @@ extension Engine {
     /// Makes the task's destination what its link leads to now; returns why that can be no file.
     func followLink(_ task: TaskIndex) -> TransferError? {
         let index = Int(task.raw)
-        guard job.tasks[index].type == .download, job.tasks[index].group == nil,
+        guard job.tasks[index].type == .download || job.tasks[index].savesAnswer, job.tasks[index].group == nil,
             let path = job.tasks[index].destination
         else { return nil }
         do throws(TransferError) {
@@ -93,8 +93,8 @@ extension Engine {
 
     /// Returns why a path with captured values in it can be no file.
     func refuseFilled(_ task: TaskIndex, _ filled: TaskSpecification) -> TransferError? {
-        guard job.tasks[Int(task.raw)].destination == nil, filled.type == .download, filled.group == nil,
-            let path = filled.destination
+        guard job.tasks[Int(task.raw)].destination == nil, filled.type == .download || filled.savesAnswer,
+            filled.group == nil, let path = filled.destination
         else { return nil }
         do throws(TransferError) {
             try WrittenPath.check(path)

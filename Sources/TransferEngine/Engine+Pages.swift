@@ -26,9 +26,9 @@ extension Engine {
             try attempt.pages.keep(rows: rows(ofPage: attempt))
             emit(.pageFinished(page), attempt)
             reports.append(.turnedPage(attempt.task))
-            guard let target = try target(attempt, found) else { return false }
+            guard let target = try target(attempt, next, found) else { return false }
             if next.stopsAtMaximum, attempt.pages.number >= next.maximum { return false }
-            try attempt.pages.turn(to: target, most: next.maximum)
+            try attempt.pages.turn(to: target, most: next.maximum, isCounted: next.isCounted)
         } catch {
             fail(attempt, error)
             return true
@@ -52,11 +52,24 @@ extension Engine {
     }
 
     /// Where the next page is; `nil` after the last one.
-    private func target(_ attempt: Attempt, _ found: [CapturedValue]) throws(TransferError) -> ResourceURL? {
+    private func target(
+        _ attempt: Attempt, _ next: NextPage, _ found: [CapturedValue]
+    ) throws(TransferError) -> ResourceURL? {
         guard let named = found.first(where: { $0.name == Capture.nextPage }), !named.text.isEmpty else { return nil }
-        let target = try NextPages.target(
-            named.text, from: attempt.life.request.url, policy: attempt.rules.redirects,
-            secured: { attempt.session.state.secured($0, at: now.wall) })
+        let secured = { (url: ResourceURL) in attempt.session.state.secured(url, at: self.now.wall) }
+        let policy = attempt.rules.redirects
+        let target =
+            switch next.way {
+            case .url:
+                try NextPages.target(named.text, from: attempt.life.request.url, policy: policy, secured: secured)
+            case .cursor(_, let parameter):
+                try NextPages.target(
+                    home(attempt), setting: parameter, to: named.text, policy: policy, secured: secured)
+            case .count(let count):
+                try NextPages.target(
+                    home(attempt), setting: count.parameter, to: "\(count.value(ofPage: attempt.pages.number + 1))",
+                    policy: policy, secured: secured)
+            }
         if let barred = secrets.bound.barred(from: target) {
             throw TransferError(
                 .secretBarred,

@@ -158,7 +158,7 @@ extension Engine {
     private func turnedAway(_ segment: Segment, _ why: String, _ attempt: Attempt, _ parts: SegmentedBody) {
         if let head = segment.head, head.status == 429 || head.status == 503, let origin = attempt.origin {
             let wait = RetryAfter.parse(head.headers, now: now.wall)
-            reports.append(.turnedAway(attempt.task, origin, retryAfter: wait))
+            reports.append(.turnedAway(attempt.task, origin, status: head.status, retryAfter: wait))
         }
         parts.lastDecline = segment.head
         let error = TransferError(.unexpectedResponse, "asked for a part of the file, \(why)")

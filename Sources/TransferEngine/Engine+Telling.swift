@@ -202,7 +202,7 @@ extension Engine {
 
     /// Emits that a rule of `onResponse` makes a download of the task.
     func noteBecoming(_ attempt: Attempt) {
-        if attempt.life.target != nil, attempt.specification.type != .download { emit(.becameDownload, attempt) }
+        if attempt.life.target != nil, attempt.specification.type == .data { emit(.becameDownload, attempt) }
     }
 
     /// Makes the response event. `headers`: the answer's, or those of one of its parts.

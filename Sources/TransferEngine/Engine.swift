@@ -109,6 +109,7 @@ package final class Engine {
     let ledger: ByteLedger?
     /// Looks up credentials in files and by helpers; made when the first one is needed.
     var credentialLookup: CredentialLookup?
+    var tokens = AccessTokens()
     /// Problems with credential files and helpers, as sentences for people; set by `close()`.
     package private(set) var credentialProblems: [String] = []
     var commands = CommandTransfers()
@@ -332,14 +333,11 @@ package final class Engine {
 
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.life.proxy = attempt.session.pools.askingProxy(for: request.url)
-        if attempt.life.mayAuthorize, request.url.isHTTP || attempt.life.proxy != nil,
-            let query = attempt.life.authorize(by: &attempt.session.state)
-        {
-            return ask(query, attempt)
-        }
+        if waitsForCredential(request, attempt) { return }
         if attempt.life.needsBodyDigest(request), digestsBody(request, attempt) { return }
         attempt.beginRequest(at: now)
         var request = request
+        request.expectsContinue = attempt.life.asksBeforeBody(ofLength: (attempt.sending.planned ?? .nothing).length)
         if let dressed = attempt.life.withSessionHeaders(request, from: &attempt.session.state, at: now.wall) {
             (request.headers, request.hasSessionHeaders) = (dressed, true)
         }
@@ -531,6 +529,7 @@ package final class Engine {
         tellChallenges(attempt)
         if case .ask(let query) = step { return ask(query, attempt) }
         if case .cancel(let error) = step { return cancelled(attempt, error) }
+        if attempt.tokenFetch != nil { return endedTokenRequest(attempt, step) }
         if attempt.isLookingUp { return endedLookup(attempt, step) }
         switch step {
         case .send(let request, let record):
@@ -617,6 +616,8 @@ package final class Engine {
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
+        if attempt.tokenFetch != nil { return lackToken(attempt, error) }
+        if error.isOfProcessLimit { endIdleConnections() }
         // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
@@ -635,6 +636,7 @@ package final class Engine {
 
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
+        leaveTokens(attempt)
         if goesOn(attempt, verdict, source) { return }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential

@@ -59,6 +59,7 @@ final class EngineSession {
     private var lastOptions: TaskOptions?
     private var lastBodyType: SecretText?
     private var lastType = TaskType.data
+    private var lastSavesAnswer = false
     private var lastRules: AttemptRules?
     /// The header lines of the first request under `lastRules`: ten thousand requests share one list.
     private(set) var headerLines: [String] = []
@@ -119,12 +120,16 @@ final class EngineSession {
     func rules(for task: TaskSpecification, _ index: TaskIndex, isMetered: Bool) -> AttemptRules {
         let kin = task.options.kin
         let bodyType = task.options.values.body.flatMap { PlannedBody.contentType(of: $0) }
-        if let lastRules, lastOptions === kin, lastType == task.type, lastBodyType == bodyType { return lastRules }
+        if let lastRules, lastOptions === kin, lastType == task.type, lastBodyType == bodyType,
+            lastSavesAnswer == task.savesAnswer
+        {
+            return lastRules
+        }
         let rules = makeRules(task, index, isMetered: isMetered)
         lastBodyType = bodyType
         // A boundary is a task's own.
         if case .multipart? = task.options.values.body { lastOptions = nil } else { lastOptions = kin }
-        lastType = task.type
+        (lastType, lastSavesAnswer) = (task.type, task.savesAnswer)
         lastRules = rules
         headerLines = Self.lines(rules.headers)
         return rules
@@ -177,7 +182,8 @@ final class EngineSession {
 
     /// A file is what the server has, packed or not, unless the task says otherwise; an answer is there to be read.
     private func decodes(_ task: TaskSpecification) -> Bool {
-        task.type == .download ? task.options.values.decompress != .no : configuration.http.compression
+        if task.savesAnswer { return false }
+        return task.type == .download ? task.options.values.decompress != .no : configuration.http.compression
     }
 
     /// The task's list, which holds its session's too, and what is always said.

@@ -6,6 +6,8 @@ import TransferModel
 struct PageProgress: Sendable {
     /// The page that is asked for, from 1.
     private(set) var number = 1
+    /// Whether that page is whole, so that what fails now is the step to the next one.
+    private(set) var isWhole = false
     /// Where that page is; `nil` for the first, which is at the task's own URL.
     private(set) var url: ResourceURL?
     /// The URLs of all pages so far, as they were asked for.
@@ -48,21 +50,24 @@ struct PageProgress: Sendable {
 
     /// Notes a page that was fetched; `first` is the task's own URL.
     mutating func note(_ page: PageRecord, _ captured: [CapturedValue], first: ResourceURL) throws(TransferError) {
+        isWhole = true
         if asked.count < number { asked.append((url ?? first).text) }
         shownBytes += page.body?.count ?? 0
         if page.file?.changed == true { hasChangedFile = true }
         try captures.add(captured)
     }
 
-    /// Goes on to the page at `target`, or throws if that was asked for before or is one too many.
-    mutating func turn(to target: ResourceURL, most: Int) throws(TransferError) {
-        if let loop = NextPages.loop(target, asked: asked) { throw loop }
+    /// Goes on to the page at `target`, or throws if that was asked for before or is one too many. Counted pages do not
+    /// repeat.
+    mutating func turn(to target: ResourceURL, most: Int, isCounted: Bool) throws(TransferError) {
+        if !isCounted, let loop = NextPages.loop(target, asked: asked) { throw loop }
         guard number < most else {
             throw TransferError(
                 .nextPageUnusable, "there are more than \(most) pages, and `next.maximum` allows no more")
         }
         number += 1
         url = target
+        isWhole = false
     }
 
     /// What was captured from all pages so far.

@@ -14,11 +14,18 @@ extension Destination {
     }
 }
 
+extension TaskSpecification {
+    /// Where the answer to an upload is saved; `nil` where it goes into the report.
+    var answerPath: String? { savesAnswer ? destination ?? "-" : nil }
+}
+
 extension Attempt {
     /// Gives the answer's body the file of the rule that it obeys, if there is one; false when that can be no file, which ends
     /// the transfer.
     func takeRuleTarget() -> Bool {
-        guard let target = life.target, var destination = download.destination else { return true }
+        guard let target = life.target, !specification.savesAnswer, var destination = download.destination else {
+            return true
+        }
         do throws(TransferError) {
             try destination.becomeFile(at: target, specification.options.values)
             download.destination = destination

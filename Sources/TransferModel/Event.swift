@@ -73,7 +73,7 @@ package struct Event: Sendable {
 /// What held a task back before a byte moved. The waits and the attempts together are the task's duration.
 package enum WaitReason: String, CaseIterable, Sendable {
     case dependency, hostLimit, sessionLimit, runLimit, requestRate, backoff, retryAfter, hostParked, network, power
-    case window, bandwidth, earliestBegin, suspended, credential, flush
+    case window, bandwidth, earliestBegin, suspended, credential, flush, processLimit
 }
 
 /// How a task or an attempt ended; `skipped`: a task it needs did not succeed, `deferred`: put off to another run.

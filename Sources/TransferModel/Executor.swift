@@ -50,7 +50,7 @@ package enum ExecutorReport: Sendable {
     /// it began under.
     case gaveBack(TaskIndex, OriginID, wasAnswered: Bool)
     /// A request under a lent slot was answered with 429 or 503. The attempt goes on without that request.
-    case turnedAway(TaskIndex, OriginID, retryAfter: TimeSpan?)
+    case turnedAway(TaskIndex, OriginID, status: Int, retryAfter: TimeSpan?)
     /// The attempt waits until the journal has its beginning, and has sent nothing: it may still be interrupted.
     case awaitsRecord(TaskIndex)
     /// The journal has the attempt's beginning, and its request may be sent.
@@ -141,6 +141,9 @@ package struct Verdict: Sendable {
     package var isOfStore = false
     /// Whether the attempt was ended because its network went away or may no longer be used: its host is not to blame.
     package var lostNetwork = false
+    /// Whether the attempt failed at a server that is not its own, which another attempt asked for it: its host is not
+    /// to blame.
+    package var isOfOtherHost = false
     /// Whether the server asked for authentication and no credential was known.
     package var lacksCredential = false
     /// Whether the body did not come from the server in full now: a part was there from an earlier attempt, it came
@@ -185,8 +188,8 @@ package enum RunCommand: Hashable, Sendable {
     case stop(signal: Int32)
     /// Pause these tasks until they are resumed.
     case suspend([TaskIndex])
-    /// Start nothing from now on, because events cannot be recorded, or start again. What runs goes on.
-    case pauseStarts(Bool)
+    /// Start nothing from now on for this reason, or start again where no other is left. What runs goes on.
+    case pauseStarts(StartPause, Bool)
     /// Let these tasks run, whether the job file or a command suspended them.
     case resume([TaskIndex])
     /// End these tasks; with `keepPartial` what can be resumed is kept.
@@ -198,6 +201,14 @@ package enum RunCommand: Hashable, Sendable {
     /// Hand the run to another process, which knows more tasks of it. Attempts of `awaiting` cannot be repeated: they
     /// run to their end first, then the others are interrupted.
     case makeWay(awaiting: Set<TaskIndex>)
+}
+
+/// Why a run starts no task for now.
+package enum StartPause: Hashable, Sendable {
+    /// Its events cannot be recorded.
+    case unrecorded
+    /// Its process carries other runs first.
+    case awaitsTurn
 }
 
 /// Why a task was put off to the next run.

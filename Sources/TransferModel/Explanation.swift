@@ -124,6 +124,7 @@ package enum Explanation {
         case .suspended: "being resumed"
         case .credential: "a credential"
         case .flush: "its bytes to be flushed to the disk"
+        case .processLimit: "a free descriptor or thread of the process (`ulimit -n`, `ulimit -u`)"
         }
     }
 

@@ -169,7 +169,7 @@ extension Job {
     /// The path that a task writes, where the job file says it.
     private func writtenPath(of task: TaskSpecification) -> String? {
         if let object = task.options.values.object { return object.address }
-        guard task.type == .download, let path = task.destination, path != "-", path.utf8.last != UInt8(ascii: "/")
+        guard let path = task.destination, path != "-", path.utf8.last != UInt8(ascii: "/")
         else { return nil }
         return path
     }

@@ -1,7 +1,16 @@
-/// `next`: where an answer names the URL of the next page, and how many pages a task has at most.
+/// `next`: how a task finds the URL of each page after the first, and how many pages it has at most.
 package struct NextPage: Hashable, Sendable {
-    /// The place of the answer: a `Link`, a header or a JSON path.
-    package var source: Capture.Source
+    /// What the next page's URL is made of.
+    package enum Way: Hashable, Sendable {
+        /// The place of the answer that names the URL: a `Link`, a header or a JSON path.
+        case url(Capture.Source)
+        /// The place of the answer that holds a cursor, and the parameter of the first URL that it becomes.
+        case cursor(Capture.Source, parameter: String)
+        /// A parameter of the first URL that counts up, also in the first request.
+        case count(PageCount)
+    }
+    /// What the next page's URL is made of.
+    package var way: Way
     /// Most pages of the task.
     package var maximum: Int
     /// Whether a task with more pages ends well with the last one that it may have; else it fails.
@@ -10,21 +19,67 @@ package struct NextPage: Hashable, Sendable {
     /// Most pages where the job says nothing.
     package static let standardMaximum = 100
 
-    package init(source: Capture.Source, maximum: Int = NextPage.standardMaximum, stopsAtMaximum: Bool = false) {
-        self.source = source
+    package init(_ way: Way, maximum: Int = NextPage.standardMaximum, stopsAtMaximum: Bool = false) {
+        self.way = way
         self.maximum = maximum
         self.stopsAtMaximum = stopsAtMaximum
     }
+
+    /// Whether a number makes the URLs, which answers do not name.
+    package var isCounted: Bool { if case .count = way { true } else { false } }
+
+    /// Returns the URL of the first page: the task's own, with the counted parameter if there is one.
+    package func first(_ url: ResourceURL) -> ResourceURL {
+        guard case .count(let count) = way else { return url }
+        return url.setting(query: count.parameter, to: "\(count.value(ofPage: 1))")
+    }
+}
+
+/// `next: { page: … }`: a parameter of the URL's query that counts pages or rows.
+package struct PageCount: Hashable, Sendable {
+    /// What an answer is like after which there is no further page.
+    package enum End: Hashable, Sendable {
+        /// The JSON path leads to nothing, or to `null`, `false` or an empty text alone.
+        case json(String)
+        /// The answer holds fewer rows than this.
+        case rowsBelow(Int)
+    }
+    /// Name of the parameter.
+    package var parameter: String
+    /// Its value in the first request.
+    package var from: Int
+    /// How much it grows from page to page.
+    package var step: Int
+    /// When the last page was reached.
+    package var until: End
+
+    package init(parameter: String, from: Int = 1, step: Int = 1, until: End) {
+        self.parameter = parameter
+        self.from = from
+        self.step = step
+        self.until = until
+    }
+
+    /// Returns the parameter's value in the request for a page, counted from 1.
+    package func value(ofPage number: Int) -> Int { from + step * (number - 1) }
 }
 
 extension Capture {
-    /// The name under which the next page's URL is taken from an answer; no capture of a job can have it.
+    /// The name under which the next page's URL or cursor is taken from an answer; no capture of a job can have it.
     package static let nextPage = "@next"
 
-    /// What takes the next page's URL from an answer. That there is none is no fault: it was the last page.
-    package init(_ next: NextPage) { self.init(name: Self.nextPage, source: next.source) }
+    /// What takes the next page's URL or cursor from an answer, or finds out whether there are more pages. That there is
+    /// none is no fault: it was the last page.
+    package init(_ next: NextPage) {
+        let source: Source =
+            switch next.way {
+            case .url(let source), .cursor(let source, _): source
+            case .count(let count): .more(count.until)
+            }
+        self.init(name: Self.nextPage, source: source)
+    }
 
-    /// Whether it takes the next page's URL.
+    /// Whether it finds the next page.
     package var isNextPage: Bool { name == Self.nextPage }
 }
 
@@ -74,7 +129,7 @@ package struct PageCaptures: Sendable {
         for value in page where value.name != Capture.nextPage {
             let more = if case .list(let values) = value.value { values } else { [value.value] }
             guard let place = lists.firstIndex(where: { $0.name == value.name }) else {
-                lists.append(Self.list(more, value))
+                lists.append(Self.list(more, value, value.answers))
                 continue
             }
             guard case .list(let known) = lists[place].value else { continue }
@@ -83,15 +138,20 @@ package struct PageCaptures: Sendable {
                     .captureUnusable,
                     "`\(value.name)` of all pages comes to more than \(CapturedValue.mostInList) values")
             }
-            lists[place] = Self.list(known + more, value)
+            let answers = lists[place].answers(followedBy: value.answers, after: known.count)
+            lists[place] = Self.list(known + more, value, answers)
         }
     }
 
     /// One list for each capture.
     package var values: [CapturedValue] { lists }
 
-    private static func list(_ values: [PlainValue], _ page: CapturedValue) -> CapturedValue {
-        CapturedValue(
+    private static func list(
+        _ values: [PlainValue], _ page: CapturedValue, _ answers: [CapturedValue.AnswerPlace]
+    ) -> CapturedValue {
+        var list = CapturedValue(
             name: page.name, text: "", value: .list(values), isSecret: page.isSecret, hosts: page.hosts)
+        list.answers = answers
+        return list
     }
 }

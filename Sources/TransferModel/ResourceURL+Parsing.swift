@@ -11,7 +11,7 @@ extension ResourceURL {
     /// Returns the URL that a `Location` means, resolved against this one (RFC 3986, section 5.2).
     package func resolving(_ reference: String) throws(URLProblem) -> ResourceURL {
         let trimmed = reference.trimmingSpaces()
-        if Self.hasScheme(trimmed) { return try Self.parse(trimmed) }
+        if Self.isAbsolute(trimmed) { return try Self.parse(trimmed) }
         let bare = trimmed.prefixBefore(UInt8(ascii: "#"))
         if bare.isEmpty { return self }
         if bare.hasPrefix("//") { return try Self.parse("\(scheme):\(bare)") }
@@ -44,7 +44,8 @@ extension ResourceURL {
         }
     }
 
-    private static func hasScheme(_ text: String) -> Bool {
+    /// Whether the text begins with a scheme.
+    static func isAbsolute(_ text: String) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let scheme = text.utf8[..<colon]
         guard let first = scheme.first, Parser.isLetter(first) else { return false }

@@ -98,6 +98,27 @@ package struct ResourceURL: Hashable, Sendable, CustomStringConvertible {
             pathEnd: pathEnd, port: port, userInformation: userInformation)
     }
 
+    /// Returns the URL with one query parameter set to a value, at the place of the first parameter of that name, or
+    /// else at the end; further ones of that name are taken out.
+    package func setting(query name: String, to value: String) -> ResourceURL {
+        let field = "\(PercentEncoding.encode(name))=\(PercentEncoding.encode(value))"
+        var fields: [String] = []
+        var isSet = false
+        for part in (query ?? "").split(separator: "&", omittingEmptySubsequences: false) {
+            guard PercentEncoding.decodeBytes(part.prefix { $0 != "=" }) == Array(name.utf8) else {
+                if !part.isEmpty { fields.append(String(part)) }
+                continue
+            }
+            if !isSet { fields.append(field) }
+            isSet = true
+        }
+        if !isSet { fields.append(field) }
+        let bare = ResourceURL(
+            text: slice(0, Int(pathEnd)), schemeEnd: schemeEnd, hostEnd: hostEnd, pathStart: pathStart,
+            pathEnd: pathEnd, port: port, userInformation: userInformation)
+        return bare.adding(encodedQuery: fields.joined(separator: "&"))
+    }
+
     /// Returns the URL with `suffix`, which must need no percent-encoding, at the end of its path.
     package func appending(toPath suffix: String) -> ResourceURL {
         ResourceURL(

@@ -100,6 +100,15 @@ package struct SecretText: Hashable, Sendable, ExpressibleByStringLiteral {
         return pieces.contains { if case .capture = $0 { true } else { false } }
     }
 
+    /// Whether what is missing in it is known at the run's end: its outcome, its failures, its first error.
+    package var awaitsRunEndsAlone: Bool {
+        awaitsCapture
+            && pieces.allSatisfy {
+                guard case .capture(let task, let name, _) = $0 else { return true }
+                return task == RunEnds.run && RunEnds.RunName(rawValue: name) != nil
+            }
+    }
+
     /// Name of the first secret that is bound to no hosts; `nil` without one.
     package var unboundSecret: String? {
         guard case .pieces(let pieces) = storage else { return nil }

@@ -228,13 +228,14 @@ package struct Credential: Hashable, Sendable {
     package enum Method: String, CaseIterable, Sendable { case basic, digest, ntlm, negotiate, bearer, awsSigV4, any }
     /// How long a credential that worked is kept: not at all, for the session, or in the credential store.
     package enum Persistence: String, CaseIterable, Sendable { case none, session, permanent }
-    /// Where the secret comes from: texts of the job file, a program that speaks the git-credential protocol, or
-    /// `.netrc`.
+    /// Where the secret comes from: texts of the job file, a program that speaks the git-credential protocol, `.netrc`,
+    /// or a server that gives tokens.
     package enum Source: Hashable, Sendable {
         case password(user: SecretText, password: SecretText)
         case token(SecretText)
         case helper([SecretText])
         case netrc
+        case oauth2(OAuth2Client)
         case aws(
             accessKey: SecretText, secretKey: SecretText, sessionToken: SecretText?, region: String, service: String)
     }

@@ -40,8 +40,8 @@ package struct TaskSpecification: Sendable {
     package var session: SessionIndex
     /// `url`, or the first of `urls`.
     package var location: Location
-    /// Absolute, ending in `/` when it names a folder; `nil` unless it is a download to a file, or while it waits for a
-    /// captured value (`TaskOptions.Values.awaitedDestination`).
+    /// Absolute, ending in `/` when it names a folder; `nil` unless a download, or the answer to an upload, goes to a file,
+    /// or while it waits for a captured value (`TaskOptions.Values.awaitedDestination`).
     package var destination: String?
     /// `to: "-"`: the verified body is written to standard output, and `destination` is `nil`.
     package var toStandardOutput = false
@@ -65,6 +65,11 @@ package struct TaskSpecification: Sendable {
         self.destination = destination
         self.line = line
         self.options = options
+    }
+
+    /// Whether the answer to an upload goes to a file, or to standard output.
+    package var savesAnswer: Bool {
+        type == .upload && (destination != nil || toStandardOutput || options.values.awaitedDestination != nil)
     }
 
     /// The HTTP method: the task's own, else POST with a body and GET without.
@@ -164,7 +169,7 @@ package final class TaskOptions: Sendable {
         package var expect = Expectations()
         /// Values that are taken from the final answer, for other tasks.
         package var captures: [Capture] = []
-        /// Where an answer names the next page; `nil` for a task of one answer.
+        /// How the next page is found; `nil` for a task of one answer.
         package var next: NextPage?
         /// The keys that a session sets for its tasks, as they hold for this task.
         package var policies: TransferPolicies
@@ -387,6 +392,11 @@ package struct Capture: Sendable {
         case jsonList(String)
         /// What a regular expression finds in the body: its first group, or all of the match where it has none.
         case regex(String)
+        /// The URL at a JSON path of the body, which begins with `$`, or that a regular expression finds there; resolved
+        /// against the answer's URL.
+        case url(String)
+        /// Whether a counted page is not the last one; only for `next`.
+        case more(PageCount.End)
 
         /// Whether a list is captured, which only `forEach` accepts.
         package var isList: Bool { if case .jsonList = self { true } else { false } }

@@ -2,9 +2,21 @@ extension TransferError {
     /// Returns what a user can do about this very error. Where several limits can cause an error, its message names the
     /// one that did. `tasks` is how many tasks failed so.
     package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
-        switch name {
-        case .timedOut: timeOutAdvice
+        pageAdvice { $0.advice(type, tasks) } ?? advice(type, tasks)
+    }
+
+    private func advice(_ type: TaskType?, _ tasks: Int) -> String {
+        if message.contains(Self.notSentAgainWords) {
+            return
+                "See at the server whether it arrived; `retry: { nonIdempotent: true }` sends it again where twice does "
+                + "no harm."
+        }
+        return switch name {
+        case _ where isOfProcessLimit:
+            "Raise the limits of the process (`ulimit -Hn`, `ulimit -u`), or run less at once."
+        case .timedOut: timeOutAdvice(tasks)
         case .dataLengthExceedsMaximum: lengthAdvice(type)
+        case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice
         // Otherwise the place belongs to another task of this run.
         case .destinationExists where !message.hasSuffix("is there already"):
             "Give the task a `to` of its own, or `needs` where it is to be another's."
@@ -26,6 +38,10 @@ extension TransferError {
             "Correct `tls.trust.ca`; where the job has none, install the system's `ca-certificates`."
         case .captureNotFound where message.hasSuffix(Self.withheldBodyWords):
             "Compare `capture` with what the server's documentation says: it must lead to one value, of at most 64 KiB."
+        case .captureUnusable where message.contains(Self.afterHostWords):
+            "Write a `/` between the two, as in `${api}/${item.href}`; a link may also be the whole URL."
+        case .captureUnusable where message.contains(Self.otherPartWords):
+            "Let a link be the whole URL, as in `url: ${item.href}`, or capture it with `{ url: … }`."
         case .nextPageUnusable where message.contains("`next.maximum`"):
             "Raise `next.maximum`, or write `stop: true` beside it to end there without a failure."
         case .nextPageUnusable where type == .download: "\(name.whatHelps) Pages before it are there."
@@ -62,7 +78,7 @@ extension TransferError {
         case .proxyCouldNotConnect where message.contains("asks to come again later"):
             "Run it again later, or with fewer connections at once."
         case .badServerResponse where message.contains("without asking for the body"):
-            "Leave out `expectContinue`: the server does not know what it means."
+            "Leave out `expectContinue`, or give the credential `preemptive: true`: the server does not know what `Expect` means."
         // A rule would cancel the task again.
         case .cancelled where message.contains("a rule of `onResponse`"):
             "Change that rule if such an answer is welcome."
@@ -72,6 +88,8 @@ extension TransferError {
         }
     }
 
+    /// Beginning of the message about an access token that was not given; the `tokenURL` follows.
+    package static let noTokenWords = "no token from "
     /// Part of the message about a link on the way to a file.
     package static let foreignLinkWords = " is a link of another user, "
     /// Part of the message about a connection that the server ended before TLS was agreed on.
@@ -115,6 +133,15 @@ extension TransferError {
         else { return nil }
         let digits = message[colon.upperBound...].prefix { $0.isASCII && $0.isNumber }
         return digits.count == 3 ? Int(digits) : nil
+    }
+
+    /// Whether the URL itself is the likely fault.
+    var isOfURL: Bool {
+        switch name {
+        case .unexpectedResponse: answeredStatus.map { [400, 404, 410, 422].contains($0) } ?? false
+        case .cannotFindHost, .badURL, .unsupportedURL: true
+        default: false
+        }
     }
 
     /// End of the message about an object store that has the bucket in another region than the one signed for.
@@ -164,9 +191,25 @@ extension TransferError {
         return Int64(last).map { "\(change) if \($0) bytes are right." } ?? "\(change) if that length is right."
     }
 
-    private var timeOutAdvice: String {
+    /// What helps against the errors of RFC 6749, section 5.2.
+    private var tokenAdvice: String {
+        let known = [
+            ("invalid_client", "Check `clientID` and `clientSecret`, and try `clientAuthentication: body` or `basic`."),
+            ("invalid_grant", "Get a new `refreshToken` or `assertion`: it has ended, or is not for this client."),
+            ("invalid_scope", "Check `scope`: the server does not give this client all of it."),
+            ("unauthorized_client", "Ask who runs the server to let this client have tokens in this way."),
+            ("unsupported_grant_type", "The server gives tokens in another way: see its documentation, and `oauth2`."),
+        ]
+        return known.first { message.contains("it says `\($0.0)`") }?.1
+            ?? "Compare `tokenURL` and the other keys of `oauth2` with what the server's documentation says."
+    }
+
+    private func timeOutAdvice(_ tasks: Int) -> String {
         if message.contains("`timeoutForRequest`") {
             return "Raise `timeoutForRequest`, or see whether the server answers at all."
+        }
+        if message.contains(Self.thenWords) {
+            return statusAdvice(tasks) ?? "See to what its attempts failed by: more time alone may not help."
         }
         if message.contains("without a `minimumRate`") {
             return "Say in `minimumRate` how slow it may be, or use another server or network."

@@ -18,6 +18,22 @@ extension TransferError {
         return error
     }
 
+    /// The error of a task whose request is not sent again although that might help.
+    package var notSentAgain: TransferError {
+        var error = self
+        error.message += Self.notSentAgainWords
+        return error
+    }
+
+    /// Whether both say the same of an attempt, but for how far it came.
+    package func hasSameCause(as other: TransferError) -> Bool {
+        name == other.name && Self.sharedMessage(message, of: name) == Self.sharedMessage(other.message, of: name)
+    }
+
+    /// Part of the message about a request that is not sent again.
+    static let notSentAgainWords =
+        "; it was not sent again, for the server may have acted on it (`retry.nonIdempotent`)"
+
     /// What may be said of all tasks that failed by one cause: neither who found it nor how long it was tried.
     package static func sharedMessage(_ message: String, of name: ErrorName?) -> String {
         let text = withoutNotes(message)
@@ -32,7 +48,8 @@ extension TransferError {
 
     /// What the messages of tasks that failed by one cause have in common. `name` is the error's name.
     package static func commonWords(_ message: String, of name: ErrorName?) -> String {
-        let text = sharedMessage(message, of: name)
+        var text = sharedMessage(message, of: name)
+        if name == .captureUnusable { text = withoutRow(text) }
         guard text.contains("://") else { return text }
         return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
             guard word.contains("://") else { return String(word) }
@@ -49,7 +66,7 @@ extension TransferError {
     private static func withoutNotes(_ message: String) -> String {
         var text = message
         for note in [silenceWords, foundWords] where text.hasSuffix(note) { text.removeLast(note.count) }
-        return text
+        return withoutPage(text)
     }
 
     /// `a.test port 9 refused the connection` of `GET http://a.test:9/f: a.test port 9 refused the connection`.

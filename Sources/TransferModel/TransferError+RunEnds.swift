@@ -20,6 +20,35 @@ extension TransferError {
 
     /// Ends what is left of a run when its `limits.timeout` is over.
     package static let runTimedOut = TransferError(.timedOut, "the run's `limits.timeout` is over")
+    /// Whether `limits.timeout` ended the task, whatever it had failed by before.
+    package var isByRunTimeout: Bool {
+        saysTheSame(as: .runTimedOut) || name == .timedOut && message.hasSuffix(Self.overWords(Self.runTimedOut))
+    }
+
+    /// Ends a task whose `timeoutForResource` is over; `why` says what it waited for.
+    package static func resourceTimedOut(_ limit: TimeSpan, _ why: String? = nil) -> TransferError {
+        let place = why.map { "; \($0)" } ?? ""
+        return TransferError(.timedOut, "the task's `timeoutForResource` (\(Explanation.words(limit))) is over\(place)")
+    }
+
+    /// Returns the error of a time limit for a task whose attempts had failed by another cause, which comes first.
+    package func following(_ cause: TransferError, times: Int) -> TransferError {
+        var error = self
+        let counts = ["", "", " twice", " three times", " four times", " five times"]
+        let often = counts.indices.contains(times) ? counts[times] : " \(times) times"
+        error.message = "\(cause.message)\(often)\(Self.overWords(self))"
+        return error
+    }
+
+    /// `` ; then `limits.timeout` was over `` of `` the run's `limits.timeout` is over ``.
+    private static func overWords(_ limit: TransferError) -> String {
+        let name = limit.message.drop { $0 != "`" }
+        return "\(thenWords)\(name.dropFirst().dropLast(name.hasSuffix(isOver) ? isOver.count : 0)) was over"
+    }
+    private static let isOver = " is over"
+
+    /// Part of the message of a time limit that ended a task whose attempts had failed by what stands before it.
+    static let thenWords = "; then `"
 
     /// Decides whether name and message are equal; numbers that the system added to one of them do not count.
     package func saysTheSame(as other: TransferError) -> Bool { name == other.name && message == other.message }

@@ -11,6 +11,8 @@ package struct URLCursor: Sendable {
     /// The part in which the text ends so far.
     package private(set) var part: Part
     private var slashes = 0
+    /// The last byte of the user, host and port so far; `nil` where they are empty.
+    private var lastOfAuthority: UInt8?
 
     /// `part` is the part in which the text begins, if the text is not a whole URL.
     package init(in part: Part = .scheme) { self.part = part }
@@ -30,8 +32,17 @@ package struct URLCursor: Sendable {
             slashes += 1
             if slashes == 2 { part = .authority }
         case (.afterColon, _), (.authority, UInt8(ascii: "/")): part = .path
+        case (.authority, _): lastOfAuthority = byte
         default: break
         }
+    }
+
+    /// Whether the text ends in a host's name or a port, which a value here would make longer. After a `.`, `:` or `-` the
+    /// job wants a value there.
+    package var endsInHost: Bool {
+        guard part == .authority, let last = lastOfAuthority else { return false }
+        return last >= 0x80 || (0x61...0x7A).contains(last | 0x20) || (0x30...0x39).contains(last)
+            || last == UInt8(ascii: "]")
     }
 
     /// Returns the text in the form that cannot begin another part here: percent-encoded unless it is letters and
@@ -46,6 +57,10 @@ package struct URLCursor: Sendable {
     /// Returns the value in its form at this place, or `nil` when it would add another part there. `isBeforeAt`: an `@`
     /// follows within the authority, so that the value is a user or a password and can be encoded.
     package func placing(_ value: String, isBeforeAt: Bool) -> String? {
+        if endsInHost, !isBeforeAt, value.utf8.first == UInt8(ascii: "/") {
+            // It ends the host and is the path, in which escapes of its own stay.
+            return value.utf8.contains { "?#\\".utf8.contains($0) } ? nil : value
+        }
         let placed = escaped(value)
         let mayBeEncoded = part != .scheme && (part != .authority || isBeforeAt)
         return placed == value || mayBeEncoded ? placed : nil

@@ -1,13 +1,16 @@
 import BackgroundService
 import Glibc
+import Reporting
 import Stores
 import SystemIO
 import TransferModel
 
-// The background process with a made-up host, and commands that speak to it: what the tests start, kill and measure.
-// Nothing of it ships.
+// The background process with a made-up host, or with the real one, and commands that speak to it: what the tests start,
+// kill and measure. Nothing of it ships.
 //
 //   service-check daemon [--idle MILLISECONDS] [--slow MILLISECONDS] [--flood EVENTS-A-SECOND] [--die] --state-dir DIR
+//   service-check daemon --carry [--runs MOST] --state-dir DIR
+//                                                carries the journal's runs, at most so many at a time
 //   service-check ring DIR IDENTIFIER [IDLE]     finds or starts the process, rings, prints its number
 //   service-check activate DIR WORD…             runs itself with these words as a service manager would: with a socket
 //   service-check load DIR FOLLOWERS IDLERS SECONDS
@@ -36,9 +39,12 @@ func daemon(_ words: [String]) throws -> Int32 {
     var process = ServiceProcess(
         try place(directory), version: "0.0.1", environment: Surroundings.environment())
     if let idle = option("idle", words).flatMap({ Int64($0) }) { process.limits.idle = .milliseconds(idle) }
-    let host = MadeUpHost(
-        directory, flood: option("flood", words).flatMap { Int($0) } ?? 0,
-        slowness: option("slow", words).flatMap { UInt32($0) } ?? 0)
+    let host: any ServiceHost =
+        words.contains("--carry")
+        ? try carrier(directory, option("runs", words).flatMap { Int($0) })
+        : MadeUpHost(
+            directory, flood: option("flood", words).flatMap { Int($0) } ?? 0,
+            slowness: option("slow", words).flatMap { UInt32($0) } ?? 0)
     switch try process.run(host) {
     case .ended(.failed): return 4
     case .ended: return 0
@@ -46,6 +52,16 @@ func daemon(_ words: [String]) throws -> Int32 {
         ServiceLog.write("another is there: \(holder.map { "\($0)" } ?? "unknown")")
         return 0
     }
+}
+
+func carrier(_ directory: String, _ runsAtOnce: Int?) throws -> BackgroundHost {
+    let folder = try StateFolder(directory: directory, workingDirectory: "/") { _ in nil }
+    var tools = HostTools(
+        folder: folder, version: "0.0.1",
+        runner: RunnerFacts(version: "0.0.1", libcurl: LateText("0"), pid: getpid(), host: "check"),
+        dictate: { _ in nil })
+    if let runsAtOnce { tools.runsAtOnce = runsAtOnce }
+    return BackgroundHost(tools)
 }
 
 func starter(_ directory: String, idle: String?) throws -> ServiceStarter {

@@ -126,6 +126,71 @@ struct ChallengedAttemptTests {
         #expect(shown(life, &lore).isEmpty)
     }
 
+    // MARK: Bodies
+
+    private func upload(_ credential: Credential?, _ headers: [HeaderField] = [], expects: Bool = false) throws
+        -> AttemptLife
+    {
+        AttemptLife(
+            try ResourceURL.parse("http://a.test/dir/x"),
+            AttemptRules(
+                type: .upload, method: "PUT", headers: headers, hasBody: true, expectsContinue: expects,
+                challenges: ChallengePolicy(credentials: credential.map { [$0] } ?? [])))
+    }
+
+    /// A long body is not sent in vain to a server that may want to know first who sends it.
+    @Test func aLongBodyThatALoginMayCost_isAskedFor() throws {
+        var (life, lore) = (try upload(password), SessionState())
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.asksBeforeBody(ofLength: (64 << 10) + 1) && life.request.expectsContinue)
+        #expect(life.asksBeforeBody(ofLength: nil), "nobody knows how long it is")
+        #expect(!life.asksBeforeBody(ofLength: 64 << 10) && !life.request.expectsContinue)
+        #expect(head(&life, 401, asks, &lore) == .discard)
+        _ = life.ended(end)
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.asksBeforeBody(ofLength: 1 << 20), "the server has not let it in yet")
+        _ = head(&life, 201, HeaderBlock([("Content-Length", "0")]), &lore)
+        var next = try upload(password)
+        #expect(begin(&next, &lore) == nil)
+        #expect(shown(next, &lore) == ["Basic dTpw"] && !next.asksBeforeBody(ofLength: 1 << 20))
+    }
+
+    @Test func whatIsShownUnasked_isNotAskedFor() throws {
+        var credential = password
+        credential.preemptive = true
+        var lore = SessionState()
+        for var life in [
+            try upload(credential), try upload(nil),
+            try upload(password, [HeaderField(name: "Authorization", value: SecretText("Bearer x"))]),
+        ] {
+            #expect(begin(&life, &lore) == nil)
+            #expect(!life.asksBeforeBody(ofLength: 1 << 20))
+        }
+    }
+
+    @Test func aCredentialForAnotherServer_isNoReason() throws {
+        var credential = password
+        credential.host = HostPattern("b.test")
+        var (life, lore) = (try upload(credential), SessionState())
+        #expect(begin(&life, &lore) == nil)
+        #expect(!life.asksBeforeBody(ofLength: 1 << 20))
+    }
+
+    /// A server that does not know the word is asked once.
+    @Test(arguments: [false, true]) func whoRefusesToBeAsked_isNotAskedAgain(_ expects: Bool) throws {
+        var (life, lore) = (try upload(password, expects: expects), SessionState())
+        #expect(begin(&life, &lore) == nil)
+        #expect(life.asksBeforeBody(ofLength: 1 << 20))
+        #expect(head(&life, 417, HeaderBlock([("Content-Length", "0")]), &lore) == .abort)
+        guard case .send(let request, nil) = life.ended(end) else {
+            Issue.record("it does not go on")
+            return
+        }
+        #expect(!request.expectsContinue)
+        #expect(begin(&life, &lore) == nil)
+        #expect(!life.asksBeforeBody(ofLength: 1 << 20))
+    }
+
     // MARK: Proxies
 
     private func proxied(_ url: String, _ credential: Credential) throws -> AttemptLife {

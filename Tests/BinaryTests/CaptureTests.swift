@@ -70,6 +70,51 @@ import TransferModel
         #expect(server.requests("/ids/7?q=r%201%2F2&w=abc").count == 1)
     }
 
+    /// Links as answers have them: relative ones are resolved against the answer, by `{ url }` or where they are the URL.
+    @Test func relativeLinksLeadFromTheirAnswer() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let body = #"{"self": "../v1/me?x=1", "items": [{"href": "items/1"}, {"href": "/v2/2"}]}"#
+        server.on("/v1/list", .respond(200, headers: Self.json, body: body))
+        for path in ["/v1/me?x=1", "/v1/items/1", "/v2/2", "/base/v2/2"] { server.on(path, .respond(200, body: "ok")) }
+        let run = try Stage().run(
+            """
+            tasks:
+              - id: list
+                url: "\(server.url("/v1/list"))"
+                capture: { me: { url: $.self }, items: { json: "$.items[*]", all: true }, two: { json: "$.items[1].href" } }
+              - { id: me, url: "${tasks.list.me}" }
+              - { id: "item-${i.index}", forEach: { i: { captured: tasks.list.items } }, url: "${i.href}" }
+              - { id: "row-${i.index}", forEach: { i: { json: { task: list, path: "$.items[*]" } } }, url: "${i.href}" }
+              - { id: joined, url: "http://127.0.0.1:\(server.port)${tasks.list.two}" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.task("me", "request.original.url") == server.url("/v1/me?x=1"))
+        for task in ["item", "row"] {
+            #expect(try run.task("\(task)-1", "request.original.url") == server.url("/v1/items/1"))
+            #expect(try run.task("\(task)-2", "request.original.url") == server.url("/v2/2"))
+        }
+        #expect(try run.task("joined", "request.original.url") == server.url("/v2/2"))
+    }
+
+    /// Many rows that cannot stand where they are put are one failure, with the value and what to write.
+    @Test func valuesThatCannotStandBehindAHostAreOneFailure() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/list", .respond(200, headers: Self.json, body: #"["a/1", "a/2", ".evil.test"]"#))
+        let run = try Stage().run(
+            """
+            variables: { api: "http://127.0.0.1:\(server.port)" }
+            tasks:
+              - { id: list, url: "\(server.url("/list"))", capture: { items: { json: "$[*]", all: true } } }
+              - { id: "item-${i.index}", forEach: { i: { captured: tasks.list.items } }, url: "${api}${i}" }
+            """)
+        #expect(run.status == 1)
+        #expect(server.requests().count == 1)
+        #expect(run.errorText.contains("3 tasks failed (captureUnusable)"), "\(run.errorText)")
+        #expect(run.errorText.contains("its value is `a/1`") && run.errorText.contains("`${api}/${item.href}`"))
+    }
+
     @Test func aWholeURLIsTakenAsItIsAndFormsAndNamesAreFilled() throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -85,6 +85,31 @@ import TransferModel
         #expect(others.count == (status == 303 ? 2 : 1) && others.allSatisfy { $0.connection != 1 })
     }
 
+    /// A server that wants to know who sends a long body gets it once, and is not asked again when it let the login in.
+    @Test func aLongBodyThatALoginMayCost_isAskedFor() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/a", "/b"] {
+            server.onHead(path) { request in
+                if request.header("Authorization") != nil { return [.readBody] + .respond(201) }
+                return [.ignoreBody] + .respond(401, headers: [("WWW-Authenticate", "Basic realm=\"r\"")])
+            }
+        }
+        let stage = try Stage()
+        try stage.folder.write("large", Script.patternBytes(5 << 20))
+        let run = try stage.run(
+            """
+            sessions: { default: { credentials: [{ user: ada, password: lovelace }] } }
+            defaults: { type: upload, method: PUT, body: { file: large }, retry: { attempts: 1 } }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))" }
+              - { id: b, needs: [a], url: "\(server.url("/b"))" }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().map { $0.header("Expect") } == ["100-continue", "100-continue", nil])
+        #expect(server.requests().map(\.body.count) == [0, 5 << 20, 5 << 20])
+    }
+
     /// There is nothing to ask for.
     @Test func anEmptyBodyNeedsNoAsking() throws {
         let server = try ScriptedServer { _ in .respond(201) }

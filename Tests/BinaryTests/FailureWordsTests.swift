@@ -155,6 +155,35 @@ import Testing
         #expect(run.errorText.contains("\nThe task failed:\n"))
     }
 
+    /// A limit that ends the tries hides neither what they failed by nor where their time went.
+    @Test func aRefusedProxy_isToldWhateverLimitEndsIt() throws {
+        let retry = "retry: { backoff: { initial: 200ms, maximum: 400ms } }"
+        let run = try Stage().run(
+            """
+            sessions: { default: { proxy: "http://127.0.0.1:9", timeoutForResource: 1s, \(retry) } }
+            tasks: [{ id: t, url: "http://a.example/f" }]
+            """)
+        let message = try run.task("t", "error.message")
+        #expect(try run.task("t", "error.name") == "timedOut")
+        #expect(message?.contains("http://127.0.0.1:9") == true, "\(message ?? "none")")
+        #expect(message?.hasSuffix(" times; then `timeoutForResource` (1 s) was over") == true, "\(message ?? "none")")
+        // The name was found, and the time is that of the connection.
+        let found = try run.values("$.tasks[0].attempts[0].transactions[0].domainLookupEndDate")
+        #expect(found.count == 1 && found[0] != nil, "\(found)")
+    }
+
+    /// Whoever reads of a POST that may have arrived is not told to run it again.
+    @Test func aPostThatIsNotSentAgain_saysSo() throws {
+        let server = try ScriptedServer { _ in [.readBody, .reset] }
+        defer { server.stop() }
+        let run = try Stage().run(
+            "tasks: [{ id: t, type: upload, method: POST, url: \"\(server.url("/f"))\", body: { data: hello } }]")
+        #expect(run.status == 1 && server.requests().count == 1)
+        let message = try run.task("t", "error.message")
+        #expect(message?.contains("; it was not sent again, for the server may have acted on it") == true)
+        #expect(run.errorText.contains("`retry: { nonIdempotent: true }`") && !run.errorText.contains("Run it again;"))
+    }
+
     @Test func anUnknownHost_isNamedWithTheURL() throws {
         let run = try Stage().run("tasks: [{ id: t, url: \"http://nowhere.invalid/f\", retry: { attempts: 1 } }]")
         #expect(

@@ -86,6 +86,60 @@ import TextFormats
             try run.task("list", "error.message")?.hasPrefix("the next page was not found: `$.next` leads to ") == true)
     }
 
+    /// A cursor is a query parameter of the first URL; none, or an empty one, is the end.
+    @Test(arguments: [
+        ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, #"{"next": ""}"#, nil),
+        ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, "{}", nil),
+        ("{ header: X-Next, query: after }", "1", "2", "x y/z"),
+    ] as [(String, String, String, String?)])
+    func aCursor_isAParameterOfTheFirstURL(_ next: String, _ first: String, _ last: String, _ header: String?) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/p1", .respond(200, headers: header.map { [("X-Next", $0)] } ?? [], body: first))
+        server.on("/p1?after=x%20y%2Fz", .respond(200, body: last))
+        let run = try Stage().run(job(server, "next: \(next)"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().map(\.target) == ["/p1", "/p1?after=x%20y%2Fz"])
+    }
+
+    @Test func aCursorThatComesAgain_isALoop() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/p1", page(#"{"next": "x"}"#))
+        server.on("/p1?c=x", page(#"{"next": "x"}"#))
+        let run = try Stage().run(job(server, "next: { json: $.next, query: c }"))
+        #expect(run.status == 1)
+        #expect(try run.task("list", "error.name") == "nextPageUnusable")
+        #expect(server.requests().count == 2)
+    }
+
+    @Test(arguments: [
+        ("{ page: p, until: empty }", ["[1]", "[1]", "[]"], ["/p1?p=1", "/p1?p=2", "/p1?p=3"]),
+        ("{ page: o, from: 0, step: 2, until: { shorterThan: 2 } }", ["[1, 2]", "[3]"], ["/p1?o=0", "/p1?o=2"]),
+        ("{ page: p, until: { json: $.more } }", [#"{"more": true}"#, #"{"more": false}"#], ["/p1?p=1", "/p1?p=2"]),
+    ])
+    func aParameterThatCounts_leadsFromPageToPage(_ next: String, _ bodies: [String], _ targets: [String]) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for (target, body) in zip(targets, bodies) { server.on(target, page(body)) }
+        let run = try Stage().run(job(server, "next: \(next)"))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().map(\.target) == targets)
+        #expect(try run.task("list", "request.original.url") == server.url(targets[0]))
+    }
+
+    @Test func aPageThatFails_saysWhichItIs_andWhereItsURLCameFrom() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/p1", page("1", next: "/p2"))
+        server.on("/p2", .respond(404))
+        let run = try Stage().run(job(server, "next: { link: next }"))
+        #expect(run.status == 1)
+        let message = try #require(try run.task("list", "error.message"))
+        #expect(message.hasSuffix("; it was page 2 of `list`, whose URL page 1 named"), "\(message)")
+        #expect(run.errorText.contains("See what page 1 named as the next one"), "\(run.errorText)")
+    }
+
     // MARK: Files and captures
 
     @Test func eachPageOfADownload_isAFile() throws {

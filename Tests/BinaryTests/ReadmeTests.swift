@@ -43,7 +43,8 @@ import TextFormats
         let shown = try JSONParser.parse(Array(try #require(Self.blocks("json").first).utf8))
         for difference in Self.differences(shown, run.report, "") { Issue.record("\(difference)") }
 
-        let console = try #require(Self.blocks("console").first).split(separator: "\n").dropFirst()
+        let shownRun = try Self.blocks("console").first { $0.contains("quickstart.transfer.yaml") }
+        let console = try #require(shownRun).split(separator: "\n").dropFirst()
         let told = run.errorText.split(separator: "\n")
         // A line's first word and subject; sizes and times are that run's own. Tasks may end in any order.
         let gist = { (line: Substring) in line.split(separator: " ").prefix(2).joined(separator: " ") }

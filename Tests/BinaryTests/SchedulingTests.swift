@@ -290,6 +290,44 @@ import TransferModel
         #expect(try run.values("$.tasks[0].attempts[*].number") == ["1", "2"])
     }
 
+    /// Each twentieth file is answered with a 503 once: nobody else waits for it.
+    @Test func a503NowAndThen_holdsBackItsTaskAlone() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for number in 1...60 {
+            let busy: [Script] = number % 20 == 0 ? [.respond(503)] : []
+            server.on("/\(number)", scripts: busy + [.respond(200, body: "x")])
+        }
+        let run = try Stage().run(
+            """
+            defaults: { retry: { backoff: { initial: 100ms } } }
+            tasks: [{ id: "t-${n}", forEach: { n: 1..60 }, url: "\(server.origin)/${n}" }]
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests().count == 63)
+        #expect(try !run.values("$.tasks[*].waits[*].reason").contains("hostParked"))
+    }
+
+    /// The summary names what `limits.timeout` cut, and how far it was.
+    @Test func theEndOfTheRunsTime_namesWhatItCut() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        let half: [Script.Step] = [
+            .send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"), .bytes(Script.patternBytes(100_000)), .stall,
+        ]
+        server.on("/a", Script(half))
+        let run = try Stage().run(
+            """
+            limits: { timeout: 1s, maximumConcurrentTasks: 1 }
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a }
+              - { id: b, url: "\(server.url("/b"))", to: b }
+            """)
+        #expect(run.status == 1)
+        #expect(run.errorText.contains("\n  cut: a at "), "\(run.errorText)")
+        #expect(run.errorText.contains(" of 195.3 KiB; 1 had not begun\n"), "\(run.errorText)")
+    }
+
     @Test func exitUnchangedTellsThatNothingChanged() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "same") }
         defer { server.stop() }

@@ -24,7 +24,9 @@ import Testing
         let result = try binary.run("unit", "my jobs/nightly 1%.yaml", "--calendar", "Mon *-*-* 02:00", "--set", "x=1")
         #expect(result.exitStatus == 2 && result.errorText.contains("no variable `x`"))
         let unit = try binary.run("unit", "my jobs/nightly 1%.yaml", "--calendar", "Mon *-*-* 02:00")
-        #expect(unit.exitStatus == 0 && unit.errorText.isEmpty, "\(unit.errorText)")
+        #expect(unit.exitStatus == 0, "\(unit.errorText)")
+        // Root is told so.
+        #expect(unit.errorText.isEmpty == (geteuid() != 0), "\(unit.errorText)")
         let lines = unit.outputText.split(separator: "\n").map { String($0) }
         let folder = binary.folder.path
         #expect(
@@ -37,6 +39,53 @@ import Testing
         #expect(lines.contains("LoadCredential=KEY:\(folder)/my jobs/key.txt"))
         #expect(lines.contains("#Environment=RELEASE=") && lines.contains("SuccessExitStatus=75 143"))
         #expect(try binary.run("unit", "-").exitStatus == 2 && binary.run("unit", "none.yaml").exitStatus == 2)
+    }
+
+    @Test func theAccountIsSaid_andRootChoosesIt() throws {
+        let binary = try binary()
+        let (job, isRoot) = ("my jobs/nightly 1%.yaml", geteuid() == 0)
+        let plain = try binary.run("unit", job)
+        #expect(plain.errorText.hasPrefix("warning: the service runs as root") == isRoot, "\(plain.errorText)")
+        #expect(plain.outputText.contains("# Runs as root") == isRoot)
+        let named = try binary.run(
+            "unit", job, "--user", "nobody", "--on-failure", "alert@%n.service", "--randomized-delay", "15m")
+        guard isRoot else {
+            #expect(named.exitStatus == 2 && named.errorText.contains("`--user` is for a unit of the system"))
+            return
+        }
+        #expect(named.exitStatus == 0 && named.errorText.isEmpty, "\(named.errorText)")
+        let lines = named.outputText.split(separator: "\n")
+        for line in ["User=nobody", "OnFailure=alert@%n.service", "RandomizedDelaySec=900s"] {
+            #expect(lines.contains { $0 == line }, "\(line)")
+        }
+        // This job writes beside its folder, where a dynamic user cannot.
+        let refused = try binary.run("unit", job, "--dynamic-user")
+        #expect(refused.exitStatus == 2 && refused.outputText.isEmpty)
+        #expect(refused.errorText.contains("a dynamic user cannot write `/var/lib/"), "\(refused.errorText)")
+        try binary.folder.write(
+            "own.yaml",
+            """
+            secrets: { KEY: { file: key.txt } }
+            tasks: [{ id: a, url: "https://a.test/a", to: out/a, headers: { X-T: "${secret.KEY}" } }]
+            """)
+        let dynamic = try binary.run("unit", "own.yaml", "--dynamic-user")
+        #expect(dynamic.exitStatus == 0, "\(dynamic.errorText)")
+        for line in [
+            "DynamicUser=yes", "WorkingDirectory=/var/lib/transfer-run-own-files",
+            "LoadCredential=KEY:\(binary.folder.path)/key.txt",
+        ] { #expect(dynamic.outputText.split(separator: "\n").contains { $0 == line }, "\(line)") }
+        #expect(!dynamic.outputText.contains("ReadWritePaths=") && !dynamic.outputText.contains("# Runs as root"))
+    }
+
+    @Test(arguments: [
+        (["--on-failure", "alert"], "`--on-failure` cannot be `alert`", "`alert.service`"),
+        (["--randomized-delay", "5min"], "`--randomized-delay` must be a duration", "did you mean `5m`?"),
+        (["--user", "a", "--dynamic-user"], "exclude each other", "keep one of them"),
+    ])
+    func wrongOptions_areRefused(_ words: [String], _ message: String, _ hint: String) throws {
+        let refused = try binary().run(arguments: ["unit", "my jobs/nightly 1%.yaml"] + words)
+        #expect(refused.exitStatus == 2 && refused.outputText.isEmpty)
+        #expect(refused.errorText.contains(message) && refused.errorText.contains(hint), "\(refused.errorText)")
     }
 
     @Test func installedUnitsAreReplacedWhereTheyAreOurs() throws {

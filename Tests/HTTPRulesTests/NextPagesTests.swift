@@ -40,6 +40,20 @@ struct NextPagesTests {
         #expect(try target("?2") { $0.maximum = 0 } == "https://a.test/v1/items?2")
     }
 
+    /// A cursor is a value of the first URL's, whatever it holds, and the first URL may be asked for wherever it led.
+    @Test func aCursor_becomesAParameterOfTheFirstURL() throws {
+        var policy = RedirectPolicy()
+        policy.follow = .never
+        let first = try url("https://a.test/items?limit=2&after=old")
+        let target = try NextPages.target(first, setting: "after", to: "//evil.test/#a b&c", policy: policy)
+        #expect(target.text == "https://a.test/items?limit=2&after=%2F%2Fevil.test%2F%23a%20b%26c")
+        let file = try url("file:///etc/passwd")
+        #expect(throws: TransferError.self) { try NextPages.target(file, setting: "p", to: "2", policy: policy) }
+        let secured = try NextPages.target(
+            try url("http://a.test/"), setting: "p", to: "2", policy: policy, secured: { $0.secured })
+        #expect(secured.text == "https://a.test/?p=2")
+    }
+
     @Test func aPageThatWasAskedFor_isALoop() throws {
         let asked = ["https://a.test/1", "https://a.test/2"]
         #expect(NextPages.loop(try url("https://a.test/3"), asked: asked) == nil)

@@ -93,7 +93,7 @@ struct ContractTests {
     }
 
     @Test func everyTaskKeyIsInTheReference() {
-        let page = JobReference.markdown()
+        let page = JobReference.markdown(isLinked: false)
         for key in [
             "id", "urls", "forEach", "earliestBegin", "onResponse", "requireLength", "preserveTime", "labels",
             "bandwidth",

@@ -71,12 +71,12 @@ struct MissingValueTests {
             secrets: { T: { hosts: [api.example.org] } }
             tasks:
               - { id: a, url: "https://example.org/${secret.T}", headers: { Host: x }, nope: 1 }
-              - { id: b, url: https://example.org/b, method: GET, body: { data: "${env.X}" } }
+              - { id: b, url: https://example.org/b, method: HEAD, body: { data: "${env.X}" } }
             """)
         #expect(
             found.summary == [
                 "3:19 secret-elsewhere", "3:40 warning missing-value", "3:65 reserved-header", "3:76 unknown-key",
-                "4:55 body-with-get", "4:70 warning missing-value",
+                "4:56 body-with-head", "4:71 warning missing-value",
             ])
     }
 

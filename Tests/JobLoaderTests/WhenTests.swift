@@ -81,4 +81,35 @@ struct WhenTests {
         }
         #expect(members.map(\.value) == [.number("1"), .string("it said  \"no\"")])
     }
+
+    /// The first failure counts before what was cancelled earlier, and what is tolerated or skipped is none.
+    @Test func theRunsError_isItsFirstCause() throws {
+        var ends = RunEnds.ofWholeRun
+        func error() throws -> CapturedValue {
+            var captured = CapturedValues()
+            captured.ends = ends
+            return try captured.value(RunEnds.run, "error")
+        }
+        ends.count("t", .failed, tolerated: true, isPassedOver: false, message: "tolerated", error: .timedOut)
+        ends.count("s", .skipped, tolerated: false, isPassedOver: false, message: "skipped", error: .dependencyFailed)
+        #expect(try error().value == .null && error().text == "")
+        ends.count("c", .cancelled, tolerated: false, isPassedOver: false, message: "cancelled", error: .runCancelled)
+        #expect(try error().text == "c cancelled (runCancelled): cancelled")
+        ends.count("a", .failed, tolerated: false, isPassedOver: false, message: "no\r\nway", error: .timedOut)
+        ends.count("b", .failed, tolerated: false, isPassedOver: false, message: "later", error: .timedOut)
+        #expect(try error().text == "a failed (timedOut): no  way")
+    }
+
+    /// A command at the run's end may name what became of the run, and nothing else of mid-run.
+    @Test func commandsAtTheEnd_mayNameTheRunsError() throws {
+        let tasks = "tasks: [{ id: a, url: https://example.org/a, capture: { x: { json: $.x } } }]\n"
+        let result = load("onFinish: [./tell, \"${run.outcome}: ${run.error}\", \"${run.failed}\"]\n" + tasks)
+        #expect(result.messages == "")
+        #expect(result.job?.onFinish?.map(\.redacted) == ["./tell", "${run.outcome}: ${run.error}", "${run.failed}"])
+        for word in ["${tasks.a.x}", "${run.error} ${tasks.a.x}", "${page}", "${run.nothing}"] {
+            #expect(load("onFinish: [./tell, \"\(word)\"]\n" + tasks).job == nil, "\(word)")
+        }
+        let text = "tasks: [{ id: a, url: https://example.org/a, onFinish: [./tell, \"${run.error}\"] }]"
+        #expect(load(text).messages.contains("cannot stand in `onFinish`"))
+    }
 }

@@ -14,6 +14,10 @@ final class RunStage {
     var job: Job
     var outside = OutsideNeeds()
     var acceptedAt: WallTime?
+    /// How the run takes its turn among others.
+    var turn: TurnSettings?
+    /// Whether the run waits for tasks that must be resumed.
+    var waitsForResume = false
     /// Whoever keeps the beginnings of requests that must not be sent twice.
     var keep: (@Sendable (UInt64, @escaping @Sendable () -> Void) -> Void)?
     /// What a template of the job becomes; what is kept of that is in the job of the next process.
@@ -97,6 +101,8 @@ final class RunStage {
         settings.outside = outside
         settings.keep = keep
         settings.acceptedAt = acceptedAt
+        settings.turn = turn
+        settings.waitsForResume = waitsForResume
         let kept = Mutex<[(template: TaskTemplate, captured: [[CapturedValue]])]>([])
         if let expand {
             settings.expand = expand

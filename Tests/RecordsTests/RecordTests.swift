@@ -24,8 +24,12 @@ import TransferModel
     @Test func capturesComeBack() throws {
         let host = try #require(HostPattern("h.example"))
         let list = PlainValue.list([.string("open"), .string("hidden")])
+        var pages = CapturedValue(name: "pages", text: "", value: list)
+        pages.answers = [.init(url: "https://h.example/1"), .init(first: 1, url: "https://h.example/2")]
+        var link = CapturedValue(name: "link", text: "b", isSecret: true, hosts: [host])
+        link.answers = [.init(url: "https://h.example/1")]
         let captures = [
-            CapturedValue(name: "plain", text: "a", value: .number("1")),
+            pages, link, CapturedValue(name: "plain", text: "a", value: .number("1")),
             CapturedValue(name: "secret", text: "b", isSecret: true, hosts: [host]),
             CapturedValue(name: "rows", text: "", value: list, isSecret: true, hosts: [host], secretParts: ["hidden"]),
         ]

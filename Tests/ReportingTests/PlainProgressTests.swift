@@ -162,8 +162,19 @@ import TransferModel
         #expect(
             text.contains("\n\n`limits.timeout` is over: 3 of 4 tasks are not done. Raise it if they need longer.\n"))
         #expect(text.ranges(of: "limits.timeout").count == 1)
+        #expect(text.contains("\n  cut: t1 at 3.0 MiB, t2 at 3.0 MiB, t3 at 3.0 MiB\n"), "\(text)")
         #expect(text.contains("9.0 MiB of half-done downloads is kept"))
         #expect(text.contains("\nGo on: transfer-run run 'my jobs.yaml'\n"))
+    }
+
+    /// Whatever a task had failed by before, one limit cut them all.
+    @Test func timeoutOfTheRun_isOneCauseWhateverCameBefore() throws {
+        let busy = TransferError(.unexpectedResponse, "GET https://example.org/0: 503 Service Unavailable")
+        let text = try printed([
+            record(.cancelled, .runTimedOut.following(busy, times: 2), source: nil),
+            record(.cancelled, .runTimedOut, source: nil),
+        ])
+        #expect(text.ranges(of: "2 of 2 tasks are not done").count == 1, "\(text)")
     }
 
     /// What the run spent its time on is no part of what failed.

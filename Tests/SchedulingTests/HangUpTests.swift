@@ -85,7 +85,8 @@ struct HangUpTests {
     @Test func neitherIsOneThatDiesOnTheWay() {
         var stage = Self.stage(500, perHost: 6, tries: 3)
         let attempts = Self.run(&stage) { task, _ in task < 100 ? nil : Self.hungUp }
-        #expect(attempts <= 100 + 18 + 3 + 100 + 5)
+        // Five rounds of six are more than a fifth of its last twenty answers.
+        #expect(attempts <= 100 + 30 + 3 + 100 + 5)
         #expect(stage.ends.values.count { $0.outcome == .failed } == 400)
         #expect(Self.seconds(stage) < 9)
     }

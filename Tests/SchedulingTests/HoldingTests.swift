@@ -401,10 +401,10 @@ struct HoldingTests {
     @Test func nothingBeginsForAWhile() {
         var stage = Stage(plan(3, run: 2))
         #expect(stage.running == [0, 1])
-        stage.command(.pauseStarts(true))
+        stage.command(.pauseStarts(.unrecorded, true))
         stage.end(0)
         #expect(stage.turn() == [] && stage.ends[0]?.outcome == .succeeded)
-        stage.command(.pauseStarts(false))
+        stage.command(.pauseStarts(.unrecorded, false))
         #expect(stage.turn() == [2])
     }
 }

@@ -36,13 +36,92 @@ import TransferModel
         #expect(consequences == [.none, .none, .none, .park], "what began together is one round")
     }
 
+    @Test func aFailureNowAndThen_isNoReasonToHoldTheHostBack() {
+        var health = HostHealth()
+        for round in 0..<10 {
+            for _ in 0..<19 { _ = health.wentWell(at: instant(Int64(round))) }
+            let isHeldBack = health.answeredBadly(first)
+            #expect(!isHeldBack && health.isOpen)
+        }
+    }
+
+    @Test(arguments: [(0, 3), (12, 4), (40, 5)])
+    func moreThanAFifthOfTheLastTwenty_oneAtATime(well: Int, bad: Int) {
+        var health = HostHealth()
+        for _ in 0..<well { _ = health.wentWell(at: instant(0)) }
+        let heldBack = (0..<bad).map { _ in health.answeredBadly(first) }
+        #expect(heldBack == Array(repeating: false, count: bad - 1) + [true])
+        #expect(!health.isOpen && !health.isQuiet, "the next one goes at once")
+        let isProbe = health.beginProbe(by: second)
+        #expect(isProbe && health.isQuiet)
+        let isHeldBack = health.answeredBadly(second)
+        #expect(isHeldBack && !health.isQuiet, "and then another one")
+        _ = health.beginProbe(by: first)
+        let isOpened = health.wentWell(at: instant(1))
+        #expect(isOpened && health.isOpen)
+        let again = health.answeredBadly(second)
+        #expect(!again, "its share begins anew")
+    }
+
+    @Test func failuresBetweenAnswers_oneAtATime() {
+        var health = HostHealth()
+        var consequences: [HostHealth.Consequence] = []
+        for second in 0..<Int64(3) {
+            health.answered()
+            _ = health.wentWell(at: instant(2 * second))
+            consequences.append(fail(&health, first, from: 2 * second, at: 2 * second + 1))
+        }
+        #expect(consequences == [.none, .none, .oneAtATime])
+        #expect(!health.isOpen && !health.isQuiet)
+    }
+
+    @Test func aHostThatDiesAfterManyAnswers_isParkedAfterFiveRounds() {
+        var health = HostHealth()
+        for _ in 0..<40 { _ = health.wentWell(at: instant(0)) }
+        let consequences = (1...5).map { fail(&health, first, from: $0, at: $0) }
+        #expect(consequences == [.none, .none, .none, .none, .park])
+    }
+
+    @Test func bytesOfTheProbesBody_openTheHostToOthers() {
+        var health = probed()
+        let ofAnother = health.tookBytes(of: second)
+        #expect(!ofAnother && health.isQuiet)
+        let taken = [health.tookBytes(of: first), health.tookBytes(of: first)]
+        #expect(taken == [true, false] && !health.isQuiet && health.isProbed(by: first))
+        #expect(health.standing(at: instant(11)) == .well)
+        let isProbe = health.beginProbe(by: second)
+        #expect(!isProbe)
+    }
+
+    @Test func theAnswerAfterThoseBytes_countsAsThatOfAProbe() {
+        var failed = probed()
+        _ = failed.tookBytes(of: first)
+        let consequence = fail(&failed, first, from: 11, at: 12)
+        #expect(consequence == .parkAndCharge)
+        var bad = probed()
+        _ = bad.tookBytes(of: first)
+        let isHeldBack = bad.answeredBadly(first)
+        #expect(isHeldBack && !bad.isOpen)
+        var well = probed()
+        _ = well.tookBytes(of: first)
+        let isOpened = well.wentWell(at: instant(12))
+        #expect(isOpened && well.isOpen)
+    }
+
+    @Test func failuresOfOthersCount_whileTheProbesBodyIsSent() {
+        var health = probed()
+        _ = health.tookBytes(of: first)
+        let heldBack = (0..<3).map { _ in health.answeredBadly(second) }
+        #expect(heldBack == [false, false, true] && !health.isProbed(by: first))
+    }
+
     @Test func anAnswerBeginsTheCountAnew() {
         var health = HostHealth()
         _ = fail(&health, first, from: 0, at: 1)
         _ = fail(&health, first, from: 2, at: 3)
         health.answered()
         let consequence = fail(&health, first, from: 4, at: 5)
-        #expect(consequence == .none)
+        #expect(consequence == .oneAtATime, "it is not left alone")
     }
 
     @Test func aShorterParkChangesNothing() {

@@ -234,6 +234,102 @@ struct HostTests {
         #expect(last?.waits == [TaskRecord.Wait(reason: .hostParked, duration: .seconds(7))])
     }
 
+    private static func failed(_ status: Int, retryAfter: TimeSpan? = nil) -> Verdict {
+        Verdict(
+            .failed(TransferError(.unexpectedResponse, "the server answered \(status)")), status: status,
+            retryAfter: retryAfter, sentSomething: true)
+    }
+
+    /// Goes on to the end of the run, and gives back how long it took. Each attempt takes ten milliseconds.
+    private static func run(_ stage: inout Stage, _ verdict: (_ task: Int) -> Verdict?) -> TimeSpan {
+        while !stage.scheduler.isFinished {
+            let asked = stage.running
+            stage.turn(after: .milliseconds(10))
+            for task in asked {
+                let verdict = verdict(task)
+                stage.answer(task, verdict?.status ?? 200)
+                stage.end(task, verdict ?? Verdict(.succeeded, status: 200))
+            }
+            stage.turn()
+            if stage.running.isEmpty, let due = stage.scheduler.nextDeadline(now: stage.clock.now) {
+                stage.turn(after: due - stage.clock.instant)
+            }
+        }
+        return stage.clock.instant - ManualClock().instant
+    }
+
+    /// Three hundred files, of which each twentieth is answered with a failure once: only those are waited for.
+    @Test(arguments: [500, 502, 503]) func aFailureNowAndThen_holdsBackItsTaskAlone(_ status: Int) {
+        var stage = Stage(plan(300))
+        var failedOnce: Set<Int> = []
+        let duration = Self.run(&stage) { task in
+            task % 20 == 19 && failedOnce.insert(task).inserted ? Self.failed(status) : nil
+        }
+        #expect(failedOnce.count == 15 && stage.ends.values.allSatisfy { $0.outcome == .succeeded })
+        // A second of back-off after the last one, beside fifty rounds of ten milliseconds.
+        #expect(duration < .seconds(2), "\(duration.seconds) s")
+        #expect(stage.ends.values.allSatisfy { $0.waits.allSatisfy { $0.reason != .hostParked } })
+    }
+
+    @Test func whatAsksForQuiet_holdsBackTheHost() {
+        for verdict in [Self.failed(429), Self.failed(503, retryAfter: .seconds(1))] {
+            var stage = Stage(plan(20, perHost: 2))
+            stage.answer(0, verdict.status ?? 0)
+            stage.end(0, verdict)
+            stage.answer(1)
+            stage.end(1)
+            #expect(stage.turn() == [])
+            #expect(stage.turn(after: .seconds(1)).count == 1, "and then one goes ahead")
+        }
+    }
+
+    /// A host that fails more often than not is asked by one at a time, and is open again with the first good answer.
+    @Test func tooManyFailures_oneTaskAfterTheOther() {
+        var stage = Stage(plan(60, perHost: 6) { for index in 0..<60 { $0.policies[index].retry.attempts = 9 } })
+        for task in 0..<3 { stage.end(task, Self.failed(500)) }
+        #expect(stage.turn() == [6], "three are still under way, and one tries")
+        for task in 3..<6 { stage.end(task, Self.failed(500)) }
+        #expect(stage.turn() == [])
+        stage.end(6, Self.failed(500))
+        #expect(stage.turn() == [7])
+        stage.end(7, Self.failed(503))
+        #expect(stage.turn() == [], "it is busy: the next one comes after the pause of that task")
+        #expect(stage.turn(after: .seconds(1)).count == 1)
+        stage.answer(stage.running[0])
+        #expect(stage.turn().count == 5)
+    }
+
+    /// Nobody waits until a body of hours was sent to a host that comes back.
+    @Test func aProbesUpload_opensTheHostWithItsFirstBytes() {
+        var stage = Stage(plan(40, perHost: 4))
+        for _ in 0..<3 {
+            for task in stage.running { stage.end(task, refused) }
+            stage.turn()
+        }
+        let probe = stage.turn(after: .seconds(1))
+        #expect(probe.count == 1 && stage.turn().isEmpty)
+        stage.take(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
+        #expect(stage.turn().count == 3)
+        // It takes bodies and does not answer: it is as it was.
+        stage.end(probe[0], Verdict(.failed(TransferError(.networkConnectionLost, "lost")), sentSomething: true))
+        #expect(stage.turn() == [])
+    }
+
+    /// One that takes bodies and answers 503 is held back like any other that does.
+    @Test func aHostThatTakesBodiesAndFails_isHeldBack() {
+        var stage = Stage(plan(60, perHost: 4) { for index in 0..<60 { $0.policies[index].retry.attempts = 9 } })
+        for task in 0..<4 { stage.end(task, Self.failed(503)) }
+        let probe = stage.turn()
+        #expect(probe.count == 1)
+        stage.take(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
+        let others = stage.turn()
+        #expect(others.count == 3)
+        stage.end(others[0], Self.failed(503))
+        #expect(stage.turn().count == 1, "one at a time again")
+        for task in stage.running { stage.end(task, Self.failed(503)) }
+        #expect(stage.turn() == [] && stage.turn(after: .seconds(1)).count == 1)
+    }
+
     @Test func aHostThatComesBackIsOpenToAllAtOnce() {
         var stage = Stage(plan(40, perHost: 4))
         for _ in 0..<3 {

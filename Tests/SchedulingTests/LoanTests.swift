@@ -167,7 +167,7 @@ struct LoanTests {
         stage.turn()
         #expect(stage.lent.count == 2)
         stage.take(.answered(TaskIndex(raw: 0), Answer(status: 429, isFurther: true)))
-        stage.take(.turnedAway(TaskIndex(raw: 0), host, retryAfter: .seconds(4)))
+        stage.take(.turnedAway(TaskIndex(raw: 0), host, status: 429, retryAfter: .seconds(4)))
         stage.couldUse(1, 0)
         stage.giveBack(0)
         #expect(stage.turn(after: .seconds(2)).isEmpty)
@@ -180,6 +180,18 @@ struct LoanTests {
         stage.answer(1)
         stage.turn()
         #expect(stage.lent.count == 3)
+    }
+
+    /// A 503 to a further request that asks for nothing is one failure among others.
+    @Test func aFailureOfOne_parksNoHost() {
+        var stage = Stage(plan(2, perHost: 3) { $0.policies[1].earliestBegin = .afterStart(.seconds(1)) })
+        stage.answer(0)
+        stage.couldUse(1, 0)
+        stage.turn()
+        stage.take(.answered(TaskIndex(raw: 0), Answer(status: 503, isFurther: true)))
+        stage.take(.turnedAway(TaskIndex(raw: 0), host, status: 503, retryAfter: nil))
+        stage.giveBack(0)
+        #expect(stage.turn(after: .seconds(1)) == [1])
     }
 
     @Test func theEndOfAnAttemptGivesAllBack() {

@@ -240,7 +240,9 @@ struct MirrorTests {
         var stage = mirrored()
         stage.end(0, answered(500, isIdempotent: false))
         stage.turn()
-        #expect(stage.ends[0]?.error?.message == "the server answered 500; 1 of 3 `urls` tried")
+        let message = stage.ends[0]?.error?.message
+        #expect(message?.hasPrefix("the server answered 500; it was not sent again") == true)
+        #expect(message?.hasSuffix("; 1 of 3 `urls` tried") == true)
 
         var other = mirrored()
         let unsent = Verdict(.failed(TransferError(.cannotConnectToHost, "refused")), isIdempotent: false)
@@ -372,7 +374,7 @@ struct MirrorTests {
         #expect(stage.running.sorted() == [0, 1, 2])
         stage.end(2, answered(404))
         stage.turn()
-        stage.end(0, answered(503))
+        stage.end(0, answered(429))
         stage.turn()
         stage.answer(1)
         stage.answer(2)

@@ -196,6 +196,34 @@ import TransferModel
         #expect(Self.run(&stage) { _, _ in Self.answered(503) }.last.map { $0 > 7_100 } == true)
     }
 
+    /// A limit is no cause: what the attempts failed by comes first.
+    @Test func theEndOfTimeoutForResource_namesWhatTheAttemptsFailedBy() {
+        var stage = Self.stage { $0.policies[0].timeoutForResource = .seconds(4) }
+        Self.run(&stage) { _, _ in Self.answered(503) }
+        #expect(stage.ends[0]?.error?.name == .timedOut)
+        #expect(
+            stage.ends[0]?.error?.message == "it answered 503 three times; then `timeoutForResource` (4 s) was over")
+        stage = Self.stage { $0.policies[0].timeoutForResource = .seconds(2) }
+        Self.run(&stage) { _, seconds in seconds < 1 ? Self.refused : Self.answered(500) }
+        #expect(stage.ends[0]?.error?.message == "it answered 500; then `timeoutForResource` (2 s) was over")
+        stage = Self.stage { $0.policies[0].timeoutForResource = .seconds(2) }
+        stage.turn(after: .seconds(2))
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.ends[0]?.error?.message == "the task's `timeoutForResource` (2 s) is over")
+    }
+
+    @Test func theEndOfTheRun_namesItToo() {
+        var stage = Self.stage(2, perHost: 1) {
+            $0.timeout = .seconds(2)
+            $0.policies[1].earliestBegin = .afterStart(.seconds(9))
+        }
+        Self.run(&stage) { _, _ in Self.answered(503) }
+        #expect(stage.ends[0]?.outcome == .cancelled && stage.ends[0]?.error?.isByRunTimeout == true)
+        #expect(stage.ends[0]?.error?.message == "it answered 503 twice; then `limits.timeout` was over")
+        #expect(stage.ends[1]?.error == .runTimedOut)
+    }
+
     @Test func aBackgroundSession_isBoundedByAWrittenTime() {
         var stage = Self.stage {
             $0.sessions[0].isPatient = true

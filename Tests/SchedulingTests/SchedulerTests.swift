@@ -277,6 +277,27 @@ struct SchedulerTests {
         #expect(mirrored.turn() == [] && mirrored.ends[0]?.outcome == .failed)
     }
 
+    /// Whoever reads of it may otherwise run it again and do it twice.
+    @Test func whatIsNotSentAgain_saysSo() {
+        var stage = Stage(plan(3) { $0.policies[2].retry.nonIdempotent = true })
+        let lost = TransferError(.networkConnectionLost, "POST http://a.test/: the connection was lost")
+        for task in 0..<3 {
+            stage.end(task, Verdict(.failed(lost), sentSomething: true, isIdempotent: task == 1))
+        }
+        stage.turn()
+        let error = stage.ends[0]?.error
+        #expect(error?.message.hasPrefix("\(lost.message); it was not sent again, for the server may") == true)
+        #expect(error?.message.contains("`retry.nonIdempotent`") == true)
+        #expect(error?.whatHelps(.upload).contains("Run it again") == false)
+        #expect(stage.ends[1] == nil && stage.ends[2] == nil)
+        let missing = Verdict(
+            .failed(TransferError(.unexpectedResponse, "404")), status: 404, sentSomething: true, isIdempotent: false)
+        var other = Stage(plan(1))
+        other.end(0, missing)
+        other.turn()
+        #expect(other.ends[0]?.error?.message == "404", "no other attempt would help")
+    }
+
     @Test(arguments: [
         (Verdict(.failed(TransferError(.networkConnectionLost, "")), sentSomething: true, isIdempotent: false), false),
         (Verdict(.failed(TransferError(.cannotConnectToHost, "")), sentSomething: false, isIdempotent: false), true),

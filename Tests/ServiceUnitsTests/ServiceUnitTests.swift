@@ -14,7 +14,8 @@ struct ServiceUnitTests {
             ], folder: "/srv/my jobs")
         facts.calendar = "*-*-* 02:00"
         facts.writable = ["/srv/my jobs", "/srv/out 50%"]
-        facts.stateDirectory = "transfer-run-nightly"
+        facts.stateDirectories = ["transfer-run-nightly"]
+        facts.secretsFile = "/etc/transfer-run/nightly secrets"
         facts.credentials = [ServiceUnit.Credential(name: "API_TOKEN", path: "/etc/transfer-run/nightly/API_TOKEN")]
         facts.environment = ["RELEASE"]
         facts.commands = ["./publish.sh '100 %'"]
@@ -25,13 +26,35 @@ struct ServiceUnitTests {
         var facts = ServiceUnit.Facts(
             name: "transfer-run-photos", job: "photos",
             command: ["/usr/local/bin/transfer-run", "run", "/tmp/photos/job.yaml"], folder: "/tmp/photos")
-        facts.isUser = true
+        facts.account = .owner
         facts.writable = ["/home/me/.local/state/transfer-run", "/run/user/1000", "/tmp/photos"]
         return facts
     }
 
-    @Test func unitsOfTheSystemAndOfAUser() throws {
-        for (name, facts) in [("system", system), ("user", user)] {
+    private var named: ServiceUnit.Facts {
+        var facts = system
+        facts.account = .user("mirror")
+        facts.onFailure = "alert@%n.service"
+        facts.randomizedDelay = 900_000
+        return facts
+    }
+
+    private var dynamic: ServiceUnit.Facts {
+        var facts = ServiceUnit.Facts(
+            name: "transfer-run-nightly", job: "nightly",
+            command: [
+                "/usr/bin/transfer-run", "run", "/etc/transfer-run/nightly.yaml", "--directory",
+                "/var/lib/transfer-run-nightly-files", "--state-dir", "/var/lib/transfer-run-nightly",
+            ], folder: "/var/lib/transfer-run-nightly-files")
+        facts.account = .dynamic
+        facts.stateDirectories = ["transfer-run-nightly", "transfer-run-nightly-files"]
+        facts.secretsFile = "/root/100%.secrets"
+        facts.randomizedDelay = 1500
+        return facts
+    }
+
+    @Test func unitsOfEveryAccount() throws {
+        for (name, facts) in [("system", system), ("user", user), ("named", named), ("dynamic", dynamic)] {
             let unit = ServiceUnit(facts)
             try Snapshot.check(
                 "# \(unit.serviceName)\n\(unit.service)\n# \(unit.timerName)\n\(unit.timer)", "Golden/\(name).txt")
@@ -60,10 +83,49 @@ struct ServiceUnitTests {
         #expect(lines.filter { $0.hasPrefix("ExecStart=") }.count == 1 && lines.filter { $0 == "[Service]" }.count == 1)
     }
 
+    @Test(arguments: [
+        ("alert.service", true), ("alert@%n.service", true), ("a\\x2db.target", true), ("alert", false),
+        (".service", false), ("@x.service", false), ("a b.service", false), ("a.service\nExecStart=x", false),
+        ("/bin/mail", false), ("", false),
+    ])
+    func unitOfAFailure_isAWholeName(_ text: String, _ isTaken: Bool) { #expect(UnitText.isUnit(text) == isTaken) }
+
+    @Test func theAccountIsRootsToChoose() {
+        func chosen(_ user: String?, _ isDynamic: Bool, root: Bool) -> Result<ServiceAccount, ServiceAccount.Problem> {
+            ServiceAccount.chosen(user: user, isDynamic: isDynamic, isRoot: root)
+        }
+        #expect(chosen(nil, false, root: true) == .success(.root))
+        #expect(chosen(nil, false, root: false) == .success(.owner))
+        #expect(chosen("mirror", false, root: true) == .success(.user("mirror")))
+        #expect(chosen("1000", false, root: true) == .success(.user("1000")))
+        #expect(chosen(nil, true, root: true) == .success(.dynamic))
+        #expect(chosen("mirror", true, root: true) == .failure(.both))
+        #expect(chosen("mirror", false, root: false) == .failure(.needsRoot("--user")))
+        #expect(chosen(nil, true, root: false) == .failure(.needsRoot("--dynamic-user")))
+        for name in ["", "-x", ".x", "a b", "a\nUser=root", "%u", "ä", String(repeating: "a", count: 65)] {
+            #expect(chosen(name, false, root: true) == .failure(.noName(name)))
+        }
+    }
+
+    @Test func aDynamicUserReachesWhatIsOpenToAll() {
+        let own = ["/var/lib/x", "/var/lib/x-files"]
+        let paths = ["/var/lib/x-files", "/var/lib/x-files/a", "/var/lib/x/b", "/var/lib/x-filesystem", "/srv/a"]
+        #expect(DynamicAccess.unwritable(paths, own: own) == ["/var/lib/x-filesystem", "/srv/a"])
+        func obstacle(_ file: UInt32, _ folder: UInt32, isProgram: Bool = false) -> DynamicAccess.Obstacle? {
+            let modes: [(path: String, mode: UInt32)] = [("/srv/a", file), ("/srv", folder), ("/", 0o755)]
+            return DynamicAccess.obstacle("/srv/a", modes: modes, isProgram: isProgram)
+        }
+        #expect(obstacle(0o644, 0o711) == nil && obstacle(0o711, 0o711, isProgram: true) == nil)
+        #expect(obstacle(0o640, 0o755) == .closed("/srv/a") && obstacle(0o711, 0o755) == .closed("/srv/a"))
+        #expect(obstacle(0o644, 0o750) == .closed("/srv"))
+        #expect(obstacle(0o644, 0o755, isProgram: true) == .closed("/srv/a"))
+        #expect(DynamicAccess.obstacle("/tmp/a", modes: []) == .temporary)
+    }
+
     @Test(.enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0)) func systemdTakesThem() throws {
         let binary = try Binary()
         let tree = binary.folder
-        for facts in [system, user] {
+        for facts in [system, user, named, dynamic] {
             var facts = facts
             facts.command[0] = "/usr/bin/env"
             let unit = ServiceUnit(facts)

@@ -91,6 +91,17 @@ import TransferModel
         #expect(result.attempts < 200, "\(result.attempts) attempts")
     }
 
+    /// Each twentieth answer of a host is a 503 that asks for nothing: only the tasks that met one wait.
+    @Test func a503NowAndThen_costsNoMoreThanThePausesOfItsTasks() {
+        var scene = Scene(tasks: 300, bandwidth: nil)
+        scene.setting.plan.policies[0].retry = RetryPolicy()
+        scene.model.hosts[0].latency = .milliseconds(10)
+        scene.model.hosts[0].faults.unavailable = 50
+        let (_, result) = scene.run()
+        #expect(result.outcomes == [.succeeded: 300] && result.attempts > 305)
+        #expect(result.duration < .seconds(5), "\(result.duration.seconds) s")
+    }
+
     @Test func theDefaultJob_givesUpAHostThatNeverAnsweredAfterAMinute() {
         var scene = Scene(tasks: 40)
         scene.setting.plan.policies[0].retry = RetryPolicy()

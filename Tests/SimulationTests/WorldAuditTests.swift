@@ -133,7 +133,7 @@ import TransferModel
         #expect(tooMany.first?.contains("takes no more requests") == true)
     }
 
-    /// Both hosts are places of the second task. The first host failed lately; the other rests after a 503, and then the
+    /// Both hosts are places of the second task. The first host failed lately; the other rests after a 429, and then the
     /// first task probes it.
     @Test func theOrderOfPlaces() {
         func found(_ place: Int, answered: Int?) -> String {
@@ -153,8 +153,8 @@ import TransferModel
                 audit.sees(.attemptEnded(third, next), at: scene.now)
                 audit.sees(.perform(.start(third, attempt: 2, mirror: 1)), at: scene.now)
                 Self.start(&audit, Self.first, scene)
-                Self.answer(&audit, 503, scene)
-                Self.fail(&audit, scene, status: 503)
+                Self.answer(&audit, 429, scene)
+                Self.fail(&audit, scene, status: 429)
                 Self.retry(&audit, scene, backoff: .seconds(1))
                 // To what was sent before the pause: that opens no host.
                 audit.sees(.answered(third, Answer(status: 200)), at: scene.now)

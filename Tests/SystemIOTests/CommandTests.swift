@@ -55,6 +55,17 @@ struct CommandTests {
         #expect(try run("sh", "-c", "kill -PIPE $$; echo alive").result.ending == .killed(signal: SIGPIPE))
     }
 
+    /// Only what other programs may give back is waited for.
+    @Test func aStartThatCannotSucceedIsNotTriedAgain() {
+        let began = Clocks.instant()
+        let error = #expect(throws: SystemError.self) {
+            try run("/no/such/program") { $0.startPatience = .seconds(600) }
+        }
+        #expect(error?.isOfProcessLimit == false && Clocks.instant() - began < .seconds(60))
+        #expect(SystemError(call: "posix_spawn", errno: EAGAIN).isOfProcessLimit)
+        #expect(DescriptorLimit.shortage == nil)
+    }
+
     @Test func whatIsNotThereIsAnError() {
         let error = #expect(throws: SystemError.self) { try run("/no/such/program") }
         #expect(error?.errno == ENOENT)

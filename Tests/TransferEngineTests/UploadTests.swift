@@ -71,6 +71,86 @@ import TransferModel
         #expect(rig.verdict()?.isIdempotent == isIdempotent)
     }
 
+    @Test func getWithABody_isSentAsItIsWritten() throws {
+        let rig = try rig("method: GET, body: { json: { query: all } }")
+        let transfer = try rig.answer(200, [], "found")
+        #expect(transfer.request.method == "GET" && String(decoding: transfer.sentBody, as: UTF8.self) == #"{"query":"all"}"#)
+        #expect(rig.succeeded && rig.body() == "found")
+    }
+
+    /// Neither a condition nor a range goes with it: its URL does not say what was asked for.
+    @Test func downloadByAGetWithABody_isWhole() throws {
+        let rig = try rig("to: f, method: GET, body: { data: x }")
+        try rig.answer(200, [("ETag", "\"1\""), ("Content-Length", "9")], "half")
+        #expect(rig.error() != nil)
+        rig.start(attempt: 2)
+        #expect(try rig.request().header("Range") == nil)
+        try rig.answer(200, [], "whole")
+        #expect(rig.succeeded && rig.delivery.text("/here/f") == "whole")
+    }
+
+    // MARK: The answer as a file
+
+    @Test func answerToAnUpload_becomesTheFileOfItsTo() throws {
+        let rig = try rig("type: upload, to: answer, body: { data: x }")
+        let transfer = try rig.answer(200, [], "the answer")
+        #expect(String(decoding: transfer.sentBody, as: UTF8.self) == "x")
+        #expect(transfer.header("Accept-Encoding") == "identity")
+        #expect(rig.succeeded && rig.delivery.text("/here/answer") == "the answer" && rig.body() == nil)
+        #expect(rig.result()?.file?.path == "/here/answer" && rig.result()?.file?.changed == true)
+        #expect(!rig.events().contains { if case .becameDownload = $0 { true } else { false } })
+    }
+
+    @Test func answerInAFolder_getsItsName() throws {
+        let rig = try rig("type: upload, to: out/, body: { data: x }")
+        try rig.answer(200, [("Content-Disposition", "attachment; filename=\"../a.txt\"")], "named")
+        #expect(rig.succeeded && rig.delivery.text("/here/out/a.txt") == "named")
+    }
+
+    /// What is no answer of the kind that was wanted leaves the file as it was.
+    @Test(arguments: [500, 204]) func answerThatIsNotWanted_replacesNothing(_ status: Int) throws {
+        let rig = try rig("type: upload, to: answer, body: { data: x }")
+        rig.delivery.put("/here/answer", "old")
+        try rig.answer(status, [], status == 204 ? "" : "sorry")
+        #expect(!rig.succeeded && rig.delivery.text("/here/answer") == "old")
+    }
+
+    @Test func answerThatIsCut_replacesNothing() throws {
+        let rig = try rig("type: upload, to: answer, body: { data: x }")
+        rig.delivery.put("/here/answer", "old")
+        try rig.answer(200, [("Content-Length", "9")], "half")
+        #expect(!rig.succeeded && rig.delivery.text("/here/answer") == "old")
+    }
+
+    @Test func answerWhoseBodyIsNotAsExpected_replacesNothing() throws {
+        let rig = try rig("type: upload, to: answer, body: { data: x }, expect: { body: { contains: good } }")
+        try rig.answer(200, [], "bad")
+        #expect(rig.error()?.name == .unexpectedResponse && rig.delivery.text("/here/answer") == nil)
+    }
+
+    // MARK: Logins
+
+    /// A refusal for want of a login does not cost the body; once the server has let the login in, nothing is asked.
+    @Test func longBodyThatALoginMayCost_isSentOnce() throws {
+        let body = "method: PUT, type: upload, body: { data: \(String(repeating: "x", count: 70_000)) }"
+        let rig = try EngineRig(
+            """
+            sessions: { default: { credentials: [{ host: a.example, user: me, password: "${env.PASSWORD}" }] } }
+            tasks:
+              - { id: t, url: "http://a.example/f", \(body) }
+              - { id: u, url: "http://a.example/g", \(body) }
+            """, environment: ["PASSWORD": "open sesame"])
+        rig.start("t")
+        let first = try rig.answer(401, [("WWW-Authenticate", "Basic realm=\"r\"")], isEarly: true)
+        #expect(first.request.expectsContinue && first.sentBody.isEmpty)
+        let second = try rig.answer(201)
+        #expect(second.request.expectsContinue && second.sentBody.count == 70_000)
+        #expect(rig.succeeded)
+        rig.start("u")
+        #expect(try !rig.request().request.expectsContinue)
+        #expect(try rig.request().header("Authorization") != nil)
+    }
+
     // MARK: `existing: skip`
 
     @Test(arguments: [404, 410]) func skip_sendsWhereNothingIs(_ status: Int) throws {

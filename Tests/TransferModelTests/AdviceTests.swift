@@ -14,6 +14,23 @@ import TransferModel
         #expect(advice.hasPrefix("Raise \(key), or "))
     }
 
+    /// What the attempts failed by is what to look at, not the limit that came after it.
+    @Test func aTimeOutAfterFailures_helpsAgainstThose() {
+        let limit = TransferError.resourceTimedOut(.seconds(4))
+        let busy = TransferError(.unexpectedResponse, "GET http://a.test:8080/f: 503 Service Unavailable")
+        let told = limit.following(busy, times: 3)
+        #expect(
+            told.message
+                == "GET http://a.test:8080/f: 503 Service Unavailable three times; then `timeoutForResource` (4 s) was over"
+        )
+        #expect(told.whatHelps(.data) == busy.whatHelps(.data))
+        let refused = TransferError(.cannotConnectToProxy, "the proxy http://p.test:3128 refused the connection")
+        let other = TransferError.runTimedOut.following(refused, times: 7)
+        #expect(other.message.hasSuffix(" 7 times; then `limits.timeout` was over") && other.isByRunTimeout)
+        #expect(!other.whatHelps(.data).contains("Raise"))
+        #expect(!limit.isByRunTimeout && TransferError.runTimedOut.isByRunTimeout)
+    }
+
     /// Who was silent is who is to be looked at.
     @Test(arguments: [("the proxy socks5h://gate:1080 did not answer: Timeout", "proxy"), ("Timeout", "host")])
     func aTimeOutNamesWhoWasSilent(_ message: String, _ who: String) {

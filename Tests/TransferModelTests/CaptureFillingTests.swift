@@ -49,6 +49,96 @@ import TransferModel
         #expect(Self.filled(Self.text("http://h/", "$raw"), "a\nb", url) == nil)
     }
 
+    /// Behind a host a value is the path, or an error: it changes neither the host nor its port.
+    @Test(arguments: [
+        ("/items/3", "http://h.test/items/3"), ("/a%20b/ä c", "http://h.test/a%20b/%C3%A4%20c"),
+        ("//evil.test/x", "http://h.test//evil.test/x"), ("/@evil.test", "http://h.test/@evil.test"), ("", "http://h.test/"),
+        ("items/3", nil), (".evil.test", nil), (".evil.test/", nil), ("@evil.test", nil), (":81", nil), ("evil", nil),
+        ("/items?id=3", nil), ("/items#x", nil), ("\\evil.test", nil), ("/\\evil.test", nil), ("/../x", nil),
+    ] as [(String, String?)])
+    func aValueBehindAHost_isThePathOrAnError(_ value: String, _ url: String?) {
+        let filled = Self.filled(Self.text("http://h.test", "$"), value, .url(.scheme))
+        #expect(filled.flatMap { try? ResourceURL.parse($0).text } == url)
+    }
+
+    /// Within a host, and after a `.` or a `:` of the job's own, a value is what the job wants there.
+    @Test(arguments: [
+        (["http://", "$", ".h.test/"], "eu", "http://eu.h.test/"), (["http://cdn", "$", ".h.test/"], "3", "http://cdn3.h.test/"),
+        (["http://h.", "$", "/"], "test", "http://h.test/"), (["http://h:", "$", "/"], "81", "http://h:81/"),
+        (["http://h", "$", ":81/"], ".evil.test", nil), (["http://[::1]", "$", "/"], "8", nil),
+        (["http://u", "$", "@h/"], "/x", "http://u%2Fx@h/"), (["http://", "$", "/x"], "/evil.test", nil),
+    ] as [([String], String, String?)])
+    func aValueWithinAHost_isWhatTheJobWantsThere(_ parts: [String], _ value: String, _ url: String?) {
+        let text = SecretText(
+            pieces: parts.map { $0 == "$" ? .capture(task: "t", name: "v", escaping: .url) : .literal($0) })
+        #expect(Self.filled(text, value, .url(.scheme)) == url)
+    }
+
+    @Test func whatCannotStandInAURL_isShown_andWhatToWrite() throws {
+        func error(_ value: String, isSecret: Bool = false) throws -> TransferError {
+            try #require(
+                #expect(throws: TransferError.self) {
+                    try Self.text("http://h.test", "$").filled(
+                        from: Self.captured(value, isSecret: isSecret), in: .url(.scheme))
+                })
+        }
+        let behind = try error("items/3")
+        #expect(behind.message == "`${tasks.t.v}` cannot stand right after the host of the URL: its value is `items/3`")
+        #expect(behind.whatHelps(.data).contains("`${api}/${item.href}`"))
+        let query = try error("/items?id=3")
+        #expect(query.message == "`${tasks.t.v}` would add another part to the URL: its value is `/items?id=3`")
+        #expect(query.whatHelps(.data).contains("`url: ${item.href}`"))
+        #expect(try error("word-one", isSecret: true).message.hasSuffix(": its value is `***`"))
+    }
+
+    /// Rows of one template that fail alike have one cause.
+    @Test func valuesOfOneList_haveOneCause() {
+        func common(_ row: Int, _ value: String) -> String {
+            let list = CapturedValue(name: "items", text: "", value: .list([.string("a/1"), .string("b/22")]))
+            var captured = CapturedValues()
+            captured.keep([list], of: "t")
+            let text = SecretText(pieces: [
+                .literal("http://h.test"), .capture(task: "t", name: "items[\(row)]", escaping: .url),
+            ])
+            do {
+                return try text.filled(from: captured, in: .url(.scheme)).revealed
+            } catch {
+                return TransferError.commonWords(error.message, of: error.name)
+            }
+        }
+        #expect(common(0, "a/1") == common(1, "b/22"))
+        #expect(common(0, "a/1").contains("right after the host"))
+    }
+
+    /// A relative URL is resolved against the answer that had it, of a list that of its page.
+    @Test func aRelativeValueThatIsTheURL_isResolvedAgainstItsAnswer() throws {
+        var list = CapturedValue(
+            name: "items", text: "", value: .list([.string("1"), .string("/x?y=1"), .string("https://b.test/"), .string("")]))
+        list.answers = [.init(url: "https://a.test/v1/list"), .init(first: 1, url: "https://a.test/v2/list")]
+        var single = CapturedValue(name: "link", text: "../up")
+        single.answers = [.init(url: "https://a.test/v1/list?page=2")]
+        var captured = CapturedValues()
+        captured.keep([list, single], of: "t")
+        func url(_ name: String, _ more: String = "") throws -> String? {
+            var values = TaskOptions.Values(policies: TransferPolicies())
+            values.awaitsCaptures = true
+            let task = TaskSpecification(
+                id: "u", type: .data, session: SessionIndex(raw: 0),
+                location: .awaitingCapture(
+                    SecretText(
+                        pieces: [.capture(task: "t", name: name, escaping: .none)]
+                            + (more.isEmpty ? [] : [.literal(more)]))), destination: nil, line: 1,
+                options: TaskOptions(values))
+            return try task.filled(from: captured).location.url?.text
+        }
+        #expect(try url("items[0]") == "https://a.test/v1/1")
+        #expect(try url("items[0]", "/meta") == "https://a.test/v1/1/meta")
+        #expect(try url("items[1]") == "https://a.test/x?y=1")
+        #expect(try url("items[2]") == "https://b.test/")
+        #expect(try url("link") == "https://a.test/up")
+        #expect(throws: TransferError.self) { try url("items[3]") }
+    }
+
     @Test(arguments: [
         ("name", "/d/name"), ("a/b", "/d/a/b"), ("..", nil), ("a/../b", nil), ("a/..", nil), ("", nil), ("a/", nil),
         (".", nil), ("a/.", nil), ("\u{7F}", nil), ("a\0", nil), ("...", "/d/..."), ("/abs", "/d//abs"),

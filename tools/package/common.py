@@ -99,13 +99,24 @@ def schemas():
     return sorted((ROOT / "schemas").glob("*.json"))
 
 
+def units(folder):
+    """The units of systemd by `system/NAME` and `user/NAME`; `folder` is where the program is installed."""
+    systemd = ROOT / "packaging" / "systemd"
+    places = {"system": systemd / "system", "user": systemd}
+    return {
+        f"{kind}/{path.name}": re.sub(r"/usr/(local/)?bin/transfer-run", f"{folder}/transfer-run", path.read_text())
+        for kind, place in places.items()
+        for path in sorted(place.glob("transfer-run*"))
+    }
+
+
 def committed(*folders):
     """Files that git knows, so that what a run of an example left there is in no package."""
     return [ROOT / name for name in sorted(git("ls-files", "-z", "--", *folders).split("\0")[:-1])]
 
 
 # Beside README.md, what its pages lead to, but for the sources.
-TEXTS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md", "NOTICE"]
+TEXTS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md", "SECURITY.md", "NOTICE"]
 
 
 def documents():

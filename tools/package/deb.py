@@ -87,10 +87,6 @@ Copyright 2026 the authors of transfer-run.
 {notice}"""
 
 
-def unit(path):
-    return path.read_text().replace("/usr/local/bin/", "/usr/bin/")
-
-
 def tree(binary):
     files = common.Tree()
     doc = "usr/share/doc/transfer-run"
@@ -102,10 +98,8 @@ def tree(binary):
         files.add(f"usr/share/{place}", text)
     for path in common.schemas():
         files.add(f"usr/share/transfer-run/schemas/{path.name}", path)
-    for kind in ["system", "user"]:
-        folder = PACKAGING / "systemd" / ("system" if kind == "system" else "")
-        for path in sorted(folder.glob("transfer-run*")):
-            files.add(f"{UNIT_FOLDER}/{kind}/{path.name}", unit(path))
+    for path, text in common.units("/usr/bin").items():
+        files.add(f"{UNIT_FOLDER}/{path}", text)
     files.add("usr/lib/sysusers.d/transfer-run.conf", PACKAGING / "debian/sysusers.conf")
     files.add("usr/lib/tmpfiles.d/transfer-run.conf", PACKAGING / "debian/tmpfiles.conf")
     files.folder("etc/transfer-run")

@@ -12,6 +12,7 @@ package final class BackgroundHost: ServiceHost {
         case control(ServiceControl, @Sendable (ControlReply) -> Void)
         case status(String?, @Sendable ([SessionStatus]) -> Void)
         case ended(RunID, CarriedRun.Outcome)
+        case turn(RunID, TurnNews)
     }
 
     private let tools: HostTools
@@ -29,7 +30,9 @@ package final class BackgroundHost: ServiceHost {
 
     package func begin(_ board: NewsBoard) throws(ServiceTrouble) {
         let hasCrashed = try watchCrashes()
-        let runs = LiveRuns(tools, board, hasCrashed: hasCrashed) { [self] in post(.ended($0, $1)) }
+        let runs = LiveRuns(
+            tools, board, hasCrashed: hasCrashed, ended: { [self] in post(.ended($0, $1)) },
+            turn: { [self] in post(.turn($0, $1)) })
         try runs.look()
         live.store(runs.count, ordering: .releasing)
         do throws(SystemError) {
@@ -98,6 +101,7 @@ package final class BackgroundHost: ServiceHost {
         switch order {
         case .look: runs.lookOrTell()
         case .ended(let id, let outcome): runs.ended(id, outcome)
+        case .turn(let id, let news): runs.turn(of: id, news)
         case .control(let control, let reply): runs.control(control, reply)
         case .status(let identifier, let reply): runs.status(identifier, reply)
         }
@@ -105,7 +109,7 @@ package final class BackgroundHost: ServiceHost {
 
     private func refuse(_ order: Order) {
         switch order {
-        case .look, .ended: break
+        case .look, .ended, .turn: break
         case .control(_, let reply): reply(.refused("the background process is about to end; ask again"))
         case .status(_, let reply): reply([])
         }

@@ -28,6 +28,7 @@ final class CarriedRun: Sendable {
     private let hasCrashed: Bool
     /// Whether this process carried the run before and could not write its events.
     private let wasHeldUp: Bool
+    private let turn: TurnSettings
     private let hasBegun = Atomic<Bool>(false)
     private let board: NewsBoard
     private let inbox = Inbox()
@@ -43,8 +44,9 @@ final class CarriedRun: Sendable {
     /// `ended` is called on the run's own thread.
     init(
         _ run: JournalRun, _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool, wasHeldUp: Bool,
-        ended: @escaping @Sendable (RunID, Outcome) -> Void
+        turn: TurnSettings, ended: @escaping @Sendable (RunID, Outcome) -> Void
     ) throws(SystemError) {
+        self.turn = turn
         id = run.id
         identifiers = run.accepted.identifiers
         accepted = run.accepted
@@ -57,6 +59,14 @@ final class CarriedRun: Sendable {
     }
 
     func join() { thread.finish() }
+
+    /// Lets the run start tasks: it is its turn.
+    func giveTurn() { inbox.post(.turnGiven) }
+
+    /// Asks the run to leave its thread if it still has nothing to do; it says `TurnNews.stays` where it does not.
+    func rest() { inbox.post(.rest) }
+    /// The number of notes of other processes that the run was given.
+    var noteCount: Int { notes.count }
 
     // MARK: From other threads
 
@@ -244,6 +254,7 @@ final class CarriedRun: Sendable {
             settings.outside = OutsideNeeds(handed.part.outside)
             expand(handed, writer, &settings)
             settings.acceptedAt = accepted.createdAt
+            settings.turn = turn
             settings.keep = { [beginnings] last, isKept in
                 writer.hurry(upTo: last)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
@@ -272,6 +283,8 @@ final class CarriedRun: Sendable {
         // What kept the run from beginning is over; trouble with writing is over once events are written.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
+        // What is left, a report and commands, takes no other run's turn.
+        turn.tell(.givenUp(.watching))
         // Read before any follower learns of the end and begins another run.
         let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
         // From here on things may take long: a report's reader, commands.
@@ -310,7 +323,7 @@ final class CarriedRun: Sendable {
     private func take(_ news: JournalNews) {
         switch news {
         case .written(let last):
-            if writing.passed() { inbox.post(.command(.pauseStarts(false))) }
+            if writing.passed() { inbox.post(.command(.pauseStarts(.unrecorded, false))) }
             tell(trouble: nil)
             tell(last)
             receipts.written(upTo: last)
@@ -318,7 +331,7 @@ final class CarriedRun: Sendable {
         case .failed(let error):
             tools.log("run \(id.raw): events wait to be written: \(error)")
             writing.failed(error)
-            inbox.post(.command(.pauseStarts(true)))
+            inbox.post(.command(.pauseStarts(.unrecorded, true)))
             receipts.holdUp()
             tell(trouble: error.description)
         }

@@ -16,8 +16,11 @@ package struct FinishCommand {
         package var identifier: String
         /// The same for each delivery of one end: a receiver recognizes by it an end of which it is told twice.
         package var delivery: String
-        package init(report: String, outcome: RunOutcome, identifier: String, delivery: String) {
+        /// What became of the run's tasks, for words such as `${run.error}`.
+        package var ends: RunEnds
+        package init(report: String, outcome: RunOutcome, identifier: String, delivery: String, ends: RunEnds) {
             (self.report, self.outcome, self.identifier, self.delivery) = (report, outcome, identifier, delivery)
+            self.ends = ends
         }
     }
 
@@ -27,13 +30,13 @@ package struct FinishCommand {
 
     /// Name of the session; empty for the job's own command.
     let session: String
-    private let words: [String]
+    private let words: [SecretText]
     private let folder: String
     private let redactor: Redactor
 
     package init(_ words: [SecretText], of session: String = "", in job: Job) {
         self.session = session
-        self.words = words.map(\.revealed)
+        self.words = words
         folder = job.baseDirectory
         redactor = job.redactor
     }
@@ -43,10 +46,13 @@ package struct FinishCommand {
         _ facts: Facts, cancellation: Command.Cancellation? = nil,
         take: (UnsafeRawBufferPointer) -> Bool = { _ in true }
     ) -> HookEnd? {
-        var command = Command(words)
+        var values = CapturedValues()
+        values.ends = facts.ends
+        var command = Command(words.map { ((try? $0.filled(from: values, in: .text)) ?? $0).revealed })
         command.environment = environment(facts)
         command.folder = folder
         command.timeout = Self.timeout
+        command.startPatience = Self.timeout
         let began = Clocks.instant()
         var hook = HookEnd(session: session, exitStatus: nil, duration: .zero)
         do throws(SystemError) {

@@ -10,6 +10,9 @@ package struct HostTools: Sendable {
     package var version: String
     /// The program and host as reports name them.
     package var runner: RunnerFacts
+    /// Most runs that start tasks at the same time; the others wait for their turn, in the order of acceptance. A
+    /// low limit of descriptors lowers it.
+    package var runsAtOnce = 16
     /// The operator's settings for this machine's networks.
     package var networks = NetworkMap()
     /// Returns the network interfaces for the text given with `--network`; `nil` if the text means none.

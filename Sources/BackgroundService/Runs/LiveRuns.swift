@@ -1,4 +1,5 @@
 import JobRunner
+import Scheduling
 import Stores
 import SystemIO
 import TransferModel
@@ -11,9 +12,16 @@ final class LiveRuns: @unchecked Sendable {
     private let tools: HostTools
     private let board: NewsBoard
     private let ended: @Sendable (RunID, CarriedRun.Outcome) -> Void
+    private let turn: @Sendable (RunID, TurnNews) -> Void
     private let mark: UnfinishedMark
     private var journal: Journal?
     private var live: [RunID: CarriedRun] = [:]
+    private var places: RunPlaces
+    /// Runs that no thread carries because their turn has not come.
+    private var waiting: [RunID: JournalRun] = [:]
+    private var resting = RestingRuns()
+    /// What was asked of runs that are about to rest: it waits for that.
+    private var held: [RunID: [Asked]] = [:]
     /// Runs that could not be carried: the number of failures in a row, and when they are tried again.
     private var failures: [RunID: Failure] = [:]
     private var nextLook = Instant.distantFuture
@@ -30,6 +38,8 @@ final class LiveRuns: @unchecked Sendable {
     /// Runs with a task that may be the cause of crashes: each is carried alone until it has ended.
     private var suspected: [RunID] = []
 
+    private typealias Asked = (control: ServiceControl, reply: @Sendable (ControlReply) -> Void)
+
     private struct Failure {
         let run: AcceptedRun
         var hasBegun = false
@@ -40,16 +50,21 @@ final class LiveRuns: @unchecked Sendable {
 
     init(
         _ tools: HostTools, _ board: NewsBoard, hasCrashed: Bool,
-        ended: @escaping @Sendable (RunID, CarriedRun.Outcome) -> Void
+        ended: @escaping @Sendable (RunID, CarriedRun.Outcome) -> Void,
+        turn: @escaping @Sendable (RunID, TurnNews) -> Void
     ) {
         self.tools = tools
+        self.turn = turn
+        // Runs that all hold some descriptors and wait for more would wait for each other.
+        places = RunPlaces(limit: min(tools.runsAtOnce, DescriptorLimit.runs))
         self.board = board
         self.hasCrashed = hasCrashed
         self.ended = ended
         mark = UnfinishedMark(folder: tools.folder.state)
     }
 
-    var count: Int { live.count }
+    /// Runs that are to be carried on by this process, now or later.
+    var count: Int { live.count + waiting.count + resting.count }
 
     // MARK: The journal
 
@@ -61,13 +76,16 @@ final class LiveRuns: @unchecked Sendable {
             let all = try journal.undelivered()
             try scrubIfDelivered(all, journal)
             if hasCrashed { learnFromCrash(all, journal) }
+            forgetOthers(than: all)
             for run in all {
                 if let carried = live[run.id] {
-                    if run.state != .finished { try carried.look(journal, run) }
-                } else if run.state != .finished {
+                    // One that is about to rest might not read it.
+                    if run.state != .finished, !resting.has(run.id) { try carried.look(journal, run) }
+                } else if run.state != .finished, try !isResting(run.id, journal) {
                     begin(run)
                 }
             }
+            takeTurns()
             try forgetIfDue(journal)
             if live.isEmpty { try removeMark(journal) }
         } catch {
@@ -149,30 +167,126 @@ final class LiveRuns: @unchecked Sendable {
         return !past.history.suspects(hasCrashed: true).isEmpty
     }
 
+    /// Carries the run when its turn has come.
     private func begin(_ run: JournalRun) {
-        let now = Clocks.instant()
         if let first = suspected.first, first != run.id { return }
-        if let failure = failures[run.id], failure.due > now {
+        if let failure = failures[run.id], failure.due > Clocks.instant() {
             nextLook = min(nextLook, failure.due)
             return
         }
+        waiting[run.id] = run
+        places.ask(run.id.raw)
+    }
+
+    private func carry(_ run: JournalRun, hasTurn: Bool) {
+        waiting[run.id] = nil
+        for name in run.accepted.identifiers { board.trouble(of: name, failures[run.id]?.why) }
         do throws(SystemError) {
             live[run.id] = try CarriedRun(
                 run, tools, board, hasCrashed: crashed.contains(run.id),
-                wasHeldUp: failures[run.id]?.hasBegun ?? false, ended: ended)
+                wasHeldUp: failures[run.id]?.hasBegun ?? false,
+                turn: TurnSettings(isGiven: hasTurn) { [turn] in turn(run.id, $0) }, ended: ended)
             crashed.remove(run.id)
         } catch {
+            places.leave(run.id.raw)
+            for name in run.accepted.identifiers { board.trouble(of: name, "no thread can be started for it: \(error)") }
             tools.log("run \(run.id.raw) cannot be begun: \(error)")
-            nextLook = min(nextLook, now + .seconds(5))
+            nextLook = min(nextLook, Clocks.instant() + .seconds(5))
         }
     }
+
+    // MARK: Turns
+
+    /// Handles what a carried run says of its turn.
+    func turn(of id: RunID, _ news: TurnNews) {
+        guard live[id] != nil else { return }
+        switch news {
+        case .wanted: places.ask(id.raw)
+        case .stays:
+            resting.remove(id)
+            answerHeld(id)
+            // What others told it meanwhile.
+            lookOrTell()
+        case .givenUp(let rest):
+            places.leave(id.raw)
+            letRest(id, rest)
+        }
+        takeTurns()
+    }
+
+    /// Lets runs go on as far as there is room for them. Their followers are told that the others wait.
+    private func takeTurns() {
+        for number in places.fill() {
+            let id = RunID(raw: number)
+            if let carried = live[id] {
+                carried.giveTurn()
+            } else if let run = waiting[id] {
+                carry(run, hasTurn: true)
+            } else {
+                places.leave(number)
+            }
+        }
+        for run in waiting.values {
+            for name in run.accepted.identifiers { board.trouble(of: name, "it waits for its turn: \(bound)") }
+        }
+    }
+
+    /// Forgets runs that wait or rest and are not to be begun any more.
+    private func forgetOthers(than undelivered: [JournalRun]) {
+        let unfinished = Set(undelivered.lazy.filter { $0.state != .finished }.map(\.id))
+        resting.keep(only: unfinished)
+        for (id, run) in waiting where !unfinished.contains(id) {
+            waiting[id] = nil
+            places.leave(id.raw)
+            for name in run.accepted.identifiers { board.trouble(of: name, nil) }
+        }
+    }
+
+    private var bound: String { "no more than \(places.limit) runs are carried at a time" }
+
+    /// Says that the run waits for its turn; `nil` if it does not.
+    private func turnWords(_ id: RunID) -> String? {
+        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) others: \(bound)" }
+    }
+
+    // MARK: Rests
+
+    /// Lets a run leave its threads that has nothing to do for long. One whose events are written to a file stays: its
+    /// next beginning would write that file anew.
+    private func letRest(_ id: RunID, _ rest: RunRest) {
+        guard let run = live[id], run.accepted.events == nil, RestingRuns.mayRest(rest), case .plain(let span) = rest,
+            let row = try? opened().run(id)
+        else { return }
+        resting.add(row, for: span, notes: run.noteCount, now: Clocks.instant(), wall: Clocks.wall())
+        run.rest()
+    }
+
+    private func isResting(_ id: RunID, _ journal: Journal) throws(StoreError) -> Bool {
+        guard resting.has(id) else { return false }
+        let notes = try notes(of: id, journal)
+        guard let look = resting.nextLook(id, notes: notes, now: Clocks.instant(), wall: Clocks.wall()) else {
+            resting.remove(id)
+            return false
+        }
+        nextLook = min(nextLook, look)
+        return true
+    }
+
+    /// How many notes other processes have written for the run: tasks and credentials, and ends that it waits for.
+    private func notes(of id: RunID, _ journal: Journal) throws(StoreError) -> Int {
+        try journal.inputCount(of: id, kind: InputKind.recipe) + journal.inputCount(of: id, kind: InputKind.outside)
+    }
+
+    // MARK: Ends
 
     func ended(_ id: RunID, _ outcome: CarriedRun.Outcome) {
         let run = live.removeValue(forKey: id)
         run?.join()
+        places.leave(id.raw)
         // The ended run's threads leave free memory behind that would otherwise stay allocated.
         if live.isEmpty || live.count % 16 == 0 { Memory.giveBack() }
         suspected.removeAll { $0 == id }
+        if outcome != .left { resting.remove(id) }
         switch outcome {
         case .finished, .left: failures[id] = nil
         case .failed(let why, let hasBegun):
@@ -191,6 +305,11 @@ final class LiveRuns: @unchecked Sendable {
             failures[id] = failure
         }
         lookOrTell()
+        answerHeld(id)
+    }
+
+    private func answerHeld(_ id: RunID) {
+        for asked in held.removeValue(forKey: id) ?? [] { control(asked.control, asked.reply) }
     }
 
     /// Leaves all runs to the next process, and waits for their threads.
@@ -198,6 +317,12 @@ final class LiveRuns: @unchecked Sendable {
         for run in live.values { run.leave() }
         for run in live.values { run.join() }
         live = [:]
+        waiting = [:]
+        resting = RestingRuns()
+        for asked in held.values.joined() {
+            asked.reply(.refused("the background process is about to end; ask again"))
+        }
+        held = [:]
         journal = nil
     }
 
@@ -209,9 +334,17 @@ final class LiveRuns: @unchecked Sendable {
 
     func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
         if carrying(control.identifier) == nil { lookOrTell() }
+        // What is asked of a run need not wait for its turn: only its tasks do.
+        let idle = waiting.values.first { $0.accepted.identifiers.contains(control.identifier) }
+        if carrying(control.identifier) == nil, let run = idle ?? resting.run(with: control.identifier) {
+            places.leave(run.id.raw)
+            resting.remove(run.id)
+            carry(run, hasTurn: false)
+        }
         guard let run = carrying(control.identifier) else {
             return reply(.refused(absence(of: control.identifier)))
         }
+        if resting.has(run.id) { return held[run.id, default: []].append((control, reply)) }
         run.control(control, reply)
     }
 
@@ -224,9 +357,16 @@ final class LiveRuns: @unchecked Sendable {
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
         let gathering = StatusGathering(board, reply)
         for run in live.values {
-            for name in run.identifiers where identifier == nil || name == identifier { gathering.ask(run, name) }
+            for name in run.identifiers where identifier == nil || name == identifier {
+                gathering.ask(run, name, turn: turnWords(run.id))
+            }
         }
-        for (id, failure) in failures where live[id] == nil {
+        for run in waiting.values {
+            for name in run.accepted.identifiers where identifier == nil || name == identifier {
+                gathering.add(name, of: run.accepted, turn: turnWords(run.id))
+            }
+        }
+        for (id, failure) in failures where live[id] == nil && waiting[id] == nil {
             for name in failure.run.identifiers where identifier == nil || name == identifier {
                 gathering.add(name, of: failure.run)
             }

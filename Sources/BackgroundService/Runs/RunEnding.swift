@@ -41,15 +41,15 @@ struct RunEnding {
         let writesReport = recipe.isDetached || !commands.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
         var end = try told(journal)
-        if writesReport, !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        if writesReport, try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         if !commands.isEmpty {
-            end.hooks = try run(commands, end, journal)
+            end.hooks = try run(commands, end, report.ends, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
             if end.hooks.contains(where: { $0.exitStatus != 0 }), end.exitStatus == 0 {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
                 report.correction = (end.outcome, end.exitStatus)
             }
-            if !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+            if try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
         }
         let isDelivered = recipe.isDetached || (!commands.isEmpty && !isReported)
         let delivered = isDelivered ? Clocks.wall() : nil
@@ -68,8 +68,8 @@ struct RunEnding {
     }
 
     /// Writes the report and its other formats; returns `false` when one could not be written and that makes the run
-    /// fail.
-    private func write(_ report: JSONReport) -> Bool {
+    /// fail. Throws if the process has no descriptor left for one: then all of it is tried again later.
+    private func write(_ report: JSONReport) throws(OutputProblem) -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {
             // The journal forgets the run soon: a power cut must not lose both.
@@ -79,6 +79,7 @@ struct RunEnding {
             requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
             isDurable: true
         ).write(report, at: accepted.report)
+        if let passing = problems.first(where: \.isOfProcessLimit) { throw passing }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
         return problems.isEmpty || !recipe.isDetached
     }
@@ -96,7 +97,7 @@ struct RunEnding {
     }
 
     private func run(
-        _ commands: [(command: FinishCommand, identifier: String)], _ end: RunEnd, _ journal: Journal
+        _ commands: [(command: FinishCommand, identifier: String)], _ end: RunEnd, _ ends: RunEnds, _ journal: Journal
     ) throws -> [HookEnd] {
         let known = try journal.inputs(of: id, kind: InputKind.hook)
         return try commands.map { command, identifier in
@@ -109,7 +110,7 @@ struct RunEnding {
             }
             let facts = FinishCommand.Facts(
                 report: accepted.report ?? "", outcome: end.outcome, identifier: identifier,
-                delivery: "\(recipe.delivery).\(end.at.nanoseconds).\(identifier)")
+                delivery: "\(recipe.delivery).\(end.at.nanoseconds).\(identifier)", ends: ends)
             guard let hook = command.run(facts, cancellation: cancellation) else { throw Left() }
             if let trouble = hook.trouble { tools.log("run \(id.raw): \(hook.name) \(trouble)") }
             // A process that is killed before this line starts the command again.

@@ -11,6 +11,9 @@ final class RunNotes: Sendable {
     }
     private let state = Mutex(State())
 
+    /// The number of notes that the run was given, with those that it began with.
+    var count: Int { state.withLock { ($0.handed == .max ? 0 : $0.handed) + $0.known.count } }
+
     func took(_ handed: HandedJob) { state.withLock { $0.handed = handed.count } }
 
     /// Whether a changed job brought tasks or credentials that this run does not know.

@@ -7,7 +7,7 @@ import TransferModel
 /// meanwhile has no status.
 final class StatusGathering: Sendable {
     private struct State {
-        var asked: [(CarriedRun, String)] = []
+        var asked: [(run: CarriedRun, identifier: String, turn: String?)] = []
         var open = 0
         var found: [SessionStatus] = []
     }
@@ -20,14 +20,18 @@ final class StatusGathering: Sendable {
         self.reply = reply
     }
 
-    /// Adds a run that no thread carries: it waits to be tried again, with the trouble that the board has.
-    func add(_ identifier: String, of run: AcceptedRun) {
-        guard let trouble = board.trouble(of: identifier) else { return }
+    /// Adds a run that no thread carries: it waits for its turn, as `turn` says, or to be tried again, with the trouble that
+    /// the board has.
+    func add(_ identifier: String, of run: AcceptedRun, turn: String? = nil) {
+        guard let trouble = turn ?? board.trouble(of: identifier) else { return }
         let status = RunStatus(job: run.job, startedAt: run.createdAt)
         state.withLock { $0.found.append(SessionStatus(identifier, status, trouble: trouble)) }
     }
 
-    func ask(_ run: CarriedRun, _ identifier: String) { state.withLock { $0.asked.append((run, identifier)) } }
+    /// Adds a run under way; `turn` says that it waits for its turn, `nil` if it does not.
+    func ask(_ run: CarriedRun, _ identifier: String, turn: String?) {
+        state.withLock { $0.asked.append((run, identifier, turn)) }
+    }
 
     func begin() {
         let (asked, found) = state.withLock { state in
@@ -35,20 +39,20 @@ final class StatusGathering: Sendable {
             return (state.asked, state.found)
         }
         if asked.isEmpty { return reply(found) }
-        for (run, identifier) in asked {
+        for (run, identifier, turn) in asked {
             run.ask(
                 ControlRequest(action: .status, patterns: [], identifier: identifier) { [self] answer, _ in
-                    take(answer, identifier, run)
+                    take(answer, identifier, run, turn)
                 })
         }
     }
 
-    private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun) {
+    private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun, _ turn: String?) {
         // No task of it is under way any more, though its end may still wait to be written.
         if case .refused = answer { add(identifier, of: run.accepted) }
         let all: [SessionStatus]? = state.withLock { state in
             if case .status(let status) = answer {
-                state.found.append(SessionStatus(identifier, status, trouble: board.trouble(of: identifier)))
+                state.found.append(SessionStatus(identifier, status, trouble: board.trouble(of: identifier) ?? turn))
             }
             state.open -= 1
             return state.open == 0 ? state.found : nil

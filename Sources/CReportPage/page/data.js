@@ -46,6 +46,7 @@ const waitWords = {
     suspended: "being resumed",
     credential: "a credential",
     flush: "bytes to be safe on the disk",
+    processLimit: "a free descriptor or thread of the process",
     unknown: "not told",
     between: "the next request of the attempt",
 };
@@ -66,6 +67,7 @@ const waitNames = {
     suspended: "suspended",
     credential: "credential",
     flush: "flush",
+    processLimit: "process limit",
     unknown: "waiting",
     between: "between requests",
 };

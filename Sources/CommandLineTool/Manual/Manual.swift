@@ -38,7 +38,7 @@ package enum Manual {
     /// Returns `transfer-run-job(5)`.
     package static func job() -> String {
         var page = page("transfer-run-job", 5, "what a job file of transfer-run may say")
-        let blocks = MarkdownBlock.parse(JobReference.markdown())
+        let blocks = MarkdownBlock.parse(JobReference.markdown(isLinked: false))
         let examples = blocks.opening.filter { block in if case .code = block { true } else { false } }
         page.heading("EXAMPLES")
         page.add(examples)

@@ -64,6 +64,7 @@ struct RunAdvice {
                 + "needed in `needs` costs time."
         case .flush:
             return "\(who) for the disk: `durability: flush` has each file on it before the task counts as done."
+        case .processLimit: return "\(who) for \(Explanation.words(reason)). Less at a time, or a higher limit, helps."
         case .network, .power, .window, .earliestBegin, .suspended, .credential:
             return "\(who) for \(Explanation.words(reason)): the job, or somebody, wanted it so."
         // `retries` reports it, with the attempts that failed.

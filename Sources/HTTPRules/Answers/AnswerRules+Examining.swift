@@ -23,7 +23,8 @@ extension AnswerRules {
         } else if !misses.isEmpty {
             let reasons = misses.map { redactor.redacted($0.reason) }
             findings.error = TransferError(
-                misses.contains(where: \.isThere) ? .captureUnusable : .captureNotFound,
+                misses.allSatisfy(\.isOfNextPage)
+                    ? .nextPageUnusable : misses.contains(where: \.isThere) ? .captureUnusable : .captureNotFound,
                 reasons.joined(separator: "; ") + (findings.withholdsBody ? TransferError.withheldBodyWords : ""))
         }
         if answer.text?.wasConverted == true, hidesSomethingInBody { findings.toldBody = answer.text?.told }
@@ -60,7 +61,8 @@ extension AnswerRules {
         func notCaptured(_ reason: String, isThere: Bool) -> Miss {
             let what = capture.isNextPage ? "the next page" : "`\(capture.name)`"
             return Miss(
-                reason: "\(what) was not \(capture.isNextPage ? "found" : "captured"): \(reason)", isThere: isThere)
+                reason: "\(what) was not \(capture.isNextPage ? "found" : "captured"): \(reason)", isThere: isThere,
+                isOfNextPage: capture.isNextPage)
         }
         switch find(source, answer) {
         case .failure(let miss) where capture.isNextPage && miss.isAbsence: return nil
@@ -68,7 +70,7 @@ extension AnswerRules {
             // Some say so that there is none.
             if found.value == .boolean(false) { return nil }
             let path = source.path.map { ForeignText.quoted($0.text) } ?? "its path"
-            return notCaptured("\(path) leads to \(ForeignText.quoted(found.text)), which is no URL", isThere: true)
+            return notCaptured("\(path) leads to \(ForeignText.quoted(found.text)), which names no page", isThere: true)
         case .failure(let miss):
             if capture.isSecret, !source.isHeader { findings.withholdsBody = true }
             if capture.isSecret, let told = miss.told {
@@ -84,10 +86,11 @@ extension AnswerRules {
             guard found.text.utf8.count <= CapturedValue.longest || found.isList else {
                 return notCaptured("its value is longer than 64 KiB", isThere: false)
             }
-            findings.captures.append(
-                CapturedValue(
-                    name: capture.name, text: found.text, value: found.value, isSecret: capture.isSecret,
-                    hosts: capture.hosts))
+            var value = CapturedValue(
+                name: capture.name, text: found.text, value: found.value, isSecret: capture.isSecret,
+                hosts: capture.hosts)
+            value.answers = answer.url.map { [.init(url: $0.text)] } ?? []
+            findings.captures.append(value)
             return nil
         }
     }
@@ -104,6 +107,8 @@ extension AnswerRules {
         var isAbsence = false
         /// Whether the path selects nothing, not even null.
         var isDeadEnd = false
+        /// Whether `next` looked for it, and not a capture.
+        var isOfNextPage = false
     }
 
     /// `; `$.data` has the keys `id`, `kind`` where a path selects nothing: how far it leads, and the names there.
@@ -130,23 +135,76 @@ extension AnswerRules {
             }
             return .success(FoundValue(value))
         case .regex(let regex): return match(regex, answer)
+        case .moreAt(let path):
+            return select(path, answer).flatMap { found in
+                Self.continues(found.contains { !$0.saysNothing }, "\(ForeignText.quoted(path.text)) leads to nothing")
+            }
+        case .moreRows(let count):
+            return rows(answer).flatMap { Self.continues($0 >= count, "the answer has \($0) rows") }
         case .jsonList(let path):
             return select(path, answer).flatMap { found in list(found, path) }
-        case .json(let path):
-            return select(path, answer).flatMap { found in
-                let start = "\(ForeignText.quoted(path.text)) leads to"
-                guard found.count == 1 else {
-                    let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
-                    return .failure(
-                        Miss(reason: "\(start) \(what)", isAbsence: found.isEmpty, isDeadEnd: found.isEmpty))
-                }
-                if found[0] == .null { return .failure(Miss(reason: "\(start) null", isAbsence: true)) }
-                guard !found[0].isBroken else {
-                    let reason = "\(start) half of a character (a `\\u` surrogate alone), which is no text"
-                    return .failure(Miss(reason: reason, isThere: true, told: found[0].words))
-                }
-                return .success(FoundValue(found[0]))
+        case .urlAt(let path):
+            let url = answer.url
+            return one(path, answer).flatMap { Self.resolved($0, url) }
+        case .urlMatch(let regex):
+            let url = answer.url
+            return match(regex, answer).flatMap { Self.resolved($0, url) }
+        case .json(let path): return one(path, answer)
+        }
+    }
+
+    /// Returns the one value at a path.
+    private func one(_ path: JSONPath, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
+        select(path, answer).flatMap { found in
+            let start = "\(ForeignText.quoted(path.text)) leads to"
+            guard found.count == 1 else {
+                let what = found.isEmpty ? "nothing" : "\(found.count) values, where one is wanted"
+                return .failure(Miss(reason: "\(start) \(what)", isAbsence: found.isEmpty, isDeadEnd: found.isEmpty))
             }
+            if found[0] == .null { return .failure(Miss(reason: "\(start) null", isAbsence: true)) }
+            guard !found[0].isBroken else {
+                let reason = "\(start) half of a character (a `\\u` surrogate alone), which is no text"
+                return .failure(Miss(reason: reason, isThere: true, told: found[0].words))
+            }
+            return .success(FoundValue(found[0]))
+        }
+    }
+
+    /// Returns the URL that a value found in an answer means, resolved against the answer's own.
+    private static func resolved(_ found: FoundValue, _ answered: ResourceURL?) -> Result<FoundValue, Miss> {
+        let url = found.isNoURL || found.text.isEmpty ? nil : answered.flatMap { try? $0.resolving(found.text) }
+        guard let url else {
+            let what = found.text.isEmpty ? "an empty text" : ForeignText.quoted(found.text)
+            return .failure(Miss(reason: "it is \(what), which is no URL", isThere: true, told: found.text))
+        }
+        return .success(FoundValue(url.text, writtenAs: found.text))
+    }
+
+    /// The result for a counted page: whether another one follows it. `reason` says why not.
+    private static func continues(_ hasMore: Bool, _ reason: String) -> Result<FoundValue, Miss> {
+        hasMore ? .success(FoundValue("true")) : .failure(Miss(reason: reason, isAbsence: true))
+    }
+
+    /// Counts the rows of an answer: the elements of the list that it is, or of the only list among its members.
+    private func rows(_ answer: borrowing ReadAnswer) -> Result<Int, Miss> {
+        switch answer.document {
+        case .failure(let problem): return .failure(Miss(reason: problem.message))
+        case .success(.array(let elements)): return .success(elements.count)
+        case .success(let root):
+            var lists: [(name: String, count: Int)] = []
+            if case .object(let members) = root {
+                for case (let name, .array(let elements)) in members.map({ ($0.name, $0.value) }) {
+                    lists.append((name, elements.count))
+                }
+            }
+            if lists.count == 1 { return .success(lists[0].count) }
+            let names = lists.prefix(4).map { ForeignText.quoted($0.name) }.joined(separator: ", ")
+            let what =
+                lists.isEmpty
+                ? JSONNames.words([root], at: "$", hidesOddNames: hidesSomethingInBody) ?? "the body is no list"
+                : "the body has \(lists.count) lists: \(names)"
+            return .failure(
+                Miss(reason: "\(what); name the rows: `until: { json: $.rows[*] }` ends where there are none"))
         }
     }
 

@@ -24,18 +24,29 @@ package final class AnswerRules: Sendable {
         case json(JSONPath)
         case jsonList(JSONPath)
         case regex(TextFormats.Regex)
+        case urlAt(JSONPath)
+        case urlMatch(TextFormats.Regex)
+        /// The counted page is not the last one: the path leads to something.
+        case moreAt(JSONPath)
+        /// The counted page is not the last one: it has at least so many rows.
+        case moreRows(Int)
 
         var isHeader: Bool {
             switch self {
             case .header, .link: true
-            case .json, .jsonList, .regex: false
+            case .json, .jsonList, .regex, .urlAt, .urlMatch, .moreAt, .moreRows: false
             }
         }
-        var isRegex: Bool { if case .regex = self { true } else { false } }
+        var isRegex: Bool {
+            switch self {
+            case .regex, .urlMatch: true
+            case .header, .link, .json, .jsonList, .urlAt, .moreAt, .moreRows: false
+            }
+        }
         var path: JSONPath? {
             switch self {
-            case .json(let path), .jsonList(let path): path
-            case .header, .link, .regex: nil
+            case .json(let path), .jsonList(let path), .urlAt(let path), .moreAt(let path): path
+            case .header, .link, .regex, .urlMatch, .moreRows: nil
             }
         }
     }
@@ -69,6 +80,10 @@ package final class AnswerRules: Sendable {
                 case .json(let path): compiled(path) { try JSONPath($0) }.map { .json($0) }
                 case .jsonList(let path): compiled(path) { try JSONPath($0) }.map { .jsonList($0) }
                 case .regex(let pattern): compiled(pattern) { try TextFormats.Regex($0) }.map { .regex($0) }
+                case .url(let path) where path.hasPrefix("$"): compiled(path) { try JSONPath($0) }.map { .urlAt($0) }
+                case .url(let pattern): compiled(pattern) { try TextFormats.Regex($0) }.map { .urlMatch($0) }
+                case .more(.json(let path)): compiled(path) { try JSONPath($0) }.map { .moreAt($0) }
+                case .more(.rowsBelow(let count)): .moreRows(count)
                 }
             return source.map { (capture, $0) }
         }

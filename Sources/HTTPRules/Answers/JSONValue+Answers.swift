@@ -9,6 +9,15 @@ extension JSONValue {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
+    /// Whether it is `null`, `false` or an empty text, by which answers say that no page follows.
+    var saysNothing: Bool {
+        switch self {
+        case .null, .boolean(false): true
+        case .string(let text): text.isEmpty
+        case .boolean(true), .number, .array, .object, .broken: false
+        }
+    }
+
     /// The value as a capture holds it.
     var plain: PlainValue {
         switch self {

@@ -62,15 +62,25 @@ package final class ChallengePolicy: Sendable {
         (sessionRules, taskRules) = (other.sessionRules, other.taskRules)
     }
 
+    /// Returns the policy with what is for proxies alone.
+    package var ofProxies: ChallengePolicy { ChallengePolicy(ofProxiesOf: self) }
+
+    private init(ofProxiesOf other: ChallengePolicy) {
+        candidates = other.candidates.filter(\.credential.isForProxy)
+        (signers, user) = ([], nil)
+        (sessionRules, taskRules) = (other.sessionRules, other.taskRules)
+    }
+
     func user(at origin: Origin) -> String? { user?.origin == origin ? user?.name : nil }
 
     /// Secrets written in the job that no event may contain.
     package var secrets: [String] {
-        candidates.compactMap { candidate in
+        candidates.flatMap { candidate -> [String] in
             switch candidate.credential.source {
-            case .password(_, let password): password.revealed
-            case .token(let token): token.revealed
-            case .netrc, .helper, .aws: nil
+            case .password(_, let password): [password.revealed]
+            case .token(let token): [token.revealed]
+            case .oauth2(let client): client.secrets.map(\.revealed)
+            case .netrc, .helper, .aws: []
             }
         }
             + signers.compactMap { signer in

@@ -138,7 +138,7 @@ extension ChallengeResponder {
     /// The method by which a credential can be sent before any challenge; `nil` for Digest, which needs a nonce first.
     private static func preemptiveMethod(_ credential: Credential) -> AuthenticationMethod? {
         switch credential.method {
-        case .any: if case .token = credential.source { .bearer } else { .basic }
+        case .any: credential.source.suits(.bearer) ? .bearer : .basic
         case .basic: .basic
         case .bearer: .bearer
         case .ntlm: .ntlm
@@ -147,9 +147,18 @@ extension ChallengeResponder {
         }
     }
 
-    private func mayShow(_ space: ProtectionSpace) -> Bool {
+    func mayShow(_ space: ProtectionSpace) -> Bool {
         let disposition = policy.rule(for: space).disposition
         return !closed.contains(space) && (disposition == nil || disposition == .use)
+    }
+
+    /// Whether the credential could answer some challenge of the server.
+    func mayAnswer(_ index: Int, at origin: Origin) -> Bool {
+        !isExhausted(index)
+            && AuthenticationMethod.allCases.contains { method in
+                let space = ProtectionSpace(origin: origin, realm: nil, method: method, isProxy: false)
+                return fits(index, space, knowsRealm: false) && mayShow(space)
+            }
     }
 
     private func fits(_ index: Int, _ space: ProtectionSpace, knowsRealm: Bool = true) -> Bool {
@@ -182,7 +191,7 @@ extension ChallengeResponder {
         switch credential.source {
         case .password(let user, let password): .password(user: user, password: password)
         case .token(let token): .token(token)
-        case .netrc, .helper, .aws: nil
+        case .netrc, .helper, .oauth2, .aws: nil
         }
     }
 
@@ -190,6 +199,7 @@ extension ChallengeResponder {
         switch credential.source {
         case .netrc: .netrc
         case .helper(let words): .helper(words)
+        case .oauth2(let client): .oauth2(client)
         case .password, .token, .aws: nil
         }
     }

@@ -41,6 +41,10 @@ package struct ChallengeResponder: Sendable {
     /// Results of lookups; `nil` for a lookup without a result.
     private(set) var answers: [CredentialQuery: ShownSecret?] = [:]
     private var pending: Pending?
+    /// Tokens of each credential that this request's server refused, by the credential's index in the list.
+    private var refusedTokens: [Int: Int] = [:]
+    /// A token may have been withdrawn before its end: one more is asked for.
+    private static let mostTokens = 2
 
     package init(_ policy: ChallengePolicy, named: [Origin]) {
         self.policy = policy
@@ -57,8 +61,22 @@ package struct ChallengeResponder: Sendable {
         (closed, failures, refusals) = (earlier.closed, earlier.failures, earlier.refusals)
     }
 
+    /// The client whose token the last request carried for the origin.
+    package var shownClient: OAuth2Client? {
+        if case .oauth2(let client)? = toOrigin?.query?.source { client } else { nil }
+    }
+
     func isExhausted(_ candidate: Int) -> Bool {
         (refusals[candidate] ?? 0) >= policy.candidates[candidate].credential.maximumFailures
+            || (refusedTokens[candidate] ?? 0) >= Self.mostTokens
+    }
+
+    /// Whether the server may answer the request that is about to be sent with a challenge, although a credential for it is
+    /// there: the request shows none, or one that the server has not accepted yet. One that is shown before any challenge
+    /// is meant to do without; NTLM and Negotiate are proven before libcurl sends the body.
+    package func mayBeChallenged(_ request: ChallengedRequest) -> Bool {
+        if let toOrigin { return toOrigin.reason == .asked && !toOrigin.space.method.isOfConnection }
+        return !request.isTyped && policy.candidates.indices.contains { mayAnswer($0, at: request.url.origin) }
     }
 
     // MARK: Events
@@ -68,6 +86,7 @@ package struct ChallengeResponder: Sendable {
         _ request: ChallengedRequest, _ accepted: inout AcceptedCredentials, clientNonce: () -> String
     ) -> ChallengeStep {
         (toOrigin, toProxy, stale) = (nil, nil, 0)
+        refusedTokens = [:]
         return dress(request, &accepted, clientNonce)
     }
 
@@ -85,6 +104,17 @@ package struct ChallengeResponder: Sendable {
             reports = noteSuccess(shown, request, headers, &accepted)
             // It is known to be accepted from here on: a later answer does not report it again.
             toProxy?.reason = .learned
+        }
+        if !isProxy, let shown = toOrigin, let query = shown.query, query.source.isOfTokens {
+            toOrigin = nil
+            refusedTokens[shown.candidate, default: 0] += 1
+            // The server need not say by which method it asks; where it does, a rule may forbid the answer.
+            if !isExhausted(shown.candidate), offers.allSatisfy({ $0.space.method != .bearer || mayShow($0.space) }) {
+                answers[query] = nil
+                pending = Pending(query: query, request: request)
+                reports.append(HelperReport(query: query, secret: shown.secret, wasAccepted: false))
+                return ChallengeStep(.lookUp(query), reports: reports)
+            }
         }
         reports += settle(isProxy: isProxy, offers.filter { $0.obstacle == nil }, &accepted)
         var step = choose(request, offers, isProxy: isProxy, &accepted, clientNonce)

@@ -60,7 +60,7 @@ package struct RequestAuthorization: Hashable, Sendable {
     package var isEmpty: Bool { origin == nil && proxy == nil }
 }
 
-/// A lookup of a credential outside these rules: in a file, or by a program.
+/// A lookup of a credential outside these rules: in a file, by a program, or at a server that gives tokens.
 package struct CredentialQuery: Hashable, Sendable {
     /// Where the credential is looked up.
     package enum Source: Hashable, Sendable {
@@ -68,6 +68,11 @@ package struct CredentialQuery: Hashable, Sendable {
         case netrc
         /// A git-credential helper with these words as its command.
         case helper([SecretText])
+        /// The server that gives this client tokens.
+        case oauth2(OAuth2Client)
+
+        /// Whether a server gives it: then one that was refused is given back for another.
+        var isOfTokens: Bool { if case .oauth2 = self { true } else { false } }
     }
     /// Where the credential is looked up.
     package let source: Source
@@ -82,7 +87,7 @@ package struct CredentialQuery: Hashable, Sendable {
     }
 }
 
-/// A report to a helper of whether its credential was accepted.
+/// A report to a helper of whether its credential was accepted, or of a token that was refused.
 package struct HelperReport: Hashable, Sendable {
     /// The lookup that the helper answered.
     package let query: CredentialQuery

@@ -94,15 +94,16 @@ extension Credential.Source {
     func suits(_ method: AuthenticationMethod) -> Bool {
         switch self {
         case .password, .netrc, .helper: method != .bearer
-        case .token: method == .bearer
+        case .token, .oauth2: method == .bearer
         case .aws: false
         }
     }
 
+    /// Whether the secret is one that a file or a helper knows for the place that asks.
     var isLookedUp: Bool {
         switch self {
         case .netrc, .helper: true
-        case .password, .token, .aws: false
+        case .password, .token, .oauth2, .aws: false
         }
     }
 }

@@ -45,15 +45,17 @@ package enum ShownSecret: Hashable, Sendable {
         switch self {
         case .password(let user, let password):
             Self.field("Basic", Base64.encode("\(user.revealed):\(password.revealed)".utf8))
-        case .token(let token): Self.field("Bearer", token.revealed)
+        case .token(let token):
+            Self.field("Bearer", token.revealed, named: token.secretNames.first ?? "credential")
         }
     }
 
+    /// The name, which no job can give a secret, of a token that a server gave and gives anew.
+    package static let accessToken = "access token"
+
     /// A header value in which everything after the scheme's name counts as secret.
-    static func field(_ scheme: String, _ secret: String) -> SecretText {
-        SecretText(pieces: [
-            .literal("\(scheme) "), .secret(name: "credential", value: secret, hosts: nil),
-        ])
+    static func field(_ scheme: String, _ secret: String, named name: String = "credential") -> SecretText {
+        SecretText(pieces: [.literal("\(scheme) "), .secret(name: name, value: secret, hosts: nil)])
     }
 }
 

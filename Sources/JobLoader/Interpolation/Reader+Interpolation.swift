@@ -293,7 +293,7 @@ extension Reader {
         }
         if name == "run", field != nil {
             let names = RunEnds.RunName.allCases.map { "`${run.\($0.rawValue)}`" }
-            return "of the run there is \(names.joined(separator: " and ")), in tasks with `when`"
+            return "of the run there is \(names.joined(separator: ", ")), in tasks with `when` and in `onFinish` at its end"
         }
         if name == RunEnds.page, field == nil {
             return "`${page}` is the number of a page, in `to` of a task with `next`"

@@ -109,6 +109,7 @@ enum ForeignKeys {
             ["range"],
             "a download that broke off goes on by itself; `headers: { Range: \"bytes=0-99\" }` asks for a part",
             where: "needs")
+        add(["range"], "a range is written `forEach: { n: 1..4 }`", where: "captured")
         return all
     }()
 

@@ -15,13 +15,16 @@ enum Place {
 }
 
 extension Reader {
-    /// Reads a text. `captures`: the key also allows captured values, which are known only when another task has ended.
+    /// Reads a text. `captures`: the key also allows captured values, which are known only when another task has ended;
+    /// `runEnds`: what became of the run, which is known at its end.
     func secretText(
-        _ node: NodeID, _ shape: Shape = .text, place: Place = .value, captures: Bool = false
+        _ node: NodeID, _ shape: Shape = .text, place: Place = .value, captures: Bool = false, runEnds: Bool = false
     ) -> SecretText? {
         switch scalar(node, shape, place: place) {
         case .text(let text):
-            if text.awaitsCapture, !captures || !isInTask { return refuseCapture(node) }
+            if text.awaitsCapture, !captures || !isInTask, !(runEnds && text.awaitsRunEndsAlone) {
+                return refuseCapture(node)
+            }
             return checked(text, node, place) ? text : nil
         case .number(let number): return SecretText(number)
         case .boolean(let value) where acceptsWords(shape) || hasDollar(node):

@@ -15,12 +15,16 @@ enum Catalog {
         [.atMostOne(["url", "urls"])]
         + types.flatMap { rules(of: $0.set, where: .isOne("type", of: [$0.word])) }
         + [
-            .when(.has("body"), .differs("method", from: ["GET", "HEAD"])),
+            .when(.has("body"), .differs("method", from: ["HEAD"])),
             .when(
                 .all([.isOne("type", of: ["download"]), .isOne("existing", of: ["skip"])]), .hollow("capture")),
             .when(
                 .all([.isOne("type", of: ["upload"]), .isOne("existing", of: ["skip", "revalidate"])]),
                 .hollow("capture")),
+            .when(.all([.isOne("type", of: ["upload"]), .has("to")]), .excludes(["group"])),
+            .when(
+                .all([.isOne("type", of: ["upload"]), .has("to")]),
+                .differs("existing", from: ["skip", "revalidate"])),
             .when(.isOne("to", of: ["-"]), .excludes(["group", "mode", "next"])),
             .when(.has("next"), .excludes(["checksum", "group", "onResponse"])),
             .when(.isOne("to", of: ["-"]), .differs("existing", from: ["skip", "replace", "fail"])),
@@ -84,11 +88,11 @@ enum Catalog {
         task, defaults, Sections.forEachSource.document, Sections.listOfTask.document, Sections.jsonList.document,
         Sections.xmlList.document, Sections.linkList.document, Sections.body.document,
         Sections.stream.document, Sections.part.document, Sections.expect.document, Sections.expectBody.document,
-        Sections.capture.document, Sections.next.document, Sections.onResponse.document, Sections.checksum.document,
+        Sections.capture.document, Sections.next.document, Sections.nextUntil.document, Sections.onResponse.document, Sections.checksum.document,
         Sections.signature.document,
         Sections.allowFailure.document,
         Sections.retry.document, Sections.backoff.document, Sections.retryAfter.document,
         Sections.redirects.document, Sections.rewrite.document, Sections.credential.document,
-        Sections.challenge.document,
+        Sections.oauth2.document, Sections.assertion.document, Sections.challenge.document,
     ]
 }

@@ -1,10 +1,14 @@
 /// The reference of the job language for people, generated from the table of keys.
 package enum JobReference {
-    /// Returns the whole reference as Markdown.
-    package static func markdown() -> String {
+    /// Returns the whole reference as Markdown; `isLinked` adds a table of contents and an index of keys.
+    package static func markdown(isLinked: Bool = true) -> String {
         var page = ReferenceText.opening
+        if isLinked { page += ReferenceLinks.contents() }
+        page += ReferenceText.language
         for section in Catalog.sections { page += self.section(section) }
-        return page + ReferenceText.closing
+        page += ReferenceText.closing
+        if isLinked { page += ReferenceLinks.index() }
+        return page
     }
 
     static func section(_ section: SectionDocument) -> String {

@@ -30,6 +30,11 @@ enum ReferenceText {
         read, write, remove and ask stands below the diagnostics: a job file is a program, so run only what you trust
         ([security.md](security.md)).
 
+        """
+
+    /// The language's rules for values, whatever the key.
+    static let language = """
+
         ## Values
 
         | kind | written |
@@ -62,6 +67,7 @@ enum ReferenceText {
         | `${env.NAME}` | a variable of the environment |
         | `${secret.NAME}` | a secret; printed as `***` wherever it would appear |
         | `${tasks.ID.NAME}` | what the task captured; the task that uses it needs that one |
+        | `${run.outcome}`, `${run.failed}`, `${run.error}` | what became of the run: in tasks with `when`, and in `onFinish` at its end |
         | `${name:-default}` | the default when the name is unknown or empty; it may hold `${…}` itself |
         | `${name:?message}` | an error with this message when the name is unknown or empty |
         | `${raw:name}` | in a URL: the value as it is, not encoded |
@@ -69,7 +75,7 @@ enum ReferenceText {
 
         A scalar that is only `${name}` keeps the value's type. In a URL a value at the start is taken as the prefix it is;
         one placed later is percent-encoded for the part it stands in (in a path `/` stays), and cannot stand in the host
-        unless it needs no encoding. CR, LF and NUL are errors in a header or URL. In a path, a value placed after its start
+        unless it needs no encoding. Right after a host a value that begins with `/` is the path, in which its own escapes stay. CR, LF and NUL are errors in a header or URL. In a path, a value placed after its start
         cannot add a `..` segment. Variables may be made of other variables, in any order. `--set` gives a variable its value,
         also one that the job only uses; a name of `forEach` has the values of its list and cannot be set. Secrets cannot stand
         where their text would be shown or decide what the job is: in an `id`, a `to`, a number.
@@ -90,7 +96,7 @@ enum ReferenceText {
           means the others. Tasks that need each other in a circle are an error that shows the circle.
         - A task that reads a file which another task writes must need that one, directly or through others.
         - A task that writes to standard output must not need one that does so after it in the job.
-        - A body with `GET` or `HEAD` is an error. `Host`, `Connection`, `Content-Length`, `Transfer-Encoding`, `Proxy-…`
+        - A body with `HEAD` is an error. `Host`, `Connection`, `Content-Length`, `Transfer-Encoding`, `Proxy-…`
           and `WWW-Authenticate` are nobody's to set.
         - A scheme that no session knows is a warning: such a task fails with `unsupportedURL`.
         - Limits: a file has at most 64 MiB and 64 levels; a job 1,000,000 tasks.

@@ -65,6 +65,7 @@ enum KeyExamples {
         "stream: { command: [./make] }",
         "command: [./make, all]",
         "helper: [git, credential, fill]",
+        #"oauth2: { tokenURL: https://login.example.org/token, clientID: me, clientSecret: "${secret.CLIENT}" }"#,
         "allowHosts: [example.org]",
         "keepHeaders: [X-Request-Id]",
         "days: [monday, friday]",

@@ -13,6 +13,7 @@ struct CredentialDraft: Blank, Sendable {
     var token: SecretText?
     var helper: [SecretText]?
     var netrc = false
+    var oauth2: OAuth2Draft?
     var accessKey: SecretText?
     var secretKey: SecretText?
     var sessionToken: SecretText?
@@ -30,7 +31,9 @@ struct CredentialDraft: Blank, Sendable {
             || endpoint != nil
     }
     /// Whether it has keys that only make sense in response to a server's challenge.
-    var hasAnswer: Bool { user != nil || password != nil || token != nil || helper != nil || netrc || realm != nil }
+    var hasAnswer: Bool {
+        user != nil || password != nil || token != nil || helper != nil || netrc || oauth2 != nil || realm != nil
+    }
 }
 
 extension Sections {
@@ -49,6 +52,9 @@ extension Sections {
             .secretText("token", \.token, default: "none", "for `method: bearer`"),
             .command("helper", \.helper, default: "none", "a program that speaks the git-credential protocol"),
             .boolean("netrc", \.netrc, default: "false", "read the user's `.netrc`"),
+            Key(
+                "oauth2", \.oauth2, .object("oauth2"), default: "none", "a server that gives access tokens for `host`"
+            ) { $1.oauth2($0).map { .some($0) } },
             .secretText("accessKey", \.accessKey, default: "none", "for `method: awsSigV4`"),
             .secretText("secretKey", \.secretKey, default: "none", "for `method: awsSigV4`"),
             .secretText("sessionToken", \.sessionToken, default: "none", "for `method: awsSigV4`"),
@@ -75,21 +81,32 @@ extension Sections {
         .when(
             .isOne("method", of: ["awsSigV4"]),
             .excludes([
-                "user", "password", "token", "helper", "realm", "preemptive", "maximumFailures", "persistence",
+                "user", "password", "token", "helper", "oauth2", "realm", "preemptive", "maximumFailures",
+                "persistence",
             ])),
         .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("netrc")),
         .when(.isOne("method", of: ["awsSigV4"]), .isNotTrue("proxy")),
         .when(.isOne("method", of: otherMethods), .excludes(signingKeys + ["sessionToken", "endpoint"])),
         .when(.lacks("method"), .excludes(signingKeys + ["sessionToken", "endpoint"])),
         .when(
-            .all([.lacks("method"), .lacks("token"), .lacks("helper"), .isNotTrue("netrc")]),
+            .all([.lacks("method"), .lacks("token"), .lacks("helper"), .lacks("oauth2"), .isNotTrue("netrc")]),
             .needs(["user", "password"])),
         .when(
-            .all([.isOne("method", of: otherMethods), .lacks("token"), .lacks("helper"), .isNotTrue("netrc")]),
+            .all([
+                .isOne("method", of: otherMethods), .lacks("token"), .lacks("helper"), .lacks("oauth2"),
+                .isNotTrue("netrc"),
+            ]),
             .needs(["user", "password"])),
         .when(.has("token"), .excludes(["user", "password", "helper"])),
         .when(.has("helper"), .excludes(["user", "password"])),
-        .when(.isTrue("netrc"), .excludes(["user", "password", "token", "helper"])),
+        .when(.isTrue("netrc"), .excludes(["user", "password", "token", "helper", "oauth2"])),
+        .when(
+            .has("oauth2"),
+            .excludes([
+                "user", "password", "token", "helper", "realm", "preemptive", "maximumFailures", "persistence",
+            ])),
+        .when(.has("oauth2"), .isNotTrue("proxy")),
+        .when(.has("oauth2"), .differs("method", from: ["basic", "digest", "ntlm", "negotiate"])),
         .when(.isTrue("preemptive"), .excludes(["realm"])),
         .when(.isTrue("preemptive"), .differs("method", from: ["digest"])),
         .when(.has("token"), .differs("method", from: ["basic", "digest", "ntlm", "negotiate"])),
@@ -136,6 +153,9 @@ extension Reader {
             credential.maximumFailures = draft.maximumFailures
             credential.persistence = draft.persistence
             credential.endpoint = draft.endpoint
+            if case .oauth2 = source {
+                (credential.method, credential.preemptive, credential.persistence) = (.bearer, true, .none)
+            }
             if let endpoint = draft.endpoint, draft.host == nil {
                 credential.host = HostPattern("\(endpoint.host):\(endpoint.port)")
             }
@@ -179,16 +199,22 @@ extension Reader {
             sources.append(.netrc)
             note(.read, "the user's .netrc", node)
         }
+        if let oauth2 = draft.oauth2 {
+            guard let client = client(oauth2, of: draft, node) else { return nil }
+            sources.append(.oauth2(client))
+        }
         if sources.count == 1 {
             refuseHalves(draft, node)
             refuseUnusable(draft, node)
             return sources[0]
         }
-        let hint = "give it `user` and `password`, or one of `token`, `helper` and `netrc: true`"
+        let hint = "give it `user` and `password`, or one of `token`, `helper`, `netrc: true` and `oauth2`"
         if sources.isEmpty {
             // A key that is present but could not be read was reported already.
             let written = writtenKeys(node)
-            if !written.isDisjoint(with: ["token", "helper", "netrc"]) || written.isSuperset(of: ["user", "password"]) {
+            if !written.isDisjoint(with: ["token", "helper", "netrc", "oauth2"])
+                || written.isSuperset(of: ["user", "password"])
+            {
                 return nil
             }
             error("missing-key", "a credential must say what to show", hint: hint, at: beginning(node))
@@ -235,7 +261,7 @@ extension Reader {
     }
 
     /// Returns the keys that have a value; `netrc: false` counts as none.
-    private func writtenKeys(_ node: NodeID) -> Set<String> {
+    func writtenKeys(_ node: NodeID) -> Set<String> {
         let entries = tree.entries(node).filter { key, value in
             !isNull(value) && !(tree.text(key, is: "netrc") && tree.text(value) == "false")
         }

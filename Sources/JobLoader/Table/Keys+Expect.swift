@@ -66,42 +66,6 @@ extension Sections {
             },
         ])
 
-    static let next = Section<NextDraft>(
-        "next", in: "`next`", title: "`next`",
-        """
-        Where an answer names the next page: one of `link`, `json` and `header`. A page without it, with `null`, `false` or an empty \
-        text there, is the last.
-        """,
-        keys: [
-            .text("link", \.link, default: "none", "the link of this relation (`next`) in the `Link` headers"),
-            Key("json", \.json, .jsonPath, default: "none", "the text at this JSON path of the body") {
-                $1.jsonPath($0).map { .some($0) }
-            },
-            Key("header", \.header, .text, default: "none", "the value of this header") {
-                $1.headerName($0).map { .some($0) }
-            },
-            .integer(
-                "maximum", \.maximum, 1...100_000, default: "100",
-                "most pages: one more fails the task, unless `stop` is set"),
-            .boolean(
-                "stop", \.stop, default: "false",
-                "`true`: a task with more pages than `maximum` ends with that one, well"),
-        ],
-        rules: [.atMostOne(["link", "json", "header"]), .always(.needsOne(of: ["link", "json", "header"]))])
-
-    struct NextDraft: Blank, Sendable {
-        var link: String?
-        var json: String?
-        var header: String?
-        var maximum = NextPage.standardMaximum
-        var stop = false
-        static var blank: NextDraft { NextDraft() }
-
-        var source: Capture.Source? {
-            link.map { .link($0) } ?? json.map { .json($0) } ?? header.map { .header($0) }
-        }
-    }
-
     static let capture = Section<CaptureDraft>(
         "capture", in: "a capture", title: "`capture`",
         """
@@ -123,6 +87,15 @@ extension Sections {
             Key("json", \.json, .jsonPath, default: "none", "the one value at this JSON path") {
                 $1.jsonPath($0).map { .some($0) }
             },
+            Key(
+                "url", \.url, .text, default: "none",
+                """
+                the URL at this JSON path, which begins with `$`, or that this regular expression finds in the body; a \
+                relative one is resolved against the answer's own
+                """
+            ) {
+                $1.pathOrRegex($0).map { .some($0) }
+            },
             .boolean(
                 "all", \.all, default: "false",
                 """
@@ -139,8 +112,8 @@ extension Sections {
             .hosts("hosts", \.hosts, default: "any", "the only hosts it may be sent to; with `secret: true`"),
         ],
         rules: [
-            .atMostOne(["header", "link", "json"]), .atMostOne(["link", "json", "regex"]),
-            .always(.needsOne(of: ["header", "link", "json", "regex"])), .when(.has("hosts"), .needs(["secret"])),
+            .atMostOne(["header", "link", "json", "url"]), .atMostOne(["link", "json", "url", "regex"]),
+            .always(.needsOne(of: ["header", "link", "json", "url", "regex"])), .when(.has("hosts"), .needs(["secret"])),
             .when(.isTrue("all"), .needs(["json"])),
             .when(.has("hosts"), .isNotFalse("secret")),
         ])
@@ -149,6 +122,7 @@ extension Sections {
         var header: String?
         var link: String?
         var json: String?
+        var url: String?
         var all = false
         var regex: String?
         var secret = false
@@ -157,7 +131,8 @@ extension Sections {
 
         var source: Capture.Source? {
             if let header { return .header(header, regex: regex) }
-            return link.map { .link($0) } ?? json.map { all ? .jsonList($0) : .json($0) } ?? regex.map { .regex($0) }
+            return link.map { .link($0) } ?? json.map { all ? .jsonList($0) : .json($0) } ?? url.map { .url($0) }
+                ?? regex.map { .regex($0) }
         }
     }
 
@@ -337,7 +312,7 @@ extension Reader {
             guard let source = draft.source else {
                 if problems.count == known, tree.kind(value) == .mapping {
                     error(
-                        "missing-key", "a capture needs one of `header`, `link`, `json` and `regex`",
+                        "missing-key", "a capture needs one of `header`, `link`, `json`, `url` and `regex`",
                         at: beginning(value))
                 }
                 continue
@@ -360,19 +335,9 @@ extension Reader {
         }
     }
 
-    func nextPage(_ node: NodeID, into next: inout NextPage?) {
-        var draft = Sections.NextDraft()
-        let known = problems.count
-        Sections.next.decode(node, into: &draft, self)
-        guard let source = draft.source else {
-            if problems.count == known, tree.kind(node) == .mapping {
-                error(
-                    "missing-key", "`next` needs one of `link`, `json` and `header`",
-                    hint: "where an answer says the URL of the next page", at: beginning(node))
-            }
-            return
-        }
-        next = NextPage(source: source, maximum: draft.maximum, stopsAtMaximum: draft.stop)
+    func pathOrRegex(_ node: NodeID) -> String? {
+        guard let text = text(node) else { return nil }
+        return text.hasPrefix("$") ? jsonPath(node) : regex(node)
     }
 
     func badName(_ name: String, _ key: NodeID, _ what: String) {

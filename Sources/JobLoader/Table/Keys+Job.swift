@@ -263,7 +263,8 @@ extension Sections {
     }
 
     static let report = Section<ReportPlan>(
-        "report", in: "`report`", "Each is a path; relative ones start at the working folder.",
+        "report", in: "`report`",
+        "Each is a path; relative ones start at the working folder, and missing folders are made.",
         keys: [
             Key("json", \.json, .path, default: "`<stem>.report.json`", "the report; `none` for no file") {
                 node, reader in

@@ -52,9 +52,10 @@ extension Sections {
             $1.text($0).map { .some($0) }
         },
         Key(
-            "to", over: \.self, .path, default: "required",
+            "to", over: \.self, .path, default: "download: required",
             """
-            a file, a folder ending in `/`, `"-"` for standard output, or `s3://bucket/key`: an object that is put into a store \
+            of an upload (which then says `type: upload`, and writes it itself) where the answer's body goes, under a \
+            download's rules; a file, a folder ending in `/`, `"-"` for standard output, or `s3://bucket/key`: an object that is put into a store \
             once the file is here and verified, signed with the `awsSigV4` credential (docs/downloads.md). In a folder the name comes from the server or the \
             URL, made safe; a URL's stays percent-encoded where it is no UTF-8. Such a name never replaces a file that this \
             task did not bring itself (`nameTaken`), and with `existing: replace` still none that the job reads, runs or \
@@ -68,7 +69,7 @@ extension Sections {
             """
         ) {
             $2.destination($1, into: &$0)
-        }.only(for: .download),
+        }.only(for: [.download, .upload]),
     ]
 
     static let forEachShape = Shape.either([
@@ -129,7 +130,7 @@ extension Sections {
             """
             on what became of all that it needs the task runs: `succeeded`; `failed`, when at least one did not succeed; \
             `finished`, in any case. One whose `when` is not met is skipped without harm. With `failed` and `finished` it runs \
-            also after `failFast` cancelled the rest, not after a signal. `${run.outcome}`, `${run.failed}`, \
+            also after `failFast` cancelled the rest, not after a signal. `${run.outcome}`, `${run.failed}`, `${run.error}`, \
             `${tasks.ID.outcome}` and `${tasks.ID.error}` stand in tasks with a `when`
             """),
         Key(
@@ -147,8 +148,8 @@ extension Sections {
         Key(
             "next", over: \.next, .object("next"), default: "none",
             """
-            further pages: where an answer names the URL of the next one, which is resolved against its own. Each is a request of \
-            the same task, and `${page}` in `to` is its number, from 1. Captures are lists over all pages
+            further pages: where an answer names the URL of the next one, which is resolved against its own, or holds a cursor, \
+            or a parameter that counts. Each is a request of the same task, and `${page}` in `to` is its number, from 1. Captures are lists over all pages
             """
         ) {
             $2.nextPage($1, into: &$0)

@@ -78,9 +78,8 @@ extension TaskLoader {
             return
         }
         let place = written.has(table.body) ? reader.tree.span(written.key(table.body)) : reader.beginning(draft.node)
-        if let method = options.values.method, method == "GET" || method == "HEAD" {
-            reader.error(
-                "body-with-get", "a \(method) request has no body", hint: "leave `method` or `body` out", at: place)
+        if options.values.method == "HEAD" {
+            reader.error("body-with-head", "a HEAD request has no body", hint: "leave `method` or `body` out", at: place)
         }
         if draft.type == .download, body.readsFiles {
             reader.error(

@@ -6,7 +6,11 @@ import YAMLTree
 extension TaskLoader {
     /// Returns whether the task is a download that becomes an object.
     func namesObject(_ draft: TaskDraft) -> Bool {
-        guard draft.type == .download else { return false }
+        draft.type == .download && meansObject(draft)
+    }
+
+    /// Returns whether `to` is the name of an object, whatever the task's type.
+    func meansObject(_ draft: TaskDraft) -> Bool {
         if let to = draft.head.to { return ObjectPlace.isMeant(by: to) }
         guard case .literal(let start)? = draft.head.awaitedTo?.pieces.first else { return false }
         return ObjectPlace.isMeant(by: start)

@@ -5,7 +5,39 @@ import YAMLTree
 /// Checks the other keys of a task with `to: "-"`.
 extension TaskLoader {
     /// Returns whether the task writes to standard output. A file of that name is `./-`.
-    func writesStandardOutput(_ draft: TaskDraft) -> Bool { draft.type == .download && draft.head.to == "-" }
+    func writesStandardOutput(_ draft: TaskDraft) -> Bool { bringsFile(draft) && draft.head.to == "-" }
+
+    /// Returns whether the task's `to` counts: a download's, or one that an upload writes itself. What `defaults` say of
+    /// files is meant for downloads.
+    func bringsFile(_ draft: TaskDraft) -> Bool {
+        draft.type == .download || draft.type == .upload && written.has(table.to)
+    }
+
+    /// Checks an upload whose answer is saved.
+    func checkSavedAnswer(_ draft: TaskDraft, _ options: TaskOptions) {
+        let to = reader.beginning(written.value(table.to))
+        if meansObject(draft) {
+            reader.error(
+                "not-for-type", "the answer to an upload cannot become an object of a store",
+                hint: "save it as a file, and let a task that needs this one send that", at: to)
+        }
+        if draft.head.group != nil {
+            reader.error(
+                "conflicting-keys", "an upload with `to` and `group` exclude each other",
+                hint: "only downloads are members of a group", at: to)
+        }
+        if let existing = options.values.ownExisting, existing == .skip || existing == .revalidate {
+            reader.error(
+                "conflicting-keys", "`existing: \(existing.rawValue)` of an upload and `to` exclude each other",
+                hint: "an upload that is not sent brings no answer to save", at: to)
+        }
+        if case .file(let path)? = options.values.body, let own = draft.head.to, let sent = path.plain,
+            Paths.resolvingDots(Paths.absolute(own, in: reader.baseDirectory)).isExactly(Paths.resolvingDots(sent))
+        {
+            reader.error(
+                "conflicting-keys", "the answer would replace the file that is sent", hint: "choose another `to`", at: to)
+        }
+    }
 
     func checkOutput(_ draft: TaskDraft, _ options: TaskOptions) {
         if isBackground(draft.session) {
@@ -18,7 +50,7 @@ extension TaskLoader {
                 "conflicting-keys", "`to: \"-\"` and `group` exclude each other",
                 hint: "what goes to standard output is no file of a folder", at: reader.beginning(value(table.group)))
         }
-        if options.values.existing != .revalidate {
+        if draft.type == .download, options.values.existing != .revalidate {
             reader.error(
                 "conflicting-keys",
                 "`to: \"-\"` and `existing: \(options.values.existing.rawValue)` exclude each other",

@@ -84,7 +84,7 @@ extension TaskLoader {
         values.awaitsCaptures = true
         // A default that does not fit the task's type waits for nothing.
         if draft.type != .download { values.checksum = nil }
-        if draft.type == .download, let to = draft.head.awaitedTo, !namesObject(draft) {
+        if bringsFile(draft), let to = draft.head.awaitedTo, !namesObject(draft) {
             let folder = folder(draft.head.group)
             let isAbsolute = to.pieces.first.map {
                 if case .literal(let text) = $0 { text.hasPrefix("/") } else { false }
@@ -158,7 +158,7 @@ extension TaskLoader {
     }
 
     func destination(_ draft: TaskDraft) -> String? {
-        guard draft.type == .download else {
+        guard bringsFile(draft) else {
             // The group has no effect here, but its name must exist.
             _ = folder(draft.head.group)
             return nil

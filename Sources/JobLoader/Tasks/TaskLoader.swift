@@ -282,6 +282,7 @@ final class TaskLoader {
         var task = TaskSpecification(
             id: head.id ?? "", type: draft.type, session: session, location: location ?? .awaitingCapture(""),
             destination: destination, line: UInt32(reader.tree.span(node).line), options: options)
+        if let next = options.values.next, draft.type != .upload { task.location = task.location.beginning(next) }
         if writesStandardOutput(draft) {
             task.toStandardOutput = true
             checkOutput(draft, options)
@@ -299,6 +300,7 @@ final class TaskLoader {
         {
             checkOptions(draft, &task)
         }
+        if draft.type == .upload, bringsFile(draft) { checkSavedAnswer(draft, options) }
         if namesObject(draft) { readObject(draft, &task) }
         if isBackground(session) { checkBackground(draft, task) }
         checkSecrets(draft, task)

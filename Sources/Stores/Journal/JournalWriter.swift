@@ -71,6 +71,7 @@ package final class JournalWriter: EventConsumer, Sendable {
         extensions = Mailbox(wake: { wake.signal() })
         try thread.start(named: "journal") { [self] in
             let worker = JournalWorker(folder, run, writeAfter, tell)
+            worker.openAhead()
             work(worker)
             failure.withLock { $0 = worker.failure }
         }
@@ -210,6 +211,9 @@ private final class JournalWorker {
             failure = error
         }
     }
+
+    /// Opens the journal before the run's tasks take the descriptors for it. A failure shows at the first write.
+    func openAhead() { _ = try? opened() }
 
     private func opened() throws(StoreError) -> Journal {
         if let journal { return journal }

@@ -21,9 +21,8 @@ extension StoreFiles {
             try folder.sync()
         } catch {
             eraseKey(of: run)
-            let isFull = error.errno == ENOSPC || error.errno == EDQUOT
             throw StoreError(
-                isFull ? .diskFull : .other, "cannot keep the key \(path)/\(keyFile(run)): \(error.reason)")
+                StoreError.kind(of: error), "cannot keep the key \(path)/\(keyFile(run)): \(error.reason)")
         }
         return key
     }
@@ -42,7 +41,8 @@ extension StoreFiles {
             opened = try folder.open(file, O_RDONLY | O_NOFOLLOW)
         } catch {
             // The file exists: a lack of resources may pass.
-            throw StoreError(.other, "the key \(path)/\(file) cannot be opened: \(error.reason)")
+            throw StoreError(
+                StoreError.kind(of: error), "the key \(path)/\(file) cannot be opened: \(error.reason)")
         }
         var bytes: [UInt8] = []
         do throws(WholeFile.Problem) {

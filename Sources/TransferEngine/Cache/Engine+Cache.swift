@@ -102,9 +102,9 @@ extension Engine {
     func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
         let own = attempt.specification.options.values.policies.challenges
         let certificate = attempt.session.pools.shownIdentity(for: request.url, own)
-        let presets = presets(request, attempt)
-        guard certificate != nil || attempt.life.connectionProof != nil || !presets.isEmpty else { return nil }
-        return ([identity(certificate, authorization: nil, attempt)] + presets).joined(separator: "\n")
+        let others = presets(request, attempt) + (attempt.life.shownClient.map { [tokens.owner($0)] } ?? [])
+        guard certificate != nil || attempt.life.connectionProof != nil || !others.isEmpty else { return nil }
+        return ([identity(certificate, authorization: nil, attempt)] + others).joined(separator: "\n")
     }
 
     /// The preset cookies of the request, which count like headers that the job writes.

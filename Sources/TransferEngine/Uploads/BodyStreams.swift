@@ -35,7 +35,8 @@ final class BodyStreams {
             hasReadStandardInput = hasReadStandardInput || isStandardInput
             return stream
         } catch {
-            throw TransferError(.bodyCommandFailed, "the body's command could not be started: \(error)")
+            throw TransferError(
+                .bodyCommandFailed, "the body's command could not be started: \(error)", errno: error.errno)
         }
     }
 

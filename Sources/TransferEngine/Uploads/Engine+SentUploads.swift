@@ -130,7 +130,7 @@ extension Engine {
     /// A body is about to be sent: what was known of its URL holds no longer, however that ends.
     func prepareToKnowAgain(_ body: BodySource, _ request: OutgoingRequest, _ attempt: Attempt) {
         attempt.sending.digest = nil
-        guard let memory, memory.keeps(uploadsOf: attempt.specification.session) else { return }
+        guard let memory, !attempt.isLookingUp, memory.keeps(uploadsOf: attempt.specification.session) else { return }
         memory.sent(nil, to: sentURL(attempt), attempt.specification.session, at: now.instant)
         // Where it cannot be summed now, it is read afterwards.
         if request.bodyRange == nil, keepsSent(attempt) { try? body.sum(by: .sha256) }

@@ -127,7 +127,7 @@ extension Engine {
 
     /// How far the body of the present request is; `uploaded` is what libcurl sent, with all that goes around it.
     private func tellSent(_ attempt: Attempt, _ uploaded: Int64) {
-        guard let body = attempt.sending.body else { return }
+        guard let body = attempt.sending.body, !attempt.isLookingUp else { return }
         let bytes = body.start + min(uploaded, body.sent)
         guard bytes > attempt.sending.reported else { return }
         attempt.sending.reported = bytes

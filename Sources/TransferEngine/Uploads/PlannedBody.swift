@@ -37,6 +37,8 @@ final class PlannedBody: Sendable {
         }
     }
 
+    convenience init(bytes: [UInt8]) { self.init([.bytes(bytes)]) }
+
     private init(_ sections: [Section]) {
         var starts: [Int64] = []
         var length: Int64 = 0

@@ -12,6 +12,22 @@ package struct CapturedValue: Hashable, Sendable {
     package let hosts: [HostPattern]?
     /// The secret texts of a list in which not all are secret; `nil` where the whole value is secret, or nothing of it.
     package let secretParts: Set<String>?
+    /// The answers that it was taken from: one, or one of each page of a list, in their order. Empty for what is no part
+    /// of an answer.
+    package var answers: [AnswerPlace] = []
+
+    /// An answer that values of a list were taken from.
+    package struct AnswerPlace: Hashable, Sendable {
+        /// Index of its first value in the list; 0 for a value that is no list.
+        package let first: Int
+        /// URL that the answer came from, after redirects.
+        package let url: String
+
+        package init(first: Int = 0, url: String) {
+            self.first = first
+            self.url = url
+        }
+    }
 
     package init(
         name: String, text: String, value: PlainValue? = nil, isSecret: Bool = false, hosts: [HostPattern]? = nil,
@@ -23,6 +39,11 @@ package struct CapturedValue: Hashable, Sendable {
         self.isSecret = isSecret
         self.hosts = hosts
         self.secretParts = secretParts
+    }
+
+    /// Returns the answers with those of a list that follows after `count` values.
+    package func answers(followedBy more: [AnswerPlace], after count: Int) -> [AnswerPlace] {
+        answers + more.map { AnswerPlace(first: $0.first + count, url: $0.url) }
     }
 
     /// Whether a text of this value, or in this list, is secret.
@@ -136,8 +157,10 @@ package struct ListPlace: Sendable {
             throw TransferError(.captureUnusable, "\(CapturedValues.words(task, name)) is no text")
         }
         let isSecret = list.isSecret(text)
-        return CapturedValue(
+        var found = CapturedValue(
             name: name, text: text, value: plain, isSecret: isSecret, hosts: isSecret ? list.hosts : nil)
+        found.answers = list.answers.last { $0.first <= index }.map { [.init(url: $0.url)] } ?? []
+        return found
     }
 }
 

@@ -1,8 +1,8 @@
 /// What has become of a run's tasks so far, as tasks with a `when` may name it: `${run.outcome}`, `${run.failed}`,
-/// `${tasks.ID.outcome}` and `${tasks.ID.error}`.
+/// `${run.error}`, `${tasks.ID.outcome}` and `${tasks.ID.error}`. Commands at the run's end may name those of the run.
 package struct RunEnds: Sendable {
     /// A value of the whole run.
-    package enum RunName: String, CaseIterable, Sendable { case outcome, failed }
+    package enum RunName: String, CaseIterable, Sendable { case outcome, failed, error }
     /// A value of one task's end.
     package enum TaskName: String, CaseIterable, Sendable { case outcome, error }
 
@@ -20,8 +20,18 @@ package struct RunEnds: Sendable {
     private var named: Set<String> = []
     private var facts = ExitFacts()
     private var failed = 0
+    /// The first task that failed, or did not succeed for another reason (`firstTrouble`), and why, in one line.
+    private var firstFailure: String?
+    private var firstTrouble: String?
 
     package init() {}
+
+    /// For counting every end of a run.
+    package static var ofWholeRun: RunEnds {
+        var ends = RunEnds()
+        ends.isUsed = true
+        return ends
+    }
 
     /// Whether a task names an end or an outcome, so that ends are to be counted.
     package private(set) var isUsed = false
@@ -50,14 +60,26 @@ package struct RunEnds: Sendable {
         for id in absent { ends[id] = End(outcome: .succeeded, error: nil) }
     }
 
-    /// Counts the end of a task. `message` is the error's, without secrets.
+    /// Counts the end of a task. `message` and `error` are the error's message, without secrets, and name.
     package mutating func count(
-        _ id: String, _ outcome: TaskOutcome, tolerated: Bool, isPassedOver: Bool, message: String?
+        _ id: String, _ outcome: TaskOutcome, tolerated: Bool, isPassedOver: Bool, message: String?,
+        error: ErrorName? = nil
     ) {
         guard isUsed else { return }
         facts.count(outcome, tolerated: tolerated, isPassedOver: isPassedOver)
         if outcome == .failed, !tolerated { failed += 1 }
+        noteCause(id, outcome, tolerated: tolerated, message, error)
         if named.contains(id) { ends[id] = End(outcome: outcome, error: message.map { Self.line($0) }) }
+    }
+
+    /// Notes the first cause of the run's not succeeding, as the summary says it. What was skipped has its cause elsewhere.
+    private mutating func noteCause(
+        _ id: String, _ outcome: TaskOutcome, tolerated: Bool, _ message: String?, _ error: ErrorName?
+    ) {
+        guard firstFailure == nil, !tolerated, let message, outcome != .succeeded, outcome != .skipped else { return }
+        let name = error.map { " (\($0.rawValue))" } ?? ""
+        let words = Self.line("\(id) \(outcome.rawValue)\(name): \(message)")
+        if outcome == .failed { firstFailure = words } else if firstTrouble == nil { firstTrouble = words }
     }
 
     /// Counts the failure of a command that followed a task.
@@ -69,15 +91,20 @@ package struct RunEnds: Sendable {
         guard let known = TaskName(rawValue: name), let end = ends[task] else { return nil }
         switch known {
         case .outcome: return CapturedValue(name: name, text: end.outcome.rawValue)
-        case .error:
-            return CapturedValue(name: name, text: end.error ?? "", value: end.error.map { .string($0) } ?? .null)
+        case .error: return Self.text(name, end.error)
         }
+    }
+
+    /// An error's text, or `null` where there is none.
+    private static func text(_ name: String, _ error: String?) -> CapturedValue {
+        CapturedValue(name: name, text: error ?? "", value: error.map { .string($0) } ?? .null)
     }
 
     private func value(_ name: RunName) -> CapturedValue {
         switch name {
         case .outcome: CapturedValue(name: name.rawValue, text: facts.status.outcome.rawValue)
         case .failed: CapturedValue(name: name.rawValue, text: "\(failed)", value: .number("\(failed)"))
+        case .error: Self.text(name.rawValue, firstFailure ?? firstTrouble)
         }
     }
 

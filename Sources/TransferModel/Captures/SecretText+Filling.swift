@@ -24,6 +24,7 @@ extension SecretText {
             }
             let value = try captured.value(task, name)
             filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
+            filling.isWithinHost = Self.goesOnWithHost(pieces[(number + 1)...])
             try filling.append(value, (task, name), escaping)
         }
         return try filling.finish()
@@ -38,6 +39,16 @@ extension SecretText {
     }
 }
 
+extension SecretText {
+    /// Decides whether the next text of the job's own goes on with a host's name.
+    fileprivate static func goesOnWithHost(_ pieces: ArraySlice<Piece>) -> Bool {
+        for case .literal(let text) in pieces {
+            if let first = text.first { return !"/?#:\\".contains(first) }
+        }
+        return false
+    }
+}
+
 /// A text that captured values are being put into.
 private struct CaptureFilling {
     /// The task and the name under which it captured a value.
@@ -45,6 +56,7 @@ private struct CaptureFilling {
 
     let place: SecretText.FilledPlace
     var isBeforeAt = false
+    var isWithinHost = false
     private var text = TextAssembly()
     private var cursor = URLCursor()
     /// The text so far, for paths and URLs.
@@ -75,7 +87,7 @@ private struct CaptureFilling {
     mutating func append(
         _ value: CapturedValue, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) {
-        let placed = try placed(value.text, name, escaping)
+        let placed = try placed(value, name, escaping)
         if value.isSecret {
             text.append(.secret(name: Self.key(name), value: placed, hosts: value.hosts))
         } else {
@@ -87,8 +99,9 @@ private struct CaptureFilling {
     private static func words(_ name: ValueName) -> String { CapturedValues.words(name.task, name.name) }
 
     private mutating func placed(
-        _ value: String, _ name: ValueName, _ escaping: SecretText.Escaping
+        _ captured: CapturedValue, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) -> String {
+        let value = captured.text
         switch place {
         case .text: return value
         case .header(let header):
@@ -96,7 +109,7 @@ private struct CaptureFilling {
             return value
         case .url:
             try refuseControls(value, name, "a URL") { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
-            return try placedInURL(value, name, escaping)
+            return try placedInURL(captured, name, escaping)
         case .path:
             try refuseControls(value, name, "a path") { $0 < 0x20 || $0 == 0x7F }
             let start = path.utf8.count
@@ -107,15 +120,20 @@ private struct CaptureFilling {
     }
 
     private mutating func placedInURL(
-        _ value: String, _ name: ValueName, _ escaping: SecretText.Escaping
+        _ captured: CapturedValue, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) -> String {
+        let value = captured.text
         guard escaping == .url else {
             cursor.feed(value)
             path += value
             return value
         }
+        if cursor.endsInHost, !isBeforeAt, !isWithinHost, !value.isEmpty, value.utf8.first != UInt8(ascii: "/") {
+            throw .unplaced(
+                "\(Self.words(name)) cannot stand\(TransferError.afterHostWords)of the URL", captured)
+        }
         guard let placed = cursor.placing(value, isBeforeAt: isBeforeAt) else {
-            throw TransferError(.captureUnusable, "the value of \(Self.words(name)) would add another part to the URL")
+            throw .unplaced("\(Self.words(name)) would add\(TransferError.otherPartWords)", captured)
         }
         let start = path.utf8.count
         path += placed

@@ -5,6 +5,7 @@ extension TaskSpecification {
         var filled = self
         var values = options.values
         filled.location = try location.filled(from: captured)
+        if let next = values.next, type != .upload { filled.location = filled.location.beginning(next) }
         values.mirrors = try values.mirrors.map { mirror throws(TransferError) in try mirror.filled(from: captured) }
         if let path = values.awaitedDestination {
             filled.destination = try path.filled(from: captured, in: .path).revealed
@@ -85,6 +86,9 @@ extension RequestBody {
 }
 
 extension TaskSpecification.Location {
+    /// Returns the location of the first page of a task with `next`; a URL that is not known yet stays.
+    package func beginning(_ next: NextPage) -> TaskSpecification.Location { url.map { .url(next.first($0)) } ?? self }
+
     /// Returns the location with captured values filled in. A URL from an answer may only lead where a redirect may: to
     /// http and https, never to a file of this machine.
     fileprivate func filled(from captured: CapturedValues) throws(TransferError) -> TaskSpecification.Location {
@@ -92,7 +96,7 @@ extension TaskSpecification.Location {
         let text = try awaited.filled(from: captured, in: .url(.scheme))
         let url: ResourceURL
         do throws(URLProblem) {
-            url = try ResourceURL.parse(text.revealed)
+            url = try Self.url(text.revealed, in: try? awaited.answerOfBeginning(captured))
         } catch {
             throw TransferError(
                 .badURL,
@@ -113,6 +117,25 @@ extension TaskSpecification.Location {
             "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($1.revealed))"
         }
         return .url(url.adding(encodedQuery: fields.joined(separator: "&")))
+    }
+}
+
+extension TaskSpecification.Location {
+    /// Returns the URL; a relative one is resolved against that of the answer which it begins with a value of.
+    private static func url(_ text: String, in answer: String?) throws(URLProblem) -> ResourceURL {
+        guard let answer, !text.isEmpty, !ResourceURL.isAbsolute(text), let base = try? ResourceURL.parse(answer) else {
+            return try ResourceURL.parse(text)
+        }
+        return try base.resolving(text)
+    }
+}
+
+extension SecretText {
+    /// Returns the URL of the answer that the value at the text's beginning was taken from; `nil` where it begins with
+    /// something else.
+    fileprivate func answerOfBeginning(_ captured: CapturedValues) throws(TransferError) -> String? {
+        guard case .capture(let task, let name, _)? = pieces.first else { return nil }
+        return try captured.value(task, name).answers.first?.url
     }
 }
 

@@ -228,6 +228,10 @@ package struct TaskPast: Sendable {
             }
             return
         }
+        retryAt = time + backoff
+        waiting = .backoff
+        // It waited for the process's descriptors: that is no try.
+        if record.error?.isOfProcessLimit == true { return }
         tries += 1
         if record.error?.name.mayBeTheNetworks == true {
             networkTries += 1
@@ -235,8 +239,6 @@ package struct TaskPast: Sendable {
         } else {
             networkTriesInARow = 0
         }
-        retryAt = time + backoff
-        waiting = .backoff
     }
 
     private mutating func endsAtPlace(_ record: AttemptRecord) {

@@ -42,7 +42,7 @@ _transfer_run() {
         ((index == COMP_CWORD)) && continue
         word=${COMP_WORDS[index]}
         case $word in
-            --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--set|--variables-file|--secrets-file|--directory|--only|--except|--plan|--max-concurrent|--bandwidth|--state-dir|--network|--progress|--color|--format|--save|--model|--from|--seed|--update|--sweep|--task|--calendar|--output|--fail-on)
+            --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--set|--variables-file|--secrets-file|--directory|--only|--except|--plan|--max-concurrent|--bandwidth|--state-dir|--network|--progress|--color|--format|--save|--model|--from|--seed|--update|--sweep|--task|--calendar|--randomized-delay|--on-failure|--user|--output|--fail-on)
                 ((index++)) ;;
             -*) ;;
             *) if [[ ! $command && ${#operands[@]} -eq 0 ]]; then
@@ -61,7 +61,7 @@ _transfer_run() {
         --directory|--state-dir) _transfer_run_value folder ;;
         --from) _transfer_run_value report ;;
         --only|--except|--update|--task) _transfer_run_value task ;;
-        --set|--max-concurrent|--bandwidth|--network|--seed|--sweep|--calendar|--fail-on) ;;
+        --set|--max-concurrent|--bandwidth|--network|--seed|--sweep|--calendar|--randomized-delay|--on-failure|--user|--fail-on) ;;
         *)
             if [[ $cur == -* ]]; then
                 case ${command:-run} in
@@ -69,7 +69,7 @@ _transfer_run() {
                     check) _transfer_run_words '--set --variables-file --secrets-file --directory --color --format --explain-access --help --version' ;;
                     init) _transfer_run_words '--output --help --version' ;;
                     import) _transfer_run_words '--help --version' ;;
-                    unit) _transfer_run_words '--set --variables-file --secrets-file --directory --calendar --install --help --version' ;;
+                    unit) _transfer_run_words '--set --variables-file --secrets-file --directory --calendar --randomized-delay --on-failure --user --dynamic-user --install --help --version' ;;
                     plan) _transfer_run_words '--set --variables-file --secrets-file --directory --only --except --max-concurrent --bandwidth --state-dir --color --verbose --online --save --json --help --version' ;;
                     simulate) _transfer_run_words '--html --set --variables-file --secrets-file --directory --only --except --max-concurrent --bandwidth --fail-fast --color --json --model --from --seed --sweep --help --version' ;;
                     lock) _transfer_run_words '--set --variables-file --secrets-file --directory --max-concurrent --bandwidth --state-dir --color --update --help --version' ;;

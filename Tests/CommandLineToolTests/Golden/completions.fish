@@ -30,8 +30,8 @@ end
 
 complete -c transfer-run -f
 complete -c transfer-run -n '__transfer_run_is none' -a '(__transfer_run_files .yaml) (__transfer_run_files .yml)'
-complete -c transfer-run -n '__transfer_run_is none' -a run -d 'run a job, or several files as one; `-` reads it from standard input'
-complete -c transfer-run -n '__transfer_run_is none' -a check -d 'tell everything that is wrong with a job file, without the network'
+complete -c transfer-run -n '__transfer_run_is none' -a run -d 'run a job, or several files together under one set of limits; `-` reads it from standard input'
+complete -c transfer-run -n '__transfer_run_is none' -a check -d 'report every mistake of a job file, without the network'
 complete -c transfer-run -n '__transfer_run_is none' -a init -d 'write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does'
 complete -c transfer-run -n '__transfer_run_is none' -a import -d 'print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input'
 complete -c transfer-run -n '__transfer_run_is none' -a unit -d 'print a systemd service and timer that run the job, with access to what it writes alone'
@@ -102,7 +102,7 @@ complete -c transfer-run -n '__transfer_run_is run rerun none' -l new-run -d 'do
 complete -c transfer-run -n '__transfer_run_is run rerun status none' -l network -d 'take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is' -x
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l progress -d 'what to show while it runs: bars where standard error is a terminal, else lines' -x -a 'auto bar plain none'
 complete -c transfer-run -n '__transfer_run_is run rerun check plan simulate lock attach none' -l color -d 'colour on standard error' -x -a 'auto always never'
-complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'tell each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task'
+complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task'
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l quiet -s q -d 'show the summary only'
 complete -c transfer-run -n '__transfer_run_is check' -l format -d 'how diagnostics are written' -x -a 'text json github'
 complete -c transfer-run -n '__transfer_run_is check' -l explain-access -d 'list everything that the job may run, read, write, remove and ask, each with its place in the file'
@@ -120,6 +120,10 @@ complete -c transfer-run -n '__transfer_run_is rerun' -l changed -d 'the tasks w
 complete -c transfer-run -n '__transfer_run_is rerun' -l all -d 'every task of the report'
 complete -c transfer-run -n '__transfer_run_is rerun' -l task -d 'this task of the report' -x -a '(__transfer_run_reported)'
 complete -c transfer-run -n '__transfer_run_is unit' -l calendar -d 'when the timer starts the job, as systemd\'s `OnCalendar` takes it; otherwise daily' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l randomized-delay -d 'spread the timer\'s start over this time, such as `15m`, so that many machines do not ask at once' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l on-failure -d 'the unit that systemd starts when the job fails, such as `alert@%n.service`' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l user -d 'run the service as this user instead of root; for units that root writes' -x
+complete -c transfer-run -n '__transfer_run_is unit' -l dynamic-user -d 'run the service as a user that exists only while it runs, instead of root: what the job writes is below /var/lib/transfer-run-JOB-files'
 complete -c transfer-run -n '__transfer_run_is unit' -l install -d 'write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them'
 complete -c transfer-run -n '__transfer_run_is status' -l watch -d 'show it again whenever it has changed'
 complete -c transfer-run -n '__transfer_run_is init report' -l output -s o -d 'where `init` writes the job, otherwise `transfer.yaml`, and `report merge` the report, otherwise standard output; `-` is standard output' -r -F

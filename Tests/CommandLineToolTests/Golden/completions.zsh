@@ -15,8 +15,8 @@ _transfer-run_reported() { _transfer-run_ask reported ${${(M)words[2,-1]:#*.json
 
 _transfer-run_commands() {
     local -a commands=(
-        'run:run a job, or several files as one; `-` reads it from standard input'
-        'check:tell everything that is wrong with a job file, without the network'
+        'run:run a job, or several files together under one set of limits; `-` reads it from standard input'
+        'check:report every mistake of a job file, without the network'
         'init:write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does'
         'import:print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input'
         'unit:print a systemd service and timer that run the job, with access to what it writes alone'
@@ -82,7 +82,7 @@ _transfer-run() {
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[tell each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \
@@ -118,6 +118,10 @@ _transfer-run() {
             '--secrets-file=[lines of `NAME=value` with secrets]:PATH:_files' \
             '--directory=[the folder that relative paths start from, instead of the job file'\''s]:DIR:_files -/' \
             '--calendar=[when the timer starts the job, as systemd'\''s `OnCalendar` takes it; otherwise daily]:WHEN: ' \
+            '--randomized-delay=[spread the timer'\''s start over this time, such as `15m`, so that many machines do not ask at once]:DURATION: ' \
+            '--on-failure=[the unit that systemd starts when the job fails, such as `alert@%n.service`]:UNIT: ' \
+            '--user=[run the service as this user instead of root; for units that root writes]:NAME: ' \
+            '--dynamic-user[run the service as a user that exists only while it runs, instead of root\: what the job writes is below /var/lib/transfer-run-JOB-files]' \
             '--install[write the units into ~/.config/systemd/user, or as root into /etc/systemd/system, and say how to enable them]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \
@@ -134,7 +138,7 @@ _transfer-run() {
             '--bandwidth=[a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`]:RATE: ' \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[tell each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--online[ask the servers for sizes and changes, without fetching anything\: bytes, disk space and least time are then known]' \
             '--save=[write what the servers say there (`--online`), for `run --plan FILE`]:FILE:_files' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
@@ -208,7 +212,7 @@ _transfer-run() {
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[tell each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--failed[the tasks that did not succeed, as without any choice]' \
             '--changed[the tasks whose file changed in that run]' \
@@ -256,7 +260,7 @@ _transfer-run() {
         status) _arguments -s \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
-            '--verbose[tell each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
             '--watch[show it again whenever it has changed]' \
             '--help[print help and end]' \
@@ -278,7 +282,7 @@ _transfer-run() {
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[tell each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \

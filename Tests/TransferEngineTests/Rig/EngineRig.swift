@@ -172,6 +172,9 @@ final class EngineRig {
 
     func body(_ id: String = "t") -> String? { result(id)?.body.map { String(decoding: $0, as: UTF8.self) } }
 
+    /// Secrets that the log was told of.
+    var learned: [String] { sink.learned.map(\.value) }
+
     /// The events of one task, in order.
     func events(_ id: String = "t") -> [Event.Kind] { sink.events.filter { $0.task == index(id) }.map(\.kind) }
     var redirects: [RedirectRecord] {
@@ -193,5 +196,9 @@ private final class RigEvents: EventSink {
     private(set) var hiding = Redactor([])
     func append(_ kind: Event.Kind, task: TaskIndex, session: SessionIndex) { events.append((kind, task)) }
     func append(_ kind: Event.Kind) { runEvents.append(kind) }
-    func learn(_ secrets: [KnownSecret]) {}
+    private(set) var learned: [KnownSecret] = []
+    func learn(_ secrets: [KnownSecret]) {
+        learned += secrets
+        hiding = Redactor(learned)
+    }
 }

@@ -1,0 +1,124 @@
+import BackgroundService
+import Glibc
+import JobRunner
+import Stores
+import SystemIO
+import TestSupport
+import Testing
+import TransferModel
+
+/// Many runs in one process: how many are carried at a time, and what they hold of it.
+@Suite struct CarriedRunsTests {
+    private let stage: CarriedStage
+
+    init() throws { stage = try CarriedStage() }
+
+    // MARK: Turns
+
+    @Test func runsBeginInTheOrderOfAcceptance() throws {
+        let runs = try (1...4).map { try stage.hand("r\($0)", stage.task("t\($0)", gate: "g\($0)")) }
+        try stage.start(runs: 2)
+        #expect(stage.server.waitForRequests(1, "/t1") && stage.server.waitForRequests(1, "/t2"))
+        try waitUntil {
+            try stage.troubles() == [
+                CarriedStage.identifier("r3"):
+                    "it waits for its turn behind 2 others: no more than 2 runs are carried at a time",
+                CarriedStage.identifier("r4"):
+                    "it waits for its turn behind 3 others: no more than 2 runs are carried at a time",
+            ]
+        }
+        // Those that wait have no threads.
+        #expect(stage.carried == 2)
+        stage.server.open(gate: "g2")
+        #expect(stage.server.waitForRequests(1, "/t3"))
+        #expect(stage.server.requests("/t4").isEmpty)
+        try waitUntil { stage.carried == 2 }
+        try waitUntil { try stage.troubles().keys.sorted() == [CarriedStage.identifier("r4")] }
+        for gate in ["g1", "g3", "g4"] { stage.server.open(gate: gate) }
+        #expect(try stage.end(of: runs) == [0, 0, 0, 0])
+    }
+
+    /// One that waits for a date or a person keeps no other from beginning, and begins in its turn when it may.
+    @Test func aRunThatOnlyWaitsGivesItsPlaceUp() throws {
+        let patient = try stage.hand("patient", stage.task("later", more: ", earliestBegin: 1h"))
+        let suspended = try stage.hand("suspended", stage.task("asleep", more: ", suspended: true"))
+        let busy = try stage.hand("busy", stage.task("long", gate: "long"))
+        let last = try stage.hand("last", stage.task("last"))
+        try stage.start(runs: 1)
+        #expect(stage.server.waitForRequests(1, "/long"))
+        // The two that wait have no threads meanwhile.
+        try waitUntil { stage.carried == 1 }
+        // It has something to do by now, and `busy` has the only place.
+        let resume = ServiceControl(.resume, of: CarriedStage.identifier("suspended"))
+        #expect(try stage.link().ask(.control(resume)) == .changed(["asleep"]))
+        try waitUntil {
+            try stage.troubles().keys.sorted() == ["last", "suspended"].map { CarriedStage.identifier($0) }
+        }
+        #expect(stage.server.requests("/asleep").isEmpty)
+        stage.server.open(gate: "long")
+        #expect(try stage.end(of: [suspended, busy, last]) == [0, 0, 0])
+        #expect(stage.server.requests().map(\.target) == ["/long", "/asleep", "/last"])
+        let cancel = ServiceControl(.cancel, of: CarriedStage.identifier("patient"))
+        #expect(try stage.link().ask(.control(cancel)) == .changed(["later"]))
+        #expect(try stage.end(of: [patient]) != [0])
+    }
+
+    /// What is asked of a run that waits for its turn is done at once.
+    @Test func aRunThatWaitsForItsTurnCanBeCancelled() throws {
+        let first = try stage.hand("first", stage.task("a", gate: "a"))
+        let second = try stage.hand("second", stage.task("b"))
+        try stage.start(runs: 1)
+        #expect(stage.server.waitForRequests(1, "/a"))
+        let control = ServiceControl(.cancel, of: CarriedStage.identifier("second"))
+        #expect(try stage.link().ask(.control(control)) == .changed(["b"]))
+        #expect(try stage.end(of: [second]) != [0] && stage.server.requests("/b").isEmpty)
+        stage.server.open(gate: "a")
+        #expect(try stage.end(of: [first]) == [0])
+    }
+
+    // MARK: Descriptors
+
+    @Test func endedRunsLeaveNoDescriptorBehind() throws {
+        try stage.start()
+        func carry(_ round: Int) throws -> [String] {
+            let runs = try (0..<4).map { number in
+                try stage.hand(
+                    "r\(round).\(number)", (0..<5).map { stage.task("f\(round).\(number).\($0)") },
+                    more: ", cookies: { file: cookies.txt, save: true }")
+            }
+            try stage.ring()
+            #expect(try stage.end(of: runs).allSatisfy { $0 == 0 })
+            // The process joins the last run's thread after the journal has its end.
+            try waitUntil { stage.threads <= 6 }
+            // SQLite cannot close the journal's file while it is open elsewhere in the process; the next opening uses it.
+            let open = stage.open
+            #expect(open.count { $0.hasSuffix("/journal.sqlite") } <= 4 * 3 + 1, "\(open.sorted())")
+            return open.filter { !$0.hasSuffix("/journal.sqlite") }
+        }
+        _ = try carry(0)
+        let first = try carry(1)
+        let second = try carry(2)
+        #expect(second.count <= first.count, "\(second.sorted())")
+        let sockets = second.filter { $0.contains("socket:") }
+        #expect(sockets.count <= 2, "the listening one, and a caller's: \(second.sorted())")
+        #expect(!second.contains { $0.hasPrefix(stage.tree.path) && !$0.contains("/state") }, "\(second.sorted())")
+        #expect(!second.contains { $0.hasSuffix("(deleted)") || $0.contains("store.sqlite") }, "\(second.sorted())")
+    }
+
+    /// Far more at a time than the process may have open: runs wait for their turn, tasks for descriptors, and each ends
+    /// well.
+    @Test(arguments: [48, 64]) func outOfDescriptorsTasksWait(_ most: Int) throws {
+        let runs = try (0..<3).map { run in
+            try stage.hand(
+                "r\(run)", (0..<40).map { stage.task("f\(run).\($0)", gate: "all") },
+                more: ", maximumConnectionsPerHost: 40")
+        }
+        try stage.start(under: ["/usr/bin/prlimit", "--nofile=\(most):\(most)"])
+        try waitUntil {
+            try stage.events(of: runs[0]).contains { if case .waiting(.processLimit, _) = $0 { true } else { false } }
+        }
+        stage.server.open(gate: "all")
+        #expect(try stage.end(of: runs) == [0, 0, 0])
+        for run in 0..<3 { for file in 0..<40 { #expect(stage.tree.exists("f\(run).\(file)")) } }
+    }
+}

@@ -134,6 +134,7 @@ package final class Engine {
     var checksumFiles: ChecksumFiles
     var objects: ObjectTransfers
     var rowSources: RowSources
+    var renewals = TokenRenewals()
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait: one reading for a whole turn.
@@ -314,13 +315,15 @@ package final class Engine {
             pool: delivery.pool, loop: loop, now: startedAt)
         attempt.ledger = ledger
         attempt.known.brought = partial?.brought
+        attempt.seenRenewals = renewals.count
         return attempt
     }
 
     // MARK: Requests
 
     private func granted(_ task: TaskIndex, _ origin: OriginID) {
-        guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
+        guard let attempt = attempt(of: renewals.performer(of: task)), case .awaitingGrant(let request) = attempt.phase
+        else { return }
         attempt.origin = origin
         attempt.phase = .transferring
         if let parts = attempt.streams.segmented {
@@ -430,6 +433,7 @@ package final class Engine {
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
         for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
+        if !renewals.isIdle { settleRenewals() }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -568,7 +572,7 @@ package final class Engine {
 
     /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns where that one
     /// goes on; `nil` where nothing is kept.
-    private func keepPartial(_ attempt: Attempt) -> ResumePoint? {
+    func keepPartial(_ attempt: Attempt) -> ResumePoint? {
         guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
             return nil
         }
@@ -617,6 +621,7 @@ package final class Engine {
 
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
+        if renewsToken(attempt, error) { return }
         // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
@@ -636,6 +641,7 @@ package final class Engine {
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         if goesOn(attempt, verdict, source) { return }
+        if !renewals.isUnused { noteForRenewals(attempt, verdict) }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         verdict.isOfStore = attempt.object?.isAtStore == true

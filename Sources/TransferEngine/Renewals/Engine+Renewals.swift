@@ -68,6 +68,8 @@ extension Engine {
             }
             let attempt = makeAttempt(source, 1, 0, specification, url, partial: nil, startedAt: now)
             attempts[Int(source.raw)] = attempt
+            // A cache would give the token that was refused.
+            if attempt.rules.method == "GET" { attempt.life.passCaches(because: "its token was refused") }
             learnPasswords(attempt, url)
             if let problem = planBody(attempt) { throw problem }
             prepare(attempt)

@@ -40,7 +40,9 @@ struct TokenRenewalTests {
         let events = rig.events("login").count
         try answer(rig, "u", 401)
         #expect(rig.verdict("u") == nil)
-        #expect(String(decoding: try rig.answer(200, [], #"{"token": "second-token"}"#).sentBody, as: UTF8.self) == #"{"user":"me"}"#)
+        #expect(
+            String(decoding: try rig.answer(200, [], #"{"token": "second-token"}"#).sentBody, as: UTF8.self)
+                == #"{"user":"me"}"#)
         #expect(try transfer(rig, "u").header("Authorization") == "Bearer second-token")
         try answer(rig, "u", 200, "ok")
         #expect(rig.body("u") == "ok" && rig.results[rig.index("u")]?.number == 1)
@@ -94,7 +96,9 @@ struct TokenRenewalTests {
         for user in ["a", "b"] { try answer(rig, user, 401) }
         try answer(rig, "login", 500)
         for user in ["a", "b"] {
-            #expect(rig.error(user)?.message.contains("; `login`, run again for it, failed: POST https://a.example/login: 500") == true)
+            #expect(
+                rig.error(user)?.message.contains(
+                    "; `login`, run again for it, failed: POST https://a.example/login: 500") == true)
         }
     }
 
@@ -130,7 +134,9 @@ struct TokenRenewalTests {
             renewals.refuse(TaskIndex(raw: task), error, token: source, seen: seen, hasTried: hasTried)
         }
         #expect(renewals.isUnused && refuse(1, seen: 0) == .begin && refuse(2, seen: 0) == .wait)
-        #expect(renewals.isRenewing(source) && renewals.performer(of: other) == source && renewals.leader(of: source) == other)
+        #expect(
+            renewals.isRenewing(source) && renewals.performer(of: other) == source
+                && renewals.leader(of: source) == other)
         #expect(refuse(3, seen: 0, hasTried: true) == .refused)
         #expect(renewals.end(source, succeeded: true)?.waiting.map(\.task.raw) == [1, 2])
         #expect(refuse(4, seen: 0) == .again)

@@ -43,7 +43,7 @@ build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcur
 
 test-tools: # what tests need
 	@tools/need.sh $(LIBRARIES) binutils strace e2fsprogs tinyproxy-bin microsocks nginx-light socat python3-pyftpdlib python3-pyte git \
-		iproute2 dbus-daemon python3-dbusmock jq openssl minisign
+		iproute2 dbus-daemon python3-dbusmock jq openssl minisign curl wget aria2
 
 test: test-tools ## every test, with the release binary built first
 	@$(RELEASE) --product transfer-run

@@ -32,7 +32,7 @@ package enum CommandTable {
         entry(.check, "JOB…", many, "report every mistake of a job file, without the network"),
         entry(
             .initialize, "URL… | -- curl …", many,
-            "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does"
+            "write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl, wget or aria2 does"
         ),
         entry(
             .importJob, "FILE…", many,

@@ -60,7 +60,8 @@ extension CommandLineTool {
                 case .tooLarge: "larger than \(largestImport >> 20) MiB"
                 case .system(let error): error.reason
                 }
-            throw UsageError("cannot read `\(SafeText.line(path))`: \(reason)",
+            throw UsageError(
+                "cannot read `\(SafeText.line(path))`: \(reason)",
                 hint: ForeignOptions.commandHint(for: path, "import") ?? NearbyFile.question(path))
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -32,7 +32,8 @@ enum AnswerFilter {
         var filters = commands.dropFirst().map { $0.words.compactMap(\.literal) }
         guard zip(filters, commands.dropFirst()).allSatisfy({ $0.count == $1.words.count }) else { return nil }
         if filters.isEmpty { return (YAMLField("regex", .text("(?s)\\A(.*?)\\n*\\z")), nil) }
-        let isFirstAlone = filters.count == 2 && [["head", "-1"], ["head", "-n1"], ["head", "-n", "1"]].contains(filters[1])
+        let isFirstAlone =
+            filters.count == 2 && [["head", "-1"], ["head", "-n1"], ["head", "-n", "1"]].contains(filters[1])
         if isFirstAlone { filters.removeLast() }
         guard filters.count == 1, let program = filters[0].first else { return nil }
         let words = filters[0].dropFirst()
@@ -55,7 +56,8 @@ enum AnswerFilter {
         let filters = words.filter { !$0.hasPrefix("-") }
         let isRaw = options.contains { $0 == "--raw-output" || !$0.hasPrefix("--") && $0.contains("r") }
         let isKnown = options.allSatisfy { option in
-            option == "--raw-output" || option == "--exit-status" || !option.dropFirst().contains { !"rej".contains($0) }
+            option == "--raw-output" || option == "--exit-status"
+                || !option.dropFirst().contains { !"rej".contains($0) }
         }
         guard isRaw, isKnown, filters.count == 1, let filter = filters.first else { return nil }
         var path = "$"

@@ -74,7 +74,8 @@ struct CurlData {
                 task.set("body", .map(["form": .map(form)]))
                 return true
             }
-            job.lose(place, "the value of a variable in `--data-urlencode` is not encoded here: this transfer was left out")
+            job.lose(
+                place, "the value of a variable in `--data-urlencode` is not encoded here: this transfer was left out")
             return false
         }
         if !parts.contains(nil) {
@@ -89,7 +90,8 @@ struct CurlData {
         } else {
             job.lose(
                 place,
-                "data put together from a file and other parts, or encoded from a file, has no equal: this transfer was left out")
+                "data put together from a file and other parts, or encoded from a file, has no equal: this transfer was left out"
+            )
             return false
         }
         task.set("contentType", .text(type))
@@ -124,10 +126,13 @@ enum StandardInput: Sendable {
         case .own:
             guard let body = job.standardInput(place) else { return nil }
             task.comments.append(ImportedJob.standardInputNote)
-            if isStripped { task.comments.append("without line breaks: curl leaves them out of what `--data @-` reads") }
+            if isStripped {
+                task.comments.append("without line breaks: curl leaves them out of what `--data @-` reads")
+            }
             return body
         case .unknown:
-            job.lose(place, "what is given to it on standard input is known to the shell alone: this transfer was left out")
+            job.lose(
+                place, "what is given to it on standard input is known to the shell alone: this transfer was left out")
             return nil
         }
     }

@@ -210,64 +210,46 @@ struct CurlRequest {
     // MARK: Times and limits
 
     private func setTimes(_ task: inout ImportedTask, _ job: inout ImportedJob) {
-        if let time = seconds("max-time", &task, &job) { task.set("timeoutForResource", .plain(time)) }
+        if let time = command.seconds("max-time", for: &task, &job) { task.set("timeoutForResource", .plain(time)) }
         setRetry(&task, &job)
-        if let rate = command.value("limit-rate") { setRate(rate, "limit-rate", &task, &job) }
+        if let size = command.size("limit-rate", for: &task, &job) { task.set("bandwidth", .plain(size + "/s")) }
         if command.has("speed-limit") || command.has("speed-time") {
             let limit = command.value("speed-limit").flatMap { Int($0) } ?? 1
-            let over = seconds("speed-time", &task, &job) ?? "30s"
+            let over = command.seconds("speed-time", for: &task, &job) ?? "30s"
             task.set("minimumRate", .map(["rate": .plain("\(max(1, limit))B/s"), "over": .plain(over)]))
         }
-        if let most = command.value("max-filesize") {
-            if let size = ForeignSize.text(most) {
-                task.set("maximumSize", .plain(size))
-            } else {
-                job.lose(&task, "`--max-filesize` is no size")
-            }
+        if let size = command.size("max-filesize", for: &task, &job) { task.set("maximumSize", .plain(size)) }
+        if command.has("time-cond") {
+            task.comments.append("`--time-cond`: a file that is there is asked for conditionally")
         }
-        if command.has("time-cond") { task.comments.append("`--time-cond`: a file that is there is asked for conditionally") }
-    }
-
-    private func setRate(_ text: String, _ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) {
-        guard let size = ForeignSize.text(text) else { return job.lose(&task, "`--\(name)` is no rate") }
-        task.set("bandwidth", .plain(size + "/s"))
     }
 
     private func setRetry(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         var retry: [YAMLField] = []
-        if let count = command.value("retry") {
-            if let number = Int(count), number >= 0, number < 1000 {
-                retry.append(YAMLField("attempts", .plain("\(number + 1)")))
-            } else {
-                job.lose(&task, "`--retry` is no number that is known here")
-            }
+        if let number = command.number("retry", for: &task, &job) {
+            retry.append(YAMLField("attempts", .plain("\(number + 1)")))
         }
-        if let delay = seconds("retry-delay", &task, &job), delay != "0s" {
+        if let delay = command.seconds("retry-delay", for: &task, &job) {
             retry.append(
                 YAMLField(
                     "backoff", .map(["initial": .plain(delay), "maximum": .plain(delay), "jitter": .text("none")])))
         }
-        if let most = seconds("retry-max-time", &task, &job) { retry.append(YAMLField("for", .plain(most))) }
+        if let most = command.seconds("retry-max-time", for: &task, &job) {
+            retry.append(YAMLField("for", .plain(most)))
+        }
         if command.has("retry-all-errors"), !retry.isEmpty {
             retry.append(YAMLField("statuses", .list([.plain("4xx"), .plain("5xx")])))
         }
         if !retry.isEmpty { task.set("retry", .map(retry)) }
     }
 
-    private func seconds(_ name: String, _ task: inout ImportedTask, _ job: inout ImportedJob) -> String? {
-        guard let text = command.value(name) else { return nil }
-        guard let duration = ForeignSize.seconds(text) else {
-            job.lose(&task, "`--\(name)` is no number of seconds that is known here")
-            return nil
-        }
-        return duration
-    }
-
     private func setRedirects(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         guard location.scheme.hasPrefix("http") || location.text.hasPrefix("${") else { return }
         for option in ["proto", "proto-redir"] {
             if let schemes = command.value(option), !allows(schemes) {
-                job.lose(&task, "`--\(option)` has no equal: schemes are those of the URL, and redirects stay in http and https")
+                job.lose(
+                    &task,
+                    "`--\(option)` has no equal: schemes are those of the URL, and redirects stay in http and https")
             }
         }
         guard command.has("location") || command.has("location-trusted") else {
@@ -287,7 +269,8 @@ struct CurlRequest {
     /// Whether `=https` and its like allow what a task does anyway: the URL's scheme, and redirects that never leave https.
     private func allows(_ schemes: String) -> Bool {
         let names = Set(schemes.dropFirst().split(separator: ",").map { $0.lowercased() })
-        return schemes.hasPrefix("=") && names.contains("https") && (location.scheme == "https" || names.contains("http"))
+        return schemes.hasPrefix("=") && names.contains("https")
+            && (location.scheme == "https" || names.contains("http"))
     }
 }
 

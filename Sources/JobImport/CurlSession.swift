@@ -5,12 +5,8 @@ struct CurlSession {
 
     /// Returns `false` where what a setting asks for cannot be said: the transfer would go elsewhere, or trust others.
     func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
-        if let text = command.value("connect-timeout") {
-            if let time = ForeignSize.seconds(text), time != "0s" {
-                task.setSession("connectTimeout", .plain(time))
-            } else {
-                job.lose(&task, "`--connect-timeout` is no number of seconds that is known here")
-            }
+        if let time = command.seconds("connect-timeout", for: &task, &job) {
+            task.setSession("connectTimeout", .plain(time))
         }
         guard setTLS(&task, &job), setConnections(&task, &job) else { return false }
         setProxy(&task, &job)

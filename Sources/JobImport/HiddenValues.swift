@@ -137,12 +137,15 @@ extension ImportedJob {
                 variables[index] = YAMLField(variable.key, .text(hideSecrets(ofBody: text, for: nil)))
             }
         }
-        for case let (name, .text(text)) in variables.map({ ($0.key, $0.value) }) {
-            guard SecretNames.isField(name), !spreadNames.contains(name), let plain = JobText.plain(text), !plain.isEmpty,
+        for case (let name, .text(let text)) in variables.map({ ($0.key, $0.value) }) {
+            guard SecretNames.isField(name), !spreadNames.contains(name), let plain = JobText.plain(text),
+                !plain.isEmpty,
                 !plain.hasPrefix("-"), !plain.contains(where: { $0.isWhitespace || $0 == "/" })
             else { continue }
             let users = tasks.filter { $0.text.contains("${\(name)}") || $0.text.contains("${raw:\(name)}") }
-            guard !users.isEmpty, !users.contains(where: { $0.text("to")?.contains("${\(name)}") == true }) else { continue }
+            guard !users.isEmpty, !users.contains(where: { $0.text("to")?.contains("${\(name)}") == true }) else {
+                continue
+            }
             let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
             forget(name)
             for host in hosts.contains(nil) ? [nil] : hosts { _ = secret(name, for: host) }
@@ -187,7 +190,9 @@ extension ImportedJob {
 
     /// The keys of a credential for a user and a password. One without the other, `KEY:`, is a secret itself, and so is what
     /// looks like a key.
-    mutating func login(_ user: String, _ password: String?, _ kind: String = "PASSWORD", for host: String?) -> [YAMLField] {
+    mutating func login(_ user: String, _ password: String?, _ kind: String = "PASSWORD", for host: String?)
+        -> [YAMLField]
+    {
         let isKey = !user.isEmpty && (password == "" || URLText.looksRandom(user))
         let name = isKey ? hide(user, "KEY", host) : user
         let shown = password == "" ? "" : hide(password ?? "", kind, host)

@@ -102,7 +102,8 @@ struct ImportedJob: Sendable {
         if let to = task.text("to"), to.hasPrefix("${tasks.@") { task.set("to", .text("./" + to)) }
         let known = tasks.compactMap(\.answer?.number)
         if let lost = AnswerValue.references(in: task.text).first(where: { !known.contains($0.number) }) {
-            return lose(task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
+            return lose(
+                task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
         }
         if let key = task.keyThatTakesNoAnswer {
             return lose(task.place, "a value of an answer cannot stand in `\(key)`: this transfer was left out")
@@ -334,7 +335,9 @@ struct ImportedJob: Sendable {
 
     /// The `capture` of a task. A secret goes to the hosts alone that the script sends it to.
     private func capture(_ answer: AnswerValue) -> YAMLNode {
-        guard secretAnswers.contains(answer.number) else { return .map([YAMLField(answer.name, .map([answer.source]))]) }
+        guard secretAnswers.contains(answer.number) else {
+            return .map([YAMLField(answer.name, .map([answer.source]))])
+        }
         let users = tasks.filter { AnswerValue.references(in: $0.text).contains { $0.number == answer.number } }
         let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
         var fields = [answer.source, YAMLField("secret", .plain("true"))]
@@ -562,6 +565,8 @@ extension ImportedTask {
 enum Identifier {
     /// An id of the characters that ids have.
     static func task(_ text: String) -> String {
+        var text = text
+        for (number, _) in AnswerValue.references(in: text) { text = text.replacing("tasks.@\(number).", with: "") }
         var id = ""
         for scalar in text.unicodeScalars {
             let isGood = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))

@@ -405,20 +405,26 @@ struct ScriptImport {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
         if let answer = command.answer, job.tasks.count > before {
-            let printed = ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true).lost
-            let more = ["-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers"]
+            let printed = ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true)
+                .lost
+            let more = [
+                "-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers",
+            ]
             let isAnswerAlone = !printed.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
             if !isAnswerAlone || !job.take(answer, ofTasksFrom: before) {
                 job.drop(tasksFrom: before)
-                job.lose(place, "`\(answer.name)` is more than a part of one answer: this \(program) was left out")
+                job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
             }
         }
         depend(tasksFrom: before, program, place, &job)
     }
 
     /// Lets the tasks from a number on be the condition of the `if` that is read, or depend on it.
-    private mutating func depend(tasksFrom first: Int, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob) {
-        guard let index = blocks.firstIndex(where: { $0.condition != nil }), let condition = blocks[index].condition else {
+    private mutating func depend(
+        tasksFrom first: Int, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        guard let index = blocks.firstIndex(where: { $0.condition != nil }), let condition = blocks[index].condition
+        else {
             return
         }
         if let task = condition.task { return job.join(tasksFrom: first, after: task, when: condition.when) }

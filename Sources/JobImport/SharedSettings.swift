@@ -58,3 +58,36 @@ extension ImportedTask {
         if case .map(let fields)? = fields.first(where: { $0.key == "body" })?.value { fields } else { [] }
     }
 }
+
+extension ParsedCommand {
+    /// The value of the first of some options that is given, as a duration; `nil` for 0, by which these programs mean none,
+    /// and for what is no time, after a warning.
+    func seconds(_ names: String..., for task: inout ImportedTask, _ job: inout ImportedJob) -> String? {
+        guard let name = names.first(where: { has($0) }), let text = value(name) else { return nil }
+        guard let time = ForeignSize.seconds(text) else {
+            job.lose(&task, "`--\(name)` is no number of seconds that is known here")
+            return nil
+        }
+        return time == "0s" ? nil : time
+    }
+
+    /// The value of an option as a size; `nil` without it, and for what is none, after a warning.
+    func size(_ name: String, for task: inout ImportedTask, _ job: inout ImportedJob) -> String? {
+        guard let text = value(name) else { return nil }
+        guard let size = ForeignSize.text(text) else {
+            job.lose(&task, "`--\(name)` is no size or rate that is known here")
+            return nil
+        }
+        return size
+    }
+
+    /// The value of an option as a number below 1,000; `nil` without it, and for what is none, after a warning.
+    func number(_ name: String, for task: inout ImportedTask, _ job: inout ImportedJob) -> Int? {
+        guard let text = value(name) else { return nil }
+        guard let number = Int(text), (0..<1000).contains(number) else {
+            job.lose(&task, "`--\(name)` is no number that is known here")
+            return nil
+        }
+        return number
+    }
+}

@@ -43,7 +43,8 @@ enum ShellHistory {
 
     /// Whether a word is a part of a time, such as `2026-11-29`, `[14:02:33]` or `Sun`.
     private static func isOfTime(_ word: Substring) -> Bool {
-        let names = "Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec AM PM UTC".split(separator: " ")
+        let names = "Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec AM PM UTC".split(
+            separator: " ")
         let bare = word.filter { !"[],".contains($0) }
         let isNumber = bare.contains { $0.isNumber } && bare.allSatisfy { $0.isNumber || "-/:.+TZ".contains($0) }
         return isNumber || names.contains { $0 == bare }

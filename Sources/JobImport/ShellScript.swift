@@ -318,7 +318,9 @@ struct ShellScript: Sendable {
         let isConditional = opening.contains { $0.text == "then" || $0.text == "else" }
         for word in words {
             guard case (let name, var value)? = Self.assignment(word) else { continue }
-            if let last = askedBefore.indices.last, let answer = askedBefore[last].answer, value.text == answer.reference {
+            if let last = askedBefore.indices.last, let answer = askedBefore[last].answer,
+                value.text == answer.reference
+            {
                 askedBefore[last].answer?.name = name
                 value.text = askedBefore[last].answer?.reference ?? value.text
             }
@@ -641,7 +643,9 @@ extension ShellScript {
         guard let word = assigned[name] else { return ShellWord(text: "${env.\(name)}") }
         guard word.unknown == nil else { return ShellWord(unknown: "$\(name)") }
         // A variable of the job knows no values of a loop, nor of an answer.
-        if word.text.contains("${tasks.@") || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true }) {
+        if word.text.contains("${tasks.@")
+            || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true })
+        {
             return ShellWord(text: word.text)
         }
         // A variable of the job cannot be set twice.

@@ -278,52 +278,26 @@ struct WgetCommand {
         if let compression = command.value("compression"), compression != "none" {
             task.set("decompress", .plain("true"))
         }
-        if let most = command.value("max-redirect") {
-            if let number = Int(most), (0...1000).contains(number) {
-                task.set("redirects", .map(number == 0 ? ["follow": .text("never")] : ["maximum": .plain("\(number)")]))
-            } else {
-                job.lose(&task, "`--max-redirect` is no number that is known here")
-            }
+        if let number = command.number("max-redirect", for: &task, &job) {
+            task.set("redirects", .map(number == 0 ? ["follow": .text("never")] : ["maximum": .plain("\(number)")]))
         }
-        if let rate = command.value("limit-rate") {
-            if let size = ForeignSize.text(rate) {
-                task.set("bandwidth", .plain(size + "/s"))
-            } else {
-                job.lose(&task, "`--limit-rate` is no rate that is known here")
-            }
-        }
+        if let size = command.size("limit-rate", for: &task, &job) { task.set("bandwidth", .plain(size + "/s")) }
         setRetry(&task, &job)
-        if let time = command.value("read-timeout") ?? command.value("timeout") {
-            if let time = ForeignSize.seconds(time) {
-                if time != "0s" { task.set("timeoutForRequest", .plain(time)) }
-            } else {
-                job.lose(&task, "`--timeout` is no number of seconds that is known here")
-            }
+        if let time = command.seconds("read-timeout", "timeout", for: &task, &job) {
+            task.set("timeoutForRequest", .plain(time))
         }
     }
 
     private func setRetry(_ task: inout ImportedTask, _ job: inout ImportedJob) {
         var retry: [YAMLField] = []
-        if let tries = command.value("tries") {
-            if tries == "inf" || tries == "0" {
-                retry.append(YAMLField("attempts", .plain("unlimited")))
-            } else if let number = Int(tries), (1...1000).contains(number) {
-                retry.append(YAMLField("attempts", .plain("\(number)")))
-            } else {
-                job.lose(&task, "`--tries` is no number that is known here")
-            }
+        if command.value("tries") == "inf" || command.value("tries") == "0" {
+            retry.append(YAMLField("attempts", .plain("unlimited")))
+        } else if let number = command.number("tries", for: &task, &job) {
+            retry.append(YAMLField("attempts", .plain("\(number)")))
         }
-        if let most = command.value("waitretry") {
-            if let time = ForeignSize.seconds(most), time != "0s" {
-                retry.append(
-                    YAMLField(
-                        "backoff",
-                        .map([
-                            "initial": .plain(Int(most).map { $0 < 1 } == true ? time : "1s"), "maximum": .plain(time),
-                        ])))
-            } else if ForeignSize.seconds(most) == nil {
-                job.lose(&task, "`--waitretry` is no number of seconds that is known here")
-            }
+        if let most = command.seconds("waitretry", for: &task, &job) {
+            let first = most.hasSuffix("ms") && most.count < 6 ? most : "1s"
+            retry.append(YAMLField("backoff", .map(["initial": .plain(first), "maximum": .plain(most)])))
         }
         if let statuses = command.value("retry-on-http-error") {
             let list = statuses.split(separator: ",").compactMap { Int($0) }.filter { (100...599).contains($0) }
@@ -333,21 +307,15 @@ struct WgetCommand {
     }
 
     private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText?) -> Bool {
-        if let time = (command.value("connect-timeout") ?? command.value("timeout")).flatMap({ ForeignSize.seconds($0) }
-        ), time != "0s" {
+        if let time = command.seconds("connect-timeout", "timeout", for: &task, &job) {
             task.setSession("connectTimeout", .plain(time))
         }
-        if let wait = command.value("wait"), wait != "0" {
-            let duration = ForeignSize.seconds(wait)
-            let milliseconds = duration.flatMap { text in
-                text.hasSuffix("ms") ? Int(text.dropLast(2)) : Int(text.dropLast()).map { $0 * 1000 }
-            }
-            if let milliseconds, milliseconds > 0,
-                let rate = ForeignSize.perSecond(1_000_000, in: milliseconds)
-            {
+        if let wait = command.seconds("wait", for: &task, &job) {
+            let milliseconds = wait.hasSuffix("ms") ? Int(wait.dropLast(2)) : Int(wait.dropLast()).map { $0 * 1000 }
+            if let milliseconds, let rate = ForeignSize.perSecond(1_000_000, in: milliseconds) {
                 task.setSession("requestsPerSecond", .plain(rate))
             } else {
-                job.lose(&task, "`--wait` is no number of seconds that is known here")
+                job.lose(&task, "`--wait` of more than 1,000 seconds has no equal")
             }
         }
         if command.has("inet4-only") { task.setSession("addressFamily", .text("ipv4")) }

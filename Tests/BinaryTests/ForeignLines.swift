@@ -8,7 +8,8 @@ enum ForeignLines {
     }
 
     /// Lines that become tasks: what the server sees is the same.
-    static let carried: [Line] = curl.map { Line(text: $0) } + bodies.map { Line(text: $0) } + wget.map { Line(text: $0) }
+    static let carried: [Line] =
+        curl.map { Line(text: $0) } + bodies.map { Line(text: $0) } + wget.map { Line(text: $0) }
         + aria.map { Line(text: $0) } + scripts.map { Line(text: $0) }
 
     /// Lines that do not: the server sees nothing of them.
@@ -30,34 +31,44 @@ enum ForeignLines {
         "curl -s -e http://example.org/from URL/referer", "curl -s --referer ';auto' URL/auto",
         "curl -s -H 'X-Custom: one' -H 'x-custom: two' -H 'Accept-Language: de, en;q=0.5' URL/headers",
         "curl -s -H 'X-Empty;' -H 'X-None:' -H 'Expect:' URL/empty-header",
-        "curl -s -H 'User-Agent: mine/1' -A other URL/typed-agent", "curl -s -H 'Accept: application/vnd.github+json' URL/accept",
-        "curl -s -b 'sid=abc; lang=de' URL/cookie", "curl -s -b a=1 -b b=2 URL/cookies",
+        "curl -s -H 'User-Agent: mine/1' -A other URL/typed-agent",
+        "curl -s -H 'Accept: application/vnd.github+json' URL/accept",
+        "curl -s -b 'sid=abc; lang=de' URL/cookie",
         "curl -s -u \"me:$PW\" URL/basic", "curl -s -u 'sk_test_key:' URL/key", "curl -s 'http://me:pw@HOST/%%/in-url'",
-        "curl -s -u \"me:$PW\" -H 'Authorization: Bearer typed' URL/both", "curl -s --oauth2-bearer \"$TOKEN\" URL/bearer",
+        "curl -s -u \"me:$PW\" -H 'Authorization: Bearer typed' URL/both",
+        "curl -s --oauth2-bearer \"$TOKEN\" URL/bearer",
         "curl -s -H \"Authorization: Bearer $TOKEN\" URL/authorization", "curl -s -H 'PRIVATE-TOKEN: abc' URL/private",
         "curl -s 'URL/signed?sv=1&sig=a%2Bb%3D%2F'", "curl -s \"URL/bot$BOT/getMe\"",
-        "curl -s -G -d q=a --data-urlencode 'name=ä & b' -d z=1 URL/query", "curl -s --url-query 'a=b c' 'URL/more?x=1'",
-        "curl -s -I URL/head", "curl -s -X DELETE URL/items/7", "curl -s -X POST URL/empty-post", "curl -s -X OPTIONS URL/options",
-        "curl -s --http1.1 --compressed URL/packed -o packed", "curl -s --retry 3 --max-time 20 --connect-timeout 5 URL/retry",
+        "curl -s -G -d q=a --data-urlencode 'name=ä & b' -d z=1 URL/query",
+        "curl -s --url-query 'a=b c' 'URL/more?x=1'",
+        "curl -s -I URL/head", "curl -s -X DELETE URL/items/7", "curl -s -X POST URL/empty-post",
+        "curl -s -X OPTIONS URL/options",
+        "curl -s --http1.1 --compressed URL/packed -o packed",
+        "curl -s --retry 3 --max-time 20 --connect-timeout 5 URL/retry",
         "curl -s -o /dev/null URL/discarded", "curl -s URL/a -o a1 --next -s -d x=1 URL/b",
-        "curl -s URL/spaced%20name URL/second", "curl -s 'URL/path?a=1&b=%20&c=d/e'", "curl -s -z fresh -o fresh URL/fresh",
+        "curl -s URL/spaced%20name URL/second", "curl -s 'URL/path?a=1&b=%20&c=d/e'",
+        "curl -s -z fresh -o fresh URL/fresh",
     ]
 
     private static let bodies = [
         "curl -s -d 'name=daniel&skill=lousy' URL/form", "curl -s -d name=a -d 'skill=b c' URL/forms",
         "curl -s --data-urlencode 'comment=ä b&c=d' --data-urlencode '=plain text' URL/urlencoded",
-        "curl -s --data-raw '@not a file' URL/raw", "curl -s -d @lines.txt URL/lines", "curl -s --data-binary @lines.txt URL/binary",
+        "curl -s --data-raw '@not a file' URL/raw", "curl -s -d @lines.txt URL/lines",
+        "curl -s --data-binary @lines.txt URL/binary",
         "curl -s --json '{\"a\": [1, \"ü\"]}' URL/json", "curl -s --json @note.json URL/json-file",
         "curl -s -X POST -H 'Content-Type: application/json' -d '{\"user\": \"me\", \"n\": 1.50}' URL/typed",
         "curl -s -X POST -H 'Content-Type: application/json' -d '{\"user\":\"me\",\"password\":\"s3cr et\"}' URL/login",
         "curl -s -X PATCH --data-binary @note.json -H 'Content-Type: application/merge-patch+json' URL/patch",
         "curl -s -X GET -H 'Content-Type: application/json' -d '{\"query\": {\"match_all\": {}}}' URL/_search",
-        "curl -s -H 'Content-Type:' -d untyped URL/untyped", "curl -s -T data.bin URL/upload/", "curl -s -T data.bin URL/upload/as.bin",
-        "curl -s -T '{note.txt,note.json}' URL/each/", "curl -s -T note.json -H 'Content-Type: application/json' URL/put",
+        "curl -s -H 'Content-Type:' -d untyped URL/untyped", "curl -s -T data.bin URL/upload/",
+        "curl -s -T data.bin URL/upload/as.bin",
+        "curl -s -T '{note.txt,note.json}' URL/each/",
+        "curl -s -T note.json -H 'Content-Type: application/json' URL/put",
         "curl -s -X POST -T data.bin URL/post-file", "echo 'from a pipe' | curl -s -T - URL/pipe",
         "echo '{\"text\": \"hi\"}' | curl -s -d @- URL/hook", "cat lines.txt | curl -s --data-binary @- URL/cat",
         "curl -s -d @- URL/heredoc <<EOF\n{ \"who\": \"$WHO\",\n  \"cost\": \"\\$5\" }\nEOF",
-        "curl -s -F name=daniel -F 'file=@data.bin' URL/multipart", "curl -s -F 'web=@page.html;type=text/html' URL/web",
+        "curl -s -F name=daniel -F 'file=@data.bin' URL/multipart",
+        "curl -s -F 'web=@page.html;type=text/html' URL/web",
         "curl -s -F 'file=@note.json' -F 'image=@dot.png' -F 'text=@note.txt' URL/types",
         "curl -s -F 'file=@note.txt;filename=\"other name.md\"' -F 'a= b ; c' URL/names",
         "curl -s -F 'json={\"a\": 1};type=application/json' -F 'quoted=\"semi;colon\"' URL/json-part",
@@ -65,14 +76,17 @@ enum ForeignLines {
     ]
 
     private static let wget = [
-        "wget -q URL/file.iso", "wget -q -O renamed URL/renamed", "wget -q -P folder URL/x.zip URL/y.zip", "wget -qO- URL/stdout",
+        "wget -q URL/file.iso", "wget -q -O renamed URL/renamed", "wget -q -P folder URL/x.zip URL/y.zip",
+        "wget -qO- URL/stdout",
         "wget -q --header='X-A: 1' --header='x-a: 2' --header='Accept: text/html' URL/header -O header",
-        "wget -q -U 'Agent/1.0' --referer=http://example.org/ URL/agent -O agent", "wget -q --post-data='user=foo&n=1' URL/post -O post",
+        "wget -q -U 'Agent/1.0' --referer=http://example.org/ URL/agent -O agent",
+        "wget -q --post-data='user=foo&n=1' URL/post -O post",
         "wget -q --post-file=lines.txt URL/post-file -O post-file",
         "wget -q --method=PUT --body-data='{\"a\":1}' --header='Content-Type: application/json' URL/put -O put",
         "wget -q --method=DELETE URL/delete -O deleted", "wget -q --spider URL/spider",
         "wget -q --user=me --password=\"$PW\" --auth-no-challenge URL/basic -O basic", "wget -q 'URL/a b?q=ä' -O blank",
-        "wget -q -t 3 -T 20 --tries=2 URL/tries -O tries", "wget -q URL/moved -O target", "wget -q -i list-%%.txt -P listed",
+        "wget -q -t 3 -T 20 --tries=2 URL/tries -O tries", "wget -q URL/moved -O target",
+        "wget -q -i list-%%.txt -P listed",
     ]
 
     private static let aria = [
@@ -82,26 +96,30 @@ enum ForeignLines {
     private static let scripts = [
         "V%%=$(curl -s URL/latest.json | jq -r .items[0].tag)\ncurl -s -o \"got-%%\" \"URL/get/$V%%?tag=$V%%\"",
         "T%%=$(curl -s -d 'user=me' URL/token | jq -r '.access_token')\ncurl -s -H \"Authorization: Bearer $T%%\" URL/me",
-        "S%%=$(curl -s URL/stable.txt)\ncurl -s -O \"URL/$S%%/tool\"", "W%%=$(wget -qO- URL/page | grep -o 'v[0-9][0-9.]*' | head -1)\nwget -q \"URL/$W%%.zip\"",
+        "S%%=$(curl -s URL/stable.txt)\ncurl -s -O \"URL/$S%%/tool\"",
+        "W%%=$(wget -qO- URL/page | grep -o 'v[0-9][0-9.]*' | head -1)\nwget -q \"URL/$W%%.zip\"",
         "N%%=$(curl -s URL/page | sed -n 's/^version: \\(.*\\)$/\\1/p')\ncurl -s -d \"n=$N%%\" URL/next",
         "curl -s -c jar-%% -d a=1 URL/sign-in\ncurl -s -b jar-%% URL/signed-in",
-        "for x%% in a b c; do curl -s -o \"x-$x%%\" \"URL/loop/$x%%\"; done", "U%%=URL/deep/name.tgz\ncurl -s -o \"$(basename $U%%)\" $U%%",
+        "for x%% in a b c; do curl -s -o \"x-$x%%\" \"URL/loop/$x%%\"; done",
+        "U%%=URL/deep/name.tgz\ncurl -s -o \"$(basename $U%%)\" $U%%",
         "if curl -fs -o new-%% URL/new; then curl -s -T new-%% URL/up; else curl -s URL/not; fi",
-        "(cd folder && curl -s -T inside.txt URL/inside)", "curl -s -o chain-%% URL/chain\ncurl -s -T chain-%% URL/chained",
+        "(cd folder && curl -s -T inside.txt URL/inside)",
+        "curl -s -o chain-%% URL/chain\ncurl -s -T chain-%% URL/chained",
     ]
 }
 
 extension ForeignLines {
     /// Files that the lines read.
     static let files: [(name: String, text: String)] = [
-        ("note.txt", "a note\n"), ("note.json", "{ \"a\": 1,\n  \"b\": 2 }\n"), ("lines.txt", "one=1\r\ntwo=2\n\nthree\n"),
-        ("page.html", "<p>page\n"), ("dot.png", "PNG"), ("headers.txt", "X-From: file\n"), ("folder/inside.txt", "inside"),
+        ("note.txt", "a note\n"), ("note.json", "{ \"a\": 1,\n  \"b\": 2 }\n"),
+        ("lines.txt", "one=1\r\ntwo=2\n\nthree\n"),
+        ("page.html", "<p>page\n"), ("dot.png", "PNG"), ("headers.txt", "X-From: file\n"),
+        ("folder/inside.txt", "inside"),
     ]
 
     /// What `import` takes out of the lines.
     static let secrets = """
         _127_0_0_1_COOKIE=sid=abc; lang=de
-        _127_0_0_1_COOKIE_2=a=1;b=2
         _127_0_0_1_KEY=sk_test_key
         _127_0_0_1_PASSWORD=pw
         _127_0_0_1_PASSWORD_2=s3cr et

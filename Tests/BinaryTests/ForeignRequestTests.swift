@@ -33,7 +33,9 @@ import Testing
             #expect(line.isLeftOut ? ofJob[number] == nil : ofJob[number] == seen, "\(number): \(line.text)")
             guard line.isLeftOut else { continue }
             let place = "lines.sh:\(Self.firstLine(of: index, in: lines)): warning: "
-            let isNamed = made.errorText.split(separator: "\n").contains { $0.hasPrefix(place) && $0.contains("left out") }
+            let isNamed = made.errorText.split(separator: "\n").contains {
+                $0.hasPrefix(place) && $0.contains("left out")
+            }
             #expect(isNamed, "no warning of `\(line.text)`")
         }
     }
@@ -44,7 +46,8 @@ import Testing
         defer { server.stop() }
         let binary = try Binary(program: "/usr/bin/curl")
         let lines = [
-            ["-d", "a=1"], ["-d", "a=2"], ["-d", "a=1", "-H", "X-A: b"], ["-X", "PUT", "-d", "a=1"], ["-F", "a=1"], ["-F", "a=1"],
+            ["-d", "a=1"], ["-d", "a=2"], ["-d", "a=1", "-H", "X-A: b"], ["-X", "PUT", "-d", "a=1"], ["-F", "a=1"],
+            ["-F", "a=1"],
             ["-F", "a=2"],
         ]
         for line in lines { _ = try binary.run(arguments: ["-s"] + line + [server.url("/1/x")]) }
@@ -86,7 +89,8 @@ import Testing
         try binary.folder.write("data.bin", Script.patternBytes(3000))
         try binary.folder.write("part.bin", "part")
         for number in 1...lines.count {
-            try binary.folder.write("list-\(number).txt", "\(server.url("/\(number)/l1"))\n\(server.url("/\(number)/l2"))\n")
+            try binary.folder.write(
+                "list-\(number).txt", "\(server.url("/\(number)/l1"))\n\(server.url("/\(number)/l2"))\n")
         }
         return binary
     }
@@ -152,9 +156,11 @@ import Testing
             body = marks.replacing(boundary, with: "BOUNDARY")
         }
         // The letter case of a `%2f` makes no other URL, and curl writes one or the other.
-        let target = request.target.split(separator: "%", omittingEmptySubsequences: false).enumerated().map { index, part in
+        let target = request.target.split(separator: "%", omittingEmptySubsequences: false).enumerated().map {
+            index, part in
             index == 0 ? String(part) : part.prefix(2).uppercased() + part.dropFirst(2)
         }
-        return "\(request.method) \(target.joined(separator: "%"))\n" + lines.sorted().joined(separator: "\n") + "\n\n" + body
+        return "\(request.method) \(target.joined(separator: "%"))\n" + lines.sorted().joined(separator: "\n") + "\n\n"
+            + body
     }
 }

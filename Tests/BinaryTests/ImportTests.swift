@@ -97,6 +97,24 @@ import Testing
         #expect(try binary.run("transfer.yaml").exitStatus == 0 && binary.folder.text("x y") == "body of a")
     }
 
+    @Test(arguments: [["init", "-o", "-", "--"], ["import", "--"]]) func aCommandOfAria(_ words: [String]) throws {
+        let server = try server()
+        defer { server.stop() }
+        let binary = try Binary()
+        let made = try binary.run(
+            arguments: words + ["/usr/bin/aria2c", "-x4", "-d", "in", "-o", "x", server.url("/a")])
+        #expect(made.exitStatus == 0, "\(made.errorText)")
+        try binary.folder.write("job.yaml", made.output)
+        #expect(try binary.run("job.yaml").exitStatus == 0 && binary.folder.text("in/x") == "body of a")
+    }
+
+    @Test func theHistoryOfAShell() throws {
+        let binary = try Binary()
+        let made = try binary.run("import", "-", input: "  101  ls\n  102  curl -O https://a.test/x\n  103  history\n")
+        #expect(made.exitStatus == 0 && made.errorText.isEmpty, "\(made.errorText)")
+        #expect(made.outputText.contains("# standard input:2\n  - id: x\n"), "\(made.outputText)")
+    }
+
     @Test func whatIsNoneOfTheseIsRefused() throws {
         let binary = try Binary()
         try binary.folder.write("x", "hello world\n")

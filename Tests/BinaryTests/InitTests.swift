@@ -34,6 +34,7 @@ import TextFormats
     @Test(arguments: [
         ("https://me:secret@example.org/a", "does not belong into a job file"), ("nonsense", "is no URL"),
         ("ssh://example.org/a", "cannot be downloaded"),
+        ("curl -LO https://example.org/a", "write `transfer-run init -- curl …`, without quotes around it all"),
     ])
     func whatCannotBeDownloaded_isRefused(_ url: String, _ words: String) throws {
         let binary = try Binary()
@@ -48,6 +49,9 @@ import TextFormats
         (["job.yaml", "--bandwidth", "500KB/s"], "did you mean `500kB/s` (decimal) or `500KiB/s` (binary)?"),
         (["job.yaml", "--bandwidth", "5MB"], "`5MB/s`"),
         (["https://example.org/x"], "`transfer-run init URL…`"),
+        (["init", "aria2c", "-x4", "https://example.org/x"], "write `transfer-run init -- aria2c …`"),
+        (["import", "curl", "-LO", "https://example.org/x"], "write `transfer-run import -- curl …`"),
+        (["import", "wget"], "write `transfer-run import -- wget …`"),
     ])
     func whatOtherProgramsCallIt_isHinted(_ words: [String], _ hint: String) throws {
         let binary = try Binary()

@@ -56,7 +56,8 @@ struct JobImportTests {
         "curl --json '[{\"a\": {\"clientSecret\":\"hunter2\"}}]' https://a.test/",
         "curl -d 'user[password]=hunter2' https://a.test/", "curl https://hunter2hunter2hunter2@a.test/ -o x",
         "curl https://api.test/bot123456789:AAhunter2hunter2hunter2/getMe",
-        "D='{\"password\": \"hunter2\"}'\ncurl -d \"$D\" https://a.test/", "Q='a=1&token=hunter2'\ncurl -d \"$Q\" https://a.test/",
+        "D='{\"password\": \"hunter2\"}'\ncurl -d \"$D\" https://a.test/",
+        "Q='a=1&token=hunter2'\ncurl -d \"$Q\" https://a.test/",
         "API_TOKEN=hunter2\ncurl -d \"x=1&y=$API_TOKEN\" https://a.test/",
         "curl -d @- https://a.test/ <<EOF\n{ \"token\": \"hunter2\" }\nEOF",
         "echo '{\"secret\":\"hunter2\"}' | curl -d @- https://a.test/",
@@ -99,8 +100,14 @@ struct JobImportTests {
         ("curl -F 'n=a=@b,c' -F k=1 https://a.test/", ["data: \"a=@b,c\""]),
         ("V='1&2'\ncurl --data-urlencode \"n=$V\" -d \"k=$V\" https://a.test/", ["is not encoded here"]),
         ("curl -F 'n= v ; more' https://a.test/", ["data: v }"]),
-        ("curl -F 'n=\"v ; \\\"more\";type=a/b; c=d' https://a.test/", ["data: \"v ; \\\"more\", contentType: \"a/b; c=d\""]),
-        ("curl -H 'User-Agent: mine' -A other -b a=1 -H 'Cookie: b=2' https://a.test/", ["User-Agent: mine", "COOKIE"]),
+        (
+            "curl -F 'n=\"v ; \\\"more\";type=a/b; c=d' https://a.test/",
+            ["data: \"v ; \\\"more\", contentType: \"a/b; c=d\""]
+        ),
+        (
+            "curl -H 'User-Agent: mine' -A other -b a=1 -H 'Cookie: b=2' https://a.test/",
+            ["User-Agent: mine", "COOKIE"]
+        ),
         ("curl -H 'Content-Type:' -d x https://a.test/", ["contentType: none"]),
         ("curl -H 'Accept:' -H 'Expect:' -H 'X-A;' https://a.test/", ["leaving out the header `Accept`", "X-A: \"\""]),
         ("curl -H 'Host: a.test' -H 'Connection: close' https://a.test/", ["`Connection` is of the connection"]),

@@ -4,10 +4,12 @@ import Testing
 /// A transfer is carried over whole, or left out whole and named.
 struct WholeTransferTests {
     @Test(arguments: [
-        "curl -F 'meta=<f' https://a.test/", "curl -F 'f=@a.txt,b.txt' https://a.test/", "curl -F 'f=@-' https://a.test/",
+        "curl -F 'meta=<f' https://a.test/", "curl -F 'f=@a.txt,b.txt' https://a.test/",
+        "curl -F 'f=@-' https://a.test/",
         "curl -F 'f=@a;headers=\"X: y\"' https://a.test/", "curl -F k=1 -F 'f=@a;encoder=base64' https://a.test/",
         "curl -H @headers.txt https://a.test/", "curl -H 'Host: b.test' https://a.test/",
-        "curl -H 'Proxy-Authorization: x' https://a.test/", "curl --frobnicate https://a.test/", "curl -K more https://a.test/",
+        "curl -H 'Proxy-Authorization: x' https://a.test/", "curl --frobnicate https://a.test/",
+        "curl -K more https://a.test/",
         "curl --netrc-file f https://a.test/", "curl --connect-to ::b.test:443 https://a.test/",
         "curl --resolve '*:443:10.0.0.1' https://a.test/", "curl -C 100 -O https://a.test/x", "curl https://a.test/ -o",
         "curl -b in.txt -c out.txt https://a.test/", "curl -d a=1 -d @f https://a.test/",
@@ -15,7 +17,8 @@ struct WholeTransferTests {
         "curl --pinnedpubkey key.pem https://a.test/", "https_proxy=http://p.test curl -O https://a.test/x",
         "date | curl -d @- https://a.test/", "curl -T - https://a.test/x < $1", "wget -r https://a.test/",
         "wget -e use_proxy=on https://a.test/", "wget --header='Host: b.test' https://a.test/",
-        "aria2c --header='Host: b.test' https://a.test/x", "curl -F f=@a -H 'Content-Type: multipart/form-data; boundary=x' https://a.test/",
+        "aria2c --header='Host: b.test' https://a.test/x",
+        "curl -F f=@a -H 'Content-Type: multipart/form-data; boundary=x' https://a.test/",
     ])
     func whatHasNoEqual_isLeftOutWhole(_ line: String) {
         let result = JobImportTests.translated("curl -O https://a.test/whole\n\(line)\n")
@@ -32,7 +35,9 @@ struct WholeTransferTests {
     ])
     func partOfAForm_hasTheTypeThatCurlGivesIt(_ part: String, _ type: String) {
         let result = JobImportTests.translated("curl -F \"f=\(part)\" https://a.test/\n")
-        #expect(result.text.contains("contentType: \(type)") || result.text.contains("contentType: \"\(type)\""), "\(result.text)")
+        #expect(
+            result.text.contains("contentType: \(type)") || result.text.contains("contentType: \"\(type)\""),
+            "\(result.text)")
     }
 
     @Test func partOfAForm_whoseFileAVariableNames_isWarnedOf() {
@@ -46,7 +51,8 @@ struct WholeTransferTests {
     func dataOfAFile_loosesItsLineBreaks(_ option: String) {
         let result = JobImportTests.translated("curl \(option) -o answer https://a.test/\n")
         #expect(
-            result.text.contains("body: { stream: { command: [sh, \"-c\", \"tr -d '\\\\r\\\\n\\\\0' < \\\"$0\\\"\", f.txt] } }"),
+            result.text.contains(
+                "body: { stream: { command: [sh, \"-c\", \"tr -d '\\\\r\\\\n\\\\0' < \\\"$0\\\"\", f.txt] } }"),
             "\(result.text)")
         #expect(result.text.contains("contentType: application/x-www-form-urlencoded\n") && result.warnings.isEmpty)
         #expect(result.text.contains("type: download\n    to: answer\n"))
@@ -59,8 +65,10 @@ struct WholeTransferTests {
 
     @Test(arguments: [
         ("echo '{\"a\": 1}' | curl --data-binary @- https://a.test/", "{ data: \"{\\\"a\\\": 1}\\n\" }"),
-        ("echo -n x | curl -T - https://a.test/x", "{ data: x }"), ("printf '%s' 'a b' | curl -d @- https://a.test/", "{ data: \"a b\" }"),
-        ("cat f | curl --data-binary @- https://a.test/", "{ file: f }"), ("curl -T - https://a.test/x < f", "{ file: f }"),
+        ("echo -n x | curl -T - https://a.test/x", "{ data: x }"),
+        ("printf '%s' 'a b' | curl -d @- https://a.test/", "{ data: \"a b\" }"),
+        ("cat f | curl --data-binary @- https://a.test/", "{ file: f }"),
+        ("curl -T - https://a.test/x < f", "{ file: f }"),
         ("curl -d @- https://a.test/ <<< 'a'", "{ data: a }"),
     ])
     func standardInput_isWhatTheScriptGives(_ line: String, _ body: String) {
@@ -83,7 +91,8 @@ struct WholeTransferTests {
 
     @Test(arguments: [
         ("jq -r .a.b[0].c", "json: \"$.a.b[0].c\""), ("jq -er '.[0][\"x-y\"] | .z'", "json: \"$[0]['x-y'].z\""),
-        ("grep -o 'v[^ ]*'", "regex: \"(?m)v[^\\\\n ]*\""), ("grep -oE '(v|w)[0-9]+' | head -1", "regex: \"(?m)((v|w)[0-9]+)\""),
+        ("grep -o 'v[^ ]*'", "regex: \"(?m)v[^\\\\n ]*\""),
+        ("grep -oE '(v|w)[0-9]+' | head -1", "regex: \"(?m)((v|w)[0-9]+)\""),
         ("grep -oP '\"tag\": \"\\K[^\"]+' | head -n1", "regex: \"(?m)\\\"tag\\\": \\\"\\\\K[^\\\\n\\\"]+\""),
         ("grep -o 'a(b)\\+'", "regex: \"(?m)a\\\\(b\\\\)+\""),
         ("sed -n 's/.*\"id\": *\\([0-9]*\\).*/\\1/p'", "regex: \"(?m)^.*\\\"id\\\": *([0-9]*).*$$\""),
@@ -100,7 +109,8 @@ struct WholeTransferTests {
     @Test func wholeAnswer_isCapturedWithoutItsLastLineBreak() {
         let result = JobImportTests.translated(
             "VERSION=\"$(curl -L -s https://a.test/stable.txt)\"\ncurl -LO \"https://a.test/$VERSION/tool\"\n")
-        #expect(result.text.contains("capture: { VERSION: { regex: \"(?s)\\\\A(.*?)\\\\n*\\\\z\" } }"), "\(result.text)")
+        #expect(
+            result.text.contains("capture: { VERSION: { regex: \"(?s)\\\\A(.*?)\\\\n*\\\\z\" } }"), "\(result.text)")
         #expect(result.text.contains("https://a.test/${raw:tasks.stable.txt.VERSION}/tool") && result.warnings.isEmpty)
     }
 
@@ -113,7 +123,8 @@ struct WholeTransferTests {
         let result = JobImportTests.translated(script)
         #expect(
             result.text.contains(
-                "capture: { TOKEN: { json: \"$.access_token\", secret: true, hosts: [a.test, b.test] } }"), "\(result.text)")
+                "capture: { TOKEN: { json: \"$.access_token\", secret: true, hosts: [a.test, b.test] } }"),
+            "\(result.text)")
         #expect(result.text.contains("headers: { Authorization: \"Bearer ${tasks.auth.test.TOKEN}\" }"))
         #expect(result.taskCount == 3 && result.warnings.isEmpty, "\(result.warnings)")
     }
@@ -128,7 +139,9 @@ struct WholeTransferTests {
     func whatUsesALostValue_isLeftOutToo(_ script: String) {
         let result = JobImportTests.translated("curl -O https://a.test/whole\n\(script)\n")
         #expect(result.taskCount == 1, "\(result.text)")
-        #expect(result.warnings.contains { $0.contains("it uses `V` of a transfer that was left out") }, "\(result.warnings)")
+        #expect(
+            result.warnings.contains { $0.contains("it uses `V` of a transfer that was left out") },
+            "\(result.warnings)")
     }
 
     /// A job must know before it runs what it reads, and who logs in.
@@ -136,12 +149,16 @@ struct WholeTransferTests {
     func valueOfAnAnswer_whereNoneCanStand_leavesTheTransferOut(_ line: String) {
         let result = JobImportTests.translated("V=$(curl https://a.test/v | jq -r .v)\n\(line)\n")
         #expect(result.taskCount == 1, "\(result.text)")
-        #expect(result.warnings.contains { $0.hasPrefix("x:2: a value of an answer cannot stand in") }, "\(result.warnings)")
+        #expect(
+            result.warnings.contains { $0.hasPrefix("x:2: a value of an answer cannot stand in") }, "\(result.warnings)"
+        )
     }
 
     @Test func valueOfAnAnswer_beginsNoPath() {
-        let result = JobImportTests.translated("V=$(curl https://a.test/v | jq -r .v)\nwget \"https://a.test/$V.zip\"\n")
+        let result = JobImportTests.translated(
+            "V=$(curl https://a.test/v | jq -r .v)\nwget \"https://a.test/$V.zip\"\n")
         #expect(result.text.contains("to: \"./${tasks.v.V}.zip\"\n") && result.warnings.isEmpty, "\(result.text)")
+        #expect(result.text.contains("- id: V.zip\n"))
     }
 
     @Test func valueOfAnAnswer_inAWordOfATransfer_isCaptured() {
@@ -157,7 +174,8 @@ struct WholeTransferTests {
         ("curl -o $(basename https://a.test/d/x.tgz .tgz) https://a.test/d/x.tgz", "to: x"),
         ("curl -L \"$U\" -o \"$(basename \"$U\")\"", "to: \"./\""), ("wget -O $(basename $U) $U", "to: \"./\""),
         ("for u in https://a.test/1 https://a.test/2; do curl -o $(basename $u) $u; done", "forEach:"),
-        ("cd dl\ncurl -O https://a.test/x", "to: dl/x"), ("mkdir -p a && cd a || exit 1\ncurl -T f https://a.test/x", "file: a/f"),
+        ("cd dl\ncurl -O https://a.test/x", "to: dl/x"),
+        ("mkdir -p a && cd a || exit 1\ncurl -T f https://a.test/x", "file: a/f"),
         ("cd a\ncd b\ncurl -d @f https://a.test/x", "a/b/f"),
     ])
     func namesAndFolders_areFollowed(_ script: String, _ part: String) {

@@ -32,7 +32,7 @@ complete -c transfer-run -f
 complete -c transfer-run -n '__transfer_run_is none' -a '(__transfer_run_files .yaml) (__transfer_run_files .yml)'
 complete -c transfer-run -n '__transfer_run_is none' -a run -d 'run a job, or several files together under one set of limits; `-` reads it from standard input'
 complete -c transfer-run -n '__transfer_run_is none' -a check -d 'report every mistake of a job file, without the network'
-complete -c transfer-run -n '__transfer_run_is none' -a init -d 'write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does'
+complete -c transfer-run -n '__transfer_run_is none' -a init -d 'write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl, wget or aria2 does'
 complete -c transfer-run -n '__transfer_run_is none' -a import -d 'print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input'
 complete -c transfer-run -n '__transfer_run_is none' -a unit -d 'print a systemd service and timer that run the job, with access to what it writes alone'
 complete -c transfer-run -n '__transfer_run_is none' -a plan -d 'what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written'

@@ -17,7 +17,7 @@ _transfer-run_commands() {
     local -a commands=(
         'run:run a job, or several files together under one set of limits; `-` reads it from standard input'
         'check:report every mistake of a job file, without the network'
-        'init:write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl or wget does'
+        'init:write a first job file, `transfer.yaml`, that downloads these URLs or does what this command of curl, wget or aria2 does'
         'import:print a job file made of shell scripts with curl and wget, configuration files of curl, lists of URLs, input files of aria2 or Metalink 4; `-` is standard input'
         'unit:print a systemd service and timer that run the job, with access to what it writes alone'
         'plan:what a run would do: its tasks in their order, hosts, limits, and what is there already; nothing is sent or written'

@@ -260,7 +260,9 @@ final class Attempt: TransferReceiver {
             if exchange.bodyFailure != nil { exchange.decision = .abort }
         }
         if exchange.decision == .keep, !life.codings.isEmpty, !beginDecoding() { exchange.decision = .abort }
-        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
+        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody {
+            exchange.mixed = MixedAnswer(head.headers)
+        }
         if exchange.decision == .keep, bringsFile, !takeRuleTarget() { exchange.decision = .abort }
         if exchange.decision == .abort { exchange.endedByUs = true }
         if caching.turn != nil { prepareCacheCopy(head) }

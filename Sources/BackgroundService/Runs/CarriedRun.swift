@@ -160,7 +160,8 @@ final class CarriedRun: Sendable {
         do {
             outcome = try carryOn()
         } catch {
-            outcome = .failed("\(error)", hasBegun: hasBegun.load(ordering: .relaxed))
+            let why = (error as? TransferError)?.message ?? "\(error)"
+            outcome = .failed(why, hasBegun: hasBegun.load(ordering: .relaxed))
         }
         if case .failed(let why, _) = outcome { tell(trouble: why) } else { tell(trouble: nil) }
         closeInbox()
@@ -198,6 +199,8 @@ final class CarriedRun: Sendable {
             guard let grown = try transfer(handed, past, report) else { return .left }
             ending.job = grown
         }
+        // What is left, a report and commands, takes no other run's turn.
+        turn.tell(.givenUp(.watching))
         closeInbox()
         do {
             try ending.perform(journal, report, isReported: identifiers.contains { board.isReported($0) })
@@ -283,8 +286,6 @@ final class CarriedRun: Sendable {
         // What kept the run from beginning is over; trouble with writing is over once events are written.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
-        // What is left, a report and commands, takes no other run's turn.
-        turn.tell(.givenUp(.watching))
         // Read before any follower learns of the end and begins another run.
         let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
         // From here on things may take long: a report's reader, commands.

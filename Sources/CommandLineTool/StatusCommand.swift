@@ -56,6 +56,8 @@ struct StatusView: Hashable {
     var sessions: [BackgroundSession] = []
     var runs: [Run]
     var conditions: Conditions
+    /// What is said where there are neither sessions nor runs.
+    var nothing = "no run is under way"
 }
 
 extension CommandLineTool {
@@ -72,6 +74,9 @@ extension CommandLineTool {
                 return try StatusShow(options, map, environment, console).perform()
             } catch {
                 console.errors("error: \(error)\n")
+                if case .newerVersion? = (error as? StoreError)?.kind {
+                    console.errors("  hint: use the version that wrote it, or another state folder (`--state-dir DIR`)\n")
+                }
                 return ExitStatus.runnerFailed.code
             }
         }
@@ -99,7 +104,10 @@ private struct StatusShow {
     }
 
     func perform() throws -> Int32 {
-        if let folder = options.folder { CommandLineTool.tellOfDamage(folder, console) }
+        if let folder = options.folder {
+            CommandLineTool.tellOfDamage(folder, console)
+            console.errors(StateLoss.warnings(folder))
+        }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
             console.errors("error: \(why)\n")
@@ -173,7 +181,8 @@ private struct StatusShow {
         StatusView(
             sessions: options.process == nil ? try source?.sessions() ?? [] : [],
             runs: options.identifier == nil ? runs() : [],
-            conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
+            conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions,
+            nothing: StateLoss.nothing(options.folder))
     }
 
     private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {

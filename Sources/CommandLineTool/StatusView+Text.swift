@@ -18,7 +18,7 @@ extension StatusView {
         var lines =
             sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars) }
         if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], bars) } }
-        if lines.isEmpty { lines = ["no run is under way"] }
+        if lines.isEmpty { lines = [nothing] }
         if showsNetworks || isHeldBack { lines += networkLines }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -44,6 +44,9 @@ final class TaskCourse {
     /// URL of the first attempt, which tells the first of the task's `urls`.
     private(set) var firstURL: String?
     private(set) var firstFailure: TransferError?
+    /// Offset at which an attempt began whose process died before it could tell how much it had received; `nil` where
+    /// the last attempt told.
+    private var lostFrom: Int64?
     /// How the last attempt failed, and the URL that it asked last.
     private var lastFailure: (name: ErrorName, url: String)?
 
@@ -58,7 +61,12 @@ final class TaskCourse {
         if firstURL == nil { firstURL = record.url }
     }
 
-    func resume(at offset: Int64) { (self.offset, progress) = (offset, offset) }
+    /// Returns the bytes that a lost attempt had moved: the place at which this one goes on tells.
+    func resume(at offset: Int64) -> Int64 {
+        (self.offset, progress) = (offset, offset)
+        defer { lostFrom = nil }
+        return lostFrom.map { max(0, offset - $0) } ?? 0
+    }
     func advance(to bytes: Int64) { progress = bytes }
     func name(_ record: FileRecord) { (bytes, path) = (record.bytes, record.path) }
     func turn(_ page: PageRecord) {
@@ -100,6 +108,8 @@ final class TaskCourse {
         if isAnswered { kept = isUpload ? 0 : record.resumedFrom + wire.received }
         if firstFailure == nil { firstFailure = record.error }
         lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
+        let isLost = record.error == .processEnded || record.error == .processCrashed
+        lostFrom = isLost && record.transactions.isEmpty ? record.resumedFrom : nil
         (progress, offset) = (0, 0)
     }
 

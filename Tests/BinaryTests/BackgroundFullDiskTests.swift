@@ -127,6 +127,27 @@ import Testing
         withExtendedLifetime(disk) {}
     }
 
+    /// A process that starts on a full disk begins nothing, as one that meets the full disk later.
+    @Test func processThatStartsOnAFullDisk_beginsNoTask() throws {
+        let server = background.server
+        server.on("/first") { _ in [.gate("first")] + .respond(200, body: "first") }
+        #expect(try background.detach(background.job(background.task("first"))).exitStatus == 0)
+        #expect(server.waitForRequests(1, "/first"))
+        fill()
+        background.endProcess(signal: SIGKILL)
+        server.open(gate: "first")
+        try background.waitUntil("status tells of it") {
+            let status = try background.run("status")
+            return (status.outputText + status.errorText).contains("full")
+        }
+        #expect(server.requests("/first").count == 1)
+        state.remove("state/transfer-run/filler")
+        let attached = try background.run("attach", BackgroundStage.identifier)
+        #expect(attached.exitStatus == 0, "\(attached.errorText)")
+        #expect(server.requests("/first").count == 2)
+        withExtendedLifetime(disk) {}
+    }
+
     /// What somebody asks for while nothing can be written is done, and he is told how little that is worth.
     @Test func whoCancelsMeanwhileIsTold() throws {
         let program = try background.stage.start(jobWithPost())

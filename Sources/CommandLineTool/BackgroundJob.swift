@@ -149,7 +149,8 @@ struct BackgroundJob {
                 "error: \(ErrorName.backgroundSessionInUseByAnotherProcess.rawValue): the identifier "
                     + "`\(holder.identifier)` is in use by the job `\(job)`\n"
                     + "  hint: use another `identifier`, or wait for the other job (`transfer-run attach "
-                    + "\(holder.identifier)` follows it); a job that is to be the same from another place needs a `name`\n")
+                    + "\(holder.identifier)` follows it); a job that is to be the same from another place needs a "
+                    + "`name`\n")
             return ExitStatus.overlapping.code
         case .underWay(let holder):
             console.errors(

@@ -104,7 +104,8 @@ extension HeldBack {
     /// What each task waits for, a line for each.
     func words(_ redactor: Redactor) -> String {
         if let trouble { return "put off: nothing can go on now, the run is held up: \(SafeText.line(trouble))\n" }
-        var lines = ["put off: \(HumanText.count(tasks.count, "task")) cannot go on now, and no other is left (`--no-wait`)"]
+        let count = HumanText.count(tasks.count, "task")
+        var lines = ["put off: \(count) cannot go on now, and no other is left (`--no-wait`)"]
         for task in tasks.prefix(Self.most) {
             let what = task.lacks ?? task.waitingFor.map { Explanation.words($0) } ?? "the next turn"
             lines.append("  \(redactor.redacted(name: task.id)) waits for \(redactor.redacted(what))")

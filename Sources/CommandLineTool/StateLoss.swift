@@ -4,12 +4,14 @@ import SystemIO
 
 /// What `status` says of runs that were handed over and are not in the journal any more.
 enum StateLoss {
-    /// Returns the warnings; empty if nothing is missing. Call it before the background process is started, which tidies
-    /// up what it finds.
-    static func warnings(_ folder: StateFolder) -> String {
+    /// Returns what is missing, as warnings; empty if nothing is. Call it before the background process is started, which
+    /// tidies up what it finds. `isForPeople`: says also that there is no state folder, which is so at first as well.
+    static func warnings(_ folder: StateFolder, isForPeople: Bool) -> String {
         let name = SafeText.line("\(folder.state)/journal.sqlite")
         guard Journal.isThere(folder: folder.state) else {
-            guard Journal.hasLeftovers(folder: folder.state) else { return "" }
+            guard Journal.hasLeftovers(folder: folder.state) else {
+                return isForPeople && (try? FileFacts.of(folder.state)) == nil ? absence(of: folder) : ""
+            }
             return "warning: the journal \(name) is not there, and with it the runs that were handed over\n" + again
         }
         // Why it cannot be opened is an error of what comes next.
@@ -22,22 +24,20 @@ enum StateLoss {
         return "warning: the journal \(name) has lost \(runs) handed over\n" + again
     }
 
-    private static let again = "  hint: run their jobs again: they begin anew\n"
-
-    /// What is said instead of sessions and runs where there are none.
-    static func nothing(_ folder: StateFolder?) -> String {
-        guard let folder, (try? FileFacts.of(folder.state)) == nil else { return "no run is under way" }
-        return "no run is under way: the state folder \(SafeText.line(folder.state)) is not there; if a job was handed over "
-            + "with it, run it again"
+    private static func absence(of folder: StateFolder) -> String {
+        "there is no state folder \(SafeText.line(folder.state)): if a job was handed over with it, run the job again\n"
     }
+
+    private static let again = "  hint: run their jobs again: they begin anew\n"
 }
 
 extension LostRun {
     /// The warning of `status`.
     fileprivate var told: String {
         let sessions = identifiers.map { "`\(SafeText.line($0))`" }.joined(separator: ", ")
-        return "warning: the journal has lost a run of the session \(sessions) (\(SafeText.line(job))): \(tasks) may have "
-            + "been sent\n"
-            + "  hint: run its job again: it begins anew and does not send what may have been sent; `--new-run` sends all\n"
+        return "warning: the journal has lost a run of the session \(sessions) (\(SafeText.line(job))): \(tasks) may "
+            + "have been sent\n"
+            + "  hint: run its job again: it begins anew and does not send what may have been sent; `--new-run` sends "
+            + "all\n"
     }
 }

@@ -56,8 +56,6 @@ struct StatusView: Hashable {
     var sessions: [BackgroundSession] = []
     var runs: [Run]
     var conditions: Conditions
-    /// What is said where there are neither sessions nor runs.
-    var nothing = "no run is under way"
 }
 
 extension CommandLineTool {
@@ -75,7 +73,8 @@ extension CommandLineTool {
             } catch {
                 console.errors("error: \(error)\n")
                 if case .newerVersion? = (error as? StoreError)?.kind {
-                    console.errors("  hint: use the version that wrote it, or another state folder (`--state-dir DIR`)\n")
+                    console.errors(
+                        "  hint: use the version that wrote it, or another state folder (`--state-dir DIR`)\n")
                 }
                 return ExitStatus.runnerFailed.code
             }
@@ -106,7 +105,7 @@ private struct StatusShow {
     func perform() throws -> Int32 {
         if let folder = options.folder {
             CommandLineTool.tellOfDamage(folder, console)
-            console.errors(StateLoss.warnings(folder))
+            console.errors(StateLoss.warnings(folder, isForPeople: !options.asJSON && !options.isWatching))
         }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
@@ -181,8 +180,7 @@ private struct StatusShow {
         StatusView(
             sessions: options.process == nil ? try source?.sessions() ?? [] : [],
             runs: options.identifier == nil ? runs() : [],
-            conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions,
-            nothing: StateLoss.nothing(options.folder))
+            conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
     }
 
     private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {

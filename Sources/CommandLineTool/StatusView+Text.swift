@@ -18,7 +18,7 @@ extension StatusView {
         var lines =
             sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars) }
         if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], bars) } }
-        if lines.isEmpty { lines = [nothing] }
+        if lines.isEmpty { lines = ["no run is under way"] }
         if showsNetworks || isHeldBack { lines += networkLines }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -66,7 +66,7 @@ extension BackgroundSession {
         let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
         let hint =
             state == .finished ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
-        let held = trouble.map { ["    held up: \(Visible.text($0))"] } ?? []
+        let held = trouble.map { ["    \(state == .finished ? "" : "held up: ")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held
             + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars) + hint

@@ -31,8 +31,8 @@ package enum UnheededOptions {
         let names = flags(of: recipe, earlier: earlier).map { "`\(FlagTable[$0].long)`" }
         guard let last = names.last else { return nil }
         let all = names.count == 1 ? last : "\(names.dropLast().joined(separator: ", ")) and \(last)"
-        return "warning: \(all) \(names.count == 1 ? "does" : "do") not count for what was handed over before: it goes on "
-            + "as it was handed over\n"
+        return "warning: \(all) \(names.count == 1 ? "does" : "do") not count for what was handed over before: it "
+            + "goes on as it was handed over\n"
             + "  hint: `transfer-run cancel \(SafeText.line(identifier))` ends it; then the same command begins anew\n"
     }
 }

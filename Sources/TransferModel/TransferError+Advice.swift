@@ -4,6 +4,8 @@ extension TransferError {
     package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
         switch name {
         case .timedOut: timeOutAdvice
+        case .backgroundSessionWasDisconnected where saysTheSame(as: .lostFromJournal):
+            "See at the server whether it came; if it did not, run the task again."
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         // Otherwise the place belongs to another task of this run.
         case .destinationExists where !message.hasSuffix("is there already"):

@@ -135,16 +135,17 @@ import Testing
         #expect(server.waitForRequests(1, "/first"))
         fill()
         background.endProcess(signal: SIGKILL)
-        server.open(gate: "first")
-        try background.waitUntil("status tells of it") {
-            let status = try background.run("status")
-            return (status.outputText + status.errorText).contains("full")
-        }
+        fill()
+        let daemon = try background.stage.binary.start(["daemon"])
+        #expect(daemon.waitForOutput("is to be tried again: the journal "))
         #expect(server.requests("/first").count == 1)
         state.remove("state/transfer-run/filler")
+        server.open(gate: "first")
         let attached = try background.run("attach", BackgroundStage.identifier)
         #expect(attached.exitStatus == 0, "\(attached.errorText)")
         #expect(server.requests("/first").count == 2)
+        daemon.send(signal: SIGTERM)
+        _ = daemon.wait()
         withExtendedLifetime(disk) {}
     }
 

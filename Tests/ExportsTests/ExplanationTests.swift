@@ -57,7 +57,7 @@ import TransferModel
                 #""explanation":null"#,
                 with: #""explanation":null,"group":"site","finishedAt":"2026-11-21T07:00:07.000Z""#)
         let advice = try advice(SmallReport(duration: 10, tasks: [task]))
-        #expect(advice.contains { $0.contains("1 file waited 7.00s together, verified, for the other files") }, "\(advice)")
+        #expect(advice.contains { $0.contains("1 file waited 7.00s together, verified, for the other") }, "\(advice)")
         #expect(advice.contains { $0.contains("1 task waited 1.00s together for tasks they need") }, "\(advice)")
     }
 

@@ -8,7 +8,7 @@ import TransferModel
 /// What must not be sent twice is known when the journal is not as it was any more.
 @Suite struct BegunTests {
     private let now = JournalCase.now
-    private func request(_ task: String, _ attempt: Int = 1) -> BegunRequest { BegunRequest(task: task, attempt: attempt) }
+    private func request(_ task: String) -> BegunRequest { BegunRequest(task: task, attempt: 1) }
 
     private func start(_ sequence: UInt64) -> Event {
         JournalCase.event(sequence, .attemptStarted(AttemptStart(number: 1, url: "u")))
@@ -17,7 +17,8 @@ import TransferModel
     /// Writes the beginning of a request as a run does.
     private func begin(_ tree: TemporaryTree, _ id: RunID, _ sequence: UInt64, _ request: BegunRequest) throws {
         let isWritten = Mutex(false)
-        let writer = try JournalWriter(folder: tree.path, run: id, after: sequence - 1, writeAfter: .seconds(600)) { news in
+        let patience = TimeSpan.seconds(600)
+        let writer = try JournalWriter(folder: tree.path, run: id, after: sequence - 1, writeAfter: patience) { news in
             if case .written(let last) = news, last >= sequence { isWritten.withLock { $0 = true } }
         }
         writer.hurry(upTo: sequence, beginning: [request])

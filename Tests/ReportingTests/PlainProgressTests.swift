@@ -553,6 +553,21 @@ import TransferModel
                 """)
     }
 
+    /// Whoever runs it again sooner would only be put off again.
+    @Test(arguments: [(["in 3 h 12 min", "in 3 h 11 min"], true), (["in 3 h 12 min", nil], true), ([nil], false)])
+    func summary_ofTasksPutOffForTheirWindow_saysWhenToRunThemAgain(_ spans: [String?], _ isSaid: Bool) throws {
+        let records = spans.map { span in
+            record(
+                .deferred,
+                explanation: Explanation.sentence(
+                    outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: .window,
+                    lacks: span.map { "01:00 Europe/Berlin (\($0))" }))
+        }
+        let text = try printed(records)
+        #expect(text.contains("\nRun the job again from 01:00 Europe/Berlin (in 3 h 1") == isSaid, "\(text)")
+        #expect(text.contains("transfer-run ") != isSaid, "\(text)")
+    }
+
     /// An attempt whose process was killed tells nothing of what it received: the place at which the next goes on does.
     @Test func summary_afterAKill_countsTheBytesOfTheWholeRun() throws {
         let sink = MemorySink()

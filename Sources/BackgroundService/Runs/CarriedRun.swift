@@ -193,7 +193,12 @@ final class CarriedRun: Sendable {
         var ending = RunEnding(
             id: id, accepted: accepted, job: job, recipe: handed.recipe, tools: tools, cancellation: cancellation)
         var report: JSONReport?
+        for task in past.lost.sorted() {
+            tools.log("run \(id.raw): \(job.tasks[Int(task.raw)].id): \(TransferError.lostFromJournal.message)")
+        }
         if !past.isOver {
+            // What cannot be written down must not begin.
+            try journal.tryWriting(for: id)
             for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
             report = try ending.beginReport(journal)
             guard let grown = try transfer(handed, past, report) else { return .left }
@@ -258,8 +263,8 @@ final class CarriedRun: Sendable {
             expand(handed, writer, &settings)
             settings.acceptedAt = accepted.createdAt
             settings.turn = turn
-            settings.keep = { [beginnings] last, isKept in
-                writer.hurry(upTo: last)
+            settings.keep = { [beginnings] last, begun, isKept in
+                writer.hurry(upTo: last, beginning: begun)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
             }
             // Before the event of the task's end: a process that resumes from that event must find its captures.

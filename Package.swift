@@ -282,7 +282,10 @@ let package = Package(
             ["JobImport", "JobLoader", "Diagnostics", "TransferModel", "TestSupport"], data: ["Golden"]),
         tests(
             "CommandLineToolTests",
-            ["CommandLineTool", "JobLoader", "JobRunner", "Stores", "TransferModel", "TestSupport"],
+            [
+                "CommandLineTool", "BackgroundService", "Diagnostics", "JobLoader", "JobRunner", "Stores",
+                "TransferModel", "TestSupport",
+            ],
             data: ["Golden"]),
         tests(
             "BinaryTests",

@@ -81,8 +81,12 @@ struct BackgroundJob {
         handover.tellLost = {
             console.errors("warning: an earlier run cannot be gone on with, and the job begins anew: \($0)\n")
         }
+        handover.tellBegun = { console.errors($0.warning) }
         do throws(Handover.Problem) {
             let result = try handover.perform(accepted, recipe, seam.background)
+            if let earlier = result.earlier, let identifier = accepted.identifiers.first {
+                console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier) ?? "")
+            }
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
             return refuse(error)
@@ -144,8 +148,9 @@ struct BackgroundJob {
             console.errors(
                 "error: \(ErrorName.backgroundSessionInUseByAnotherProcess.rawValue): the identifier "
                     + "`\(holder.identifier)` is in use by the job `\(job)`\n"
-                    + "  hint: use another `identifier`, or wait for the other job; a job that is to be the same from "
-                    + "another place needs a `name`\n")
+                    + "  hint: use another `identifier`, or wait for the other job (`transfer-run attach "
+                    + "\(holder.identifier)` follows it); a job that is to be the same from another place needs a "
+                    + "`name`\n")
             return ExitStatus.overlapping.code
         case .underWay(let holder):
             console.errors(
@@ -244,6 +249,21 @@ extension CommandLineTool {
 extension Quarantine {
     /// The warning for a damaged journal.
     var warning: String { "warning: background runs cannot be gone on with: \(sentence)\n" }
+}
+
+extension LostRun {
+    /// The warning for a run that takes the place of this one.
+    var warning: String {
+        "warning: the journal has lost an earlier run of this job: \(tasks) may have been sent, and this run does not send "
+            + "\(requests.count == 1 ? "it" : "them") again\n  hint: see at the server whether it came; `--new-run` sends "
+            + "again what is in the job\n"
+    }
+
+    /// `a`, `b` and 3 more
+    var tasks: String {
+        let ids = Set(requests.map(\.task)).sorted().map { "`\(SafeText.line($0))`" }
+        return ids.prefix(3).joined(separator: ", ") + (ids.count > 3 ? " and \(ids.count - 3) more" : "")
+    }
 }
 
 extension ServiceStarter {

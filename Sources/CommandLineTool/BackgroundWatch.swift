@@ -21,6 +21,10 @@ final class BackgroundWatch: Sendable {
     private let listed: Set<String>
     private let story: JoinedStory
     private let tellsProgress: Bool
+    /// Whether the command does not wait (`--no-wait`).
+    private let leavesWhatWaits: Bool
+    /// Whether the part here has ended.
+    private let isAlone = Atomic<Bool>(false)
     private let thread = WorkThread()
     private let heard = HeardSignal()
     private let wake = Mutex<(@Sendable () -> Void)?>(nil)
@@ -34,6 +38,7 @@ final class BackgroundWatch: Sendable {
         listed = Set(lists.map(\.task))
         self.story = story
         self.tellsProgress = tellsProgress
+        leavesWhatWaits = joined.carrier.options.noWait
     }
 
     func begin(_ inbox: Mailbox<RunInput>) {
@@ -57,7 +62,10 @@ final class BackgroundWatch: Sendable {
         thread.finish()
     }
 
+    /// Waits for the end of the part there, after the part here has ended.
     func wait() throws(ServiceTrouble) -> Follower.End {
+        isAlone.store(true, ordering: .releasing)
+        wake.withLock { $0 }?()
         thread.finish()
         switch outcome.withLock({ $0 }) {
         case .end(let end): return end
@@ -80,6 +88,11 @@ final class BackgroundWatch: Sendable {
             if tellsProgress { follower.wantsProgress(of: background.job) }
             wake.withLock { $0 = follower.interrupt }
             var ids = background.job.tasks.map(\.id)
+            var told: Set<String> = []
+            let look = { [self] (held: HeldBack) -> Bool in
+                putOff(held, &told, inbox)
+                return held.isEverything && isAlone.load(ordering: .acquiring)
+            }
             let end = try follower.follow(
                 signal: { [self] in
                     story.tellWhatIsDue()
@@ -90,6 +103,7 @@ final class BackgroundWatch: Sendable {
                     LiveTerminal.standardError.print(words)
                 },
                 due: { [self] in story.nextTick }, tick: { [self] now in story.tick(now) },
+                look: leavesWhatWaits ? look : nil,
                 take: { [self] events in
                     for event in events {
                         if case .expanded(let expansion) = event.kind { ids += expansion.tasks.map(\.id) }
@@ -101,6 +115,15 @@ final class BackgroundWatch: Sendable {
             tellTheRest()
         } catch {
             fail(error, inbox)
+        }
+    }
+
+    /// Puts off the tasks here that need a task which is held back there, each once.
+    private func putOff(_ held: HeldBack, _ known: inout Set<String>, _ inbox: Mailbox<RunInput>) {
+        let reason = held.tasks.lazy.compactMap { $0.waitingFor?.deferral }.first
+        for task in held.tasks where wanted.contains(task.id) && known.insert(task.id).inserted {
+            let deferral = task.waitingFor?.deferral ?? reason
+            inbox.post(.outside(OutsideEnd(id: task.id, succeeded: false, deferral: deferral)))
         }
     }
 

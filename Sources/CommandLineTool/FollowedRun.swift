@@ -25,6 +25,10 @@ struct FollowedRun {
             if outputs.wantsProgress { follower.wantsProgress(of: job) }
             switch try follow(follower, outputs) {
             case .interrupted(let number): return interrupted(number)
+            case .heldBack(let held):
+                LiveTerminal.standardError.clear()
+                console.errors(held.words(job.redactor) + Self.goesOn(identifier))
+                return ExitStatus.incomplete.code
             case .finished(let end, let trouble):
                 outputs.heard(end.hooks.map { $0.result(in: job) })
                 return try finish(end, trouble, outputs, follower)
@@ -44,12 +48,14 @@ struct FollowedRun {
             interrupt()
         }
         let consumers = outputs.consumers
+        let look: ((HeldBack) -> Bool)? = options.noWait ? { $0.isEverything } : nil
         return try follower.follow(
             signal: { heard.number }, hear: { console.errors(Self.heldUp(identifier, $0)) },
             due: { consumers.compactMap(\.nextTick).min() },
             tick: { now in
                 for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true { try? consumer.tick(now) }
             },
+            look: look,
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
             })
@@ -88,5 +94,23 @@ struct FollowedRun {
         }
         try follower.deliver()
         return Int32(end.exitStatus)
+    }
+}
+
+extension HeldBack {
+    /// Most tasks that have a line of their own.
+    private static let most = 10
+
+    /// What each task waits for, a line for each.
+    func words(_ redactor: Redactor) -> String {
+        if let trouble { return "put off: nothing can go on now, the run is held up: \(SafeText.line(trouble))\n" }
+        let count = HumanText.count(tasks.count, "task")
+        var lines = ["put off: \(count) cannot go on now, and no other is left (`--no-wait`)"]
+        for task in tasks.prefix(Self.most) {
+            let what = task.lacks ?? task.waitingFor.map { Explanation.words($0) } ?? "the next turn"
+            lines.append("  \(redactor.redacted(name: task.id)) waits for \(redactor.redacted(what))")
+        }
+        if tasks.count > Self.most { lines.append("  and \(tasks.count - Self.most) more wait") }
+        return lines.map { SafeText.line($0) + "\n" }.joined()
     }
 }

@@ -83,19 +83,23 @@ struct JoinedRun {
         let isSignal = if case .signal = status { true } else { false }
         if isSignal || carrier.options.detach {
             watch.interrupt()
-            return try leave(status, isSignal: isSignal, story, outputs)
+            return try leave(status, sayingSo: isSignal, story, outputs)
         }
         let end: Follower.End
         do throws(ServiceTrouble) {
             end = try self.end(watch, untold)
         } catch {
             // How the other part continues is unknown; the known events are reported all the same.
-            _ = try leave(.runnerFailed, isSignal: false, story, outputs)
+            _ = try leave(.runnerFailed, sayingSo: false, story, outputs)
             throw error
         }
         switch end {
         case .finished(let end, let trouble): return try finish(end, trouble, status, story, outputs)
-        case .interrupted(let number): return try leave(.signal(number), isSignal: true, story, outputs)
+        case .interrupted(let number): return try leave(.signal(number), sayingSo: true, story, outputs)
+        case .heldBack(let held):
+            carrier.console.errors(held.words(background.job.redactor))
+            let isIncomplete = ExitStatus.joined(Int(status.code), 75) == 75
+            return try leave(isIncomplete ? .incomplete : status, sayingSo: true, story, outputs)
         }
     }
 
@@ -109,13 +113,13 @@ struct JoinedRun {
 
     /// Ends this command while the background part continues.
     private func leave(
-        _ status: ExitStatus, isSignal: Bool, _ story: JoinedStory, _ outputs: RunOutputs
+        _ status: ExitStatus, sayingSo isTold: Bool, _ story: JoinedStory, _ outputs: RunOutputs
     ) throws -> Int32 {
         let end = (outcome: status.outcome, exitStatus: Int(status.code))
         story.endAlone(end)
         outputs.correct(end)
         try outputs.write()
-        if isSignal { carrier.console.errors(FollowedRun.goesOn(background.identifier)) }
+        if isTold { carrier.console.errors(FollowedRun.goesOn(background.identifier)) }
         return status.code
     }
 

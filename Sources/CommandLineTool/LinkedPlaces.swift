@@ -69,9 +69,7 @@ enum LinkedPlaces {
     }
 
     private static func file(_ task: TaskSpecification) -> String? {
-        guard task.type == .download, task.group == nil, let path = task.destination,
-            path.utf8.last != UInt8(ascii: "/")
-        else { return nil }
+        guard task.group == nil, let path = task.destination, path.utf8.last != UInt8(ascii: "/") else { return nil }
         return path
     }
 

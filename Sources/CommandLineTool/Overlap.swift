@@ -58,7 +58,9 @@ struct Overlap {
         switch job.onOverlap {
         case .fail:
             console.errors("error: another run of this job is under way\(other)\n")
-            console.errors("  hint: `onOverlap: wait` waits for its end, `onOverlap: skip` leaves it at that\n")
+            let attach = background.map { "`transfer-run attach \($0)` follows it, " } ?? ""
+            console.errors(
+                "  hint: \(attach)`onOverlap: wait` waits for its end, `onOverlap: skip` leaves it at that\n")
             return .end(.overlapping)
         case .skip:
             console.errors("skipped: another run of this job is under way\(other)\n")
@@ -67,6 +69,11 @@ struct Overlap {
             console.errors("waiting: another run of this job is under way\(other)\n")
             return try wait(lock)
         }
+    }
+
+    /// The identifier of the first background session with a task; `nil` where the command carries all tasks.
+    private var background: String? {
+        job.tasks.lazy.map { job.sessions[Int($0.session.raw)] }.first { $0.kind == .background }?.identifier
     }
 
     private func wait(_ lock: any JobLock) throws(JobLockProblem) -> Outcome {

@@ -24,6 +24,12 @@ extension RerunAdvice {
 
     /// Takes the options with which an earlier command handed the run over, and `here`, those of this command.
     init(_ recipe: RunRecipe, here: RerunAdvice) {
+        self.init(typed: Self.values(of: recipe))
+        options += here.options
+    }
+
+    /// Returns the options of the command that handed the run over, with their values.
+    static func values(of recipe: RunRecipe) -> [FlagName: [String]] {
         var values: [FlagName: [String]] = [:]
         let (load, changes) = (recipe.inputs.options, recipe.changes)
         if !load.set.isEmpty { values[.set] = load.set.map { "\($0.name)=\($0.value)" } }
@@ -39,8 +45,7 @@ extension RerunAdvice {
             (FlagName.failFast, changes.failsFast), (.noWait, changes.putsOffWhatWaits),
             (.exitUnchanged, changes.reportsUnchanged), (.detach, recipe.isDetached),
         ] { values[name] = isOn ? [] : nil }
-        self.init(typed: values)
-        options += here.options
+        return values
     }
 
     private static func words(_ flag: Flag, _ values: [String]) -> [String] {

@@ -167,7 +167,7 @@ struct RunOutputs {
     var consumers: [any EventConsumer] {
         var all: [any EventConsumer] = [report]
         if let events { all.append(events) }
-        if let progress { all.append(progress) }
+        if let progress { all.append(SteadyTime(progress) { Clocks.now() }) }
         if let summary { all.append(summary) }
         return all
     }

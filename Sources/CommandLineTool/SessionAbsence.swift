@@ -33,7 +33,11 @@ enum SessionAbsence {
             // The process that found the damage reported it, which may have been the background process, in its log.
             let aside = Journal.putAside(folder: folder.state).map { "a damaged journal was put aside as \($0)" }
             let isFile = [".yaml", ".yml"].contains { identifier.hasSuffix($0) }
+            let isThere = Journal.isThere(folder: folder.state)
+            let lost = isThere ? (try? Journal.open(folder: folder.state).lostRuns()) ?? [] : []
             let hints = [
+                lost.contains { $0.identifiers.contains(identifier) }
+                    ? "the journal has lost a run of this session, and its job begins anew when it is run again" : nil,
                 isFile ? "a session is named by its `identifier`, and not by the job file" : nil,
                 known.isEmpty ? nil : "there are " + names.joined(separator: ", "), aside,
             ].compactMap { $0 }

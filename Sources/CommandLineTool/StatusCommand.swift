@@ -72,6 +72,10 @@ extension CommandLineTool {
                 return try StatusShow(options, map, environment, console).perform()
             } catch {
                 console.errors("error: \(error)\n")
+                if case .newerVersion? = (error as? StoreError)?.kind {
+                    console.errors(
+                        "  hint: use the version that wrote it, or another state folder (`--state-dir DIR`)\n")
+                }
                 return ExitStatus.runnerFailed.code
             }
         }
@@ -99,7 +103,10 @@ private struct StatusShow {
     }
 
     func perform() throws -> Int32 {
-        if let folder = options.folder { CommandLineTool.tellOfDamage(folder, console) }
+        if let folder = options.folder {
+            CommandLineTool.tellOfDamage(folder, console)
+            console.errors(StateLoss.warnings(folder, isForPeople: !options.asJSON && !options.isWatching))
+        }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
             console.errors("error: \(why)\n")

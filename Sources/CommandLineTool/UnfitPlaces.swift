@@ -14,7 +14,7 @@ enum UnfitPlaces {
         var found: [Diagnostic] = []
         var places: TaskPlaces?
         var lines: Set<UInt32> = []
-        for task in job.tasks where task.type == .download && task.group == nil {
+        for task in job.tasks where task.group == nil {
             guard let path = task.destination, let (message, hint) = problem(path), lines.insert(task.line).inserted
             else { continue }
             let known = places ?? TaskPlaces(text)

@@ -46,6 +46,11 @@ package import TransferModel
     package func open() throws(TransferError) {
         try CurlLibrary.prepare()
         guard let multi = unsafe curl_multi_init() else { throw TransferError(.unknown, "libcurl: no memory") }
+        // Where the process has no descriptor left libcurl makes a multi all the same, which no other thread can wake.
+        guard unsafe curl_multi_wakeup(multi) == CURLM_OK else {
+            unsafe curl_multi_cleanup(multi)
+            throw TransferError(.unknown, "libcurl: no descriptor to wake its loop with", errno: EMFILE)
+        }
         unsafe self.multi = multi
         unsafe tr_multi_set_long(multi, CURLMOPT_MAXCONNECTS, maximumConnections)
         unsafe tr_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connectionsPerHost)

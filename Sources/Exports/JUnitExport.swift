@@ -65,8 +65,10 @@ struct JUnitExport: Export {
             if verdict == .skipped { return xml.text("/>\n    </testcase>\n") }
             xml.attribute("type", task.error?.name ?? task.outcome.rawValue)
             xml.text(">")
-            let (request, text) = ("\(task.current.method) \(task.current.url): ", task.explanation ?? why)
-            xml.escaped(text.hasPrefix(request) ? text : request + text)
+            let text = task.explanation ?? why
+            // The text may name the URL itself.
+            let isNamed = text.contains(task.current.url)
+            xml.escaped(isNamed ? text : "\(task.current.method) \(task.current.url): \(text)")
             xml.text("</\(verdict.rawValue)>\n    </testcase>\n")
         }
     }

@@ -5,26 +5,31 @@ package import TransferModel
 // Requests from outside while the run goes on.
 
 extension JobRun {
-    /// Carries out a request. A refusal and a status are replied at once; a change is replied once its events are in
-    /// the log.
+    /// Carries out a request. A refusal is replied at once, a change once its events are in the log, and a status after
+    /// the turn: before the first one no task has begun to run, or to wait for what holds it back.
     func take(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job, in: request.identifier)
         if let pattern = chosen.unmatched {
             return request.reply(.refused(refusal(of: pattern, request.identifier)), log.sequence)
         }
-        guard let command = request.command(chosen.tasks) else {
-            let most = request.identifier == nil ? RunStatus.mostTasks : RunStatus.mostOfSession
-            return request.reply(.status(status(of: chosen.tasks, most: most)), log.sequence)
-        }
+        guard let command = request.command(chosen.tasks) else { return owed.append((request, [])) }
         let changed = scheduler.command(command, now: now)
         owed.append((request, changed.map { job.tasks[Int($0.raw)].id }))
     }
 
-    /// Replies to the requests whose events are in the log now.
+    /// Replies to the requests of this turn, whose events are in the log now.
     func answerRequests() {
         guard !owed.isEmpty else { return }
-        for (request, ids) in owed { request.reply(.changed(ids), log.sequence) }
+        for (request, ids) in owed {
+            let reply = request.action == .status ? ControlReply.status(status(for: request)) : .changed(ids)
+            request.reply(reply, log.sequence)
+        }
         owed = []
+    }
+
+    private func status(for request: ControlRequest) -> RunStatus {
+        let most = request.identifier == nil ? RunStatus.mostTasks : RunStatus.mostOfSession
+        return status(of: TaskChoice(request.patterns, of: job, in: request.identifier).tasks, most: most)
     }
 
     /// Refuses the open requests of a run that is being left: the events of their changes will not be in the log.

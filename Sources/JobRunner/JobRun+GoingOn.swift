@@ -1,5 +1,6 @@
 import HTTPRules
 import Scheduling
+import Stores
 import SystemIO
 import TransferEngine
 import TransferModel
@@ -122,7 +123,8 @@ extension JobRun {
         guard let keep = settings.keep else { return }
         let begun = engine.takeUnkept()
         if begun.isEmpty { return }
-        keep(log.sequence) { [inbox] in inbox.post(.kept(begun)) }
+        let requests = begun.map { BegunRequest(task: job.tasks[Int($0.task.raw)].id, attempt: $0.number) }
+        keep(log.sequence, requests) { [inbox] in inbox.post(.kept(begun)) }
         log.handOver()
     }
 

@@ -21,7 +21,8 @@ extension JobRun {
         case .suspended: return RunStatus.Task(id: id, state: .suspended, waitingFor: .suspended)
         case .finished: return RunStatus.Task(id: id, state: .finished)
         case .waiting(let reason):
-            return RunStatus.Task(id: id, state: .waiting, waitingFor: reason, lacks: lack(of: task, reason))
+            return RunStatus.Task(
+                id: id, state: .waiting, waitingFor: reason, lacks: reason.flatMap { lack(of: task, $0) })
         }
     }
 
@@ -33,9 +34,27 @@ extension JobRun {
             bytesSent: progress.sent, expected: progress.expected)
     }
 
-    /// Kind of network or power that a waiting task lacks; `nil` for other reasons.
+    /// What a waiting task waits for, more exactly than its reason says: the kind of network or power that it lacks, until
+    /// when its window is closed, or its group. `nil` where the reason says it all.
     func lack(of task: TaskIndex, _ reason: WaitReason) -> String? {
-        guard reason == .network || reason == .power, let conditions = networks.conditions else { return nil }
+        switch reason {
+        case .network, .power: return shortage(of: task)
+        case .window: return opening(of: task).map { "its `window` until \($0)" }
+        case .dependency where scheduler.isStaged(task): return group(of: task)
+        default: return nil
+        }
+    }
+
+    private func opening(of task: TaskIndex) -> String? {
+        windows.opening(session(task), of: job, at: log.wall)
+    }
+
+    private func group(of task: TaskIndex) -> String? {
+        job.tasks[Int(task.raw)].group.map { "the other files of its group `\(job.groups[Int($0.raw)].name)`" }
+    }
+
+    private func shortage(of task: TaskIndex) -> String? {
+        guard let conditions = networks.conditions else { return nil }
         let specification = job.tasks[Int(task.raw)]
         let terms = specification.options.values.policies.networkTerms
         let isPatient = job.sessions[Int(specification.session.raw)].discretionary == true
@@ -43,12 +62,13 @@ extension JobRun {
         return shortage.map { conditions.words(for: $0) }
     }
 
-    /// Kind of network or power that a deferred task lacked; `nil` for other reasons.
+    /// Kind of network or power that a deferred task lacked, or until when its window is closed; `nil` for other reasons.
     func lack(of task: TaskIndex, _ deferral: Deferral?) -> String? {
         switch deferral {
         case .network: lack(of: task, .network)
         case .power: lack(of: task, .power)
-        case .finishBy, .maximumBytes, .suspended, .window, .earliestBegin, nil: nil
+        case .window: opening(of: task)
+        case .finishBy, .maximumBytes, .suspended, .earliestBegin, nil: nil
         }
     }
 }

@@ -36,8 +36,9 @@ package struct RunSettings: Sendable {
     /// Time when the run was accepted: since then another process may have run it and died before it recorded an event.
     package var acceptedAt: WallTime?
     /// Called on the loop before requests that must not be sent twice begin; it calls `isKept` once all events up to
-    /// that number are durable. `nil`: no other process continues this run.
-    package var keep: (@Sendable (_ upTo: UInt64, _ isKept: @escaping @Sendable () -> Void) -> Void)?
+    /// that number, and what begins, are durable. `nil`: no other process continues this run.
+    package var keep:
+        (@Sendable (_ upTo: UInt64, _ begun: [BegunRequest], _ isKept: @escaping @Sendable () -> Void) -> Void)?
     /// How long an `onFinish` command of a task may take.
     package var hookTimeout = TimeSpan.seconds(600)
     /// Called on the loop when a task has ended, before that is an event: for tasks in other parts of the job that
@@ -82,6 +83,7 @@ package final class JobRun {
     var outsideEnds: [String] = []
     private var isLeaving = false
     var templates = TemplateQueue()
+    var windows = WindowWords()
     var hooks = TaskHooks()
     var turn = RunTurn()
     private var isAskedToRest = false
@@ -94,7 +96,7 @@ package final class JobRun {
     var groupRecords: [RunRecord.Group]
     /// Waits within a task's attempts, as the engine measured them.
     var waitsInAttempts: [TaskIndex: [TaskRecord.Wait]] = [:]
-    /// Requests that took effect and were not replied to yet, with the ids of the tasks that changed.
+    /// Requests that were carried out in this turn and not replied to yet, with the ids of the tasks that changed.
     var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0
     /// Problems with files and helpers that were asked for credentials, as sentences for people; set at the end of
@@ -144,7 +146,7 @@ package final class JobRun {
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
             plan.scheduling, now: now, history: history, hasCrashed: resuming?.hasCrashed ?? false,
-            done: Self.done(standing, job))
+            done: Self.done(standing, job), lost: resuming?.lost ?? [])
         groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
         tasksLeft = Array(repeating: 0, count: job.sessions.count)
         for index in job.tasks.indices { tasksLeft[Int(job.tasks[index].session.raw)] += 1 }

@@ -135,7 +135,7 @@ struct RunPlan {
 
 extension WindowHours {
     /// The window in the time zone that it names, or the machine's.
-    fileprivate init(inItsZone window: TimeWindow) {
+    init(inItsZone window: TimeWindow) {
         self.init(window, zone: window.timezone.map { TimeZoneFile.load($0) } ?? TimeZoneFile.local())
     }
 }

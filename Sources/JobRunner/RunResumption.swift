@@ -13,16 +13,19 @@ package struct RunResumption: Sendable {
     /// Captured values over which these templates were expanded, by the id of the capturing task: they stay, whatever
     /// that task captures when it is repeated.
     package var expandedOver: [String: [CapturedValue]]
+    /// Tasks that had begun a request which must not be sent twice, and of whose attempt the events do not know any more.
+    package var lost: Set<TaskIndex>
 
     package init(
         history: RunHistory, hasCrashed: Bool = false, captures: [String: [CapturedValue]] = [:],
-        expanded: [ExpandedTemplate] = [], over lists: [String: [CapturedValue]] = [:]
+        expanded: [ExpandedTemplate] = [], over lists: [String: [CapturedValue]] = [:], lost: Set<TaskIndex> = []
     ) {
         self.history = history
         self.hasCrashed = hasCrashed
         self.captures = captures
         self.expanded = expanded
         expandedOver = lists
+        self.lost = lost
     }
 
     /// The history with all expansions, recorded by an event or not.

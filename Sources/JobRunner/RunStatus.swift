@@ -11,9 +11,11 @@ package struct RunStatus: Hashable, Sendable {
         package var id: String
         /// Where the task stands.
         package var state: State
-        /// Why the task does not run; `nil` when it runs or has finished.
+        /// Why the task does not run; `nil` when it runs or has finished, and when nothing but the next turn of the run
+        /// keeps it from beginning.
         package var waitingFor: WaitReason?
-        /// Kind of network or power that is missing, to be put after `waits for`; `nil` for other reasons.
+        /// What is waited for, more exactly than the reason says, to be put after `waits for`: the kind of network or power
+        /// that is missing, until when a window is closed, a group. `nil` where the reason says it all.
         package var lacks: String?
         /// Bytes of the answer's body so far, those of an earlier attempt included.
         package var bytesReceived: Int64

@@ -106,7 +106,7 @@ extension JobRun {
 
     /// Whether all that the run waits for is in its events and its job.
     private var isPlain: Bool {
-        hooks.isEmpty && templates.isIdle && !engine.hasCarryovers && !scheduler.awaitsConditions
+        hooks.isEmpty && templates.isIdle && engine.isUntouched && !scheduler.awaitsConditions
             && !scheduler.isMakingWay && !scheduler.isFinished
     }
 

@@ -114,9 +114,11 @@ package final class JSONReport: EventConsumer {
 
     private func finish(_ task: Int, _ record: TaskRecord, at time: WallTime) {
         let place = folds.place(of: task)
+        // Of a task that succeeded only the number counts.
+        let id = record.outcome == .succeeded ? "" : redactor.redacted(name: job.tasks[task].id)
         ends.count(
-            redactor.redacted(name: job.tasks[task].id), record.outcome, tolerated: record.tolerated,
-            isPassedOver: record.isPassedOver, message: record.error?.message, error: record.error?.name)
+            id, record.outcome, tolerated: record.tolerated, isPassedOver: record.isPassedOver,
+            message: record.error?.message, error: record.error?.name)
         if stopped == nil { stopped = RunStop.words(record) }
         totals.count(folds.folds[place], record, job.tasks[task])
         rendered.append(task) { writer in

@@ -125,7 +125,7 @@ package final class PlainProgress: EventConsumer {
             pulse.began(task)
             tell(task, "attempt \(record.number)", record.url)
         case .response(let record): courses[task]?.answer(record)
-        case .resumedAtOffset(let progress): courses[task]?.resume(at: progress)
+        case .resumedAtOffset(let progress): tally.countLost(courses[task]?.resume(at: progress) ?? 0)
         case .receivedData(let progress), .sentBodyData(let progress): courses[task]?.advance(to: progress)
         case .fileFinished(let record): course(of: task).name(record)
         case .pageFinished(let page): course(of: task).turn(page)

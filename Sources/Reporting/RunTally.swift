@@ -76,6 +76,9 @@ struct RunTally {
         }
     }
 
+    /// Counts bytes of an attempt whose process died.
+    mutating func countLost(_ bytes: Int64) { wireBytes += bytes }
+
     mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskCourse, shownAt lines: Int) {
         finished += 1
         retries += max(0, course.attempts - 1)
@@ -145,7 +148,7 @@ struct RunTally {
                     "\(HumanText.count(keptMembers, "verified file")) of unpublished groups "
                         + "\(keptMembers == 1 ? "is" : "are") kept for a week: the same command fetches only the rest.")
             }
-            lines.append(again(style.report))
+            lines.append(opening.map { "Run the job again from \($0)." } ?? again(style.report))
         }
         if style.amount != .quiet {
             lines += removals.map { group, count in
@@ -250,6 +253,14 @@ struct RunTally {
     private func id(_ task: TaskIndex) -> String { redactor.redacted(name: job.tasks[Int(task.raw)].id) }
 
     // MARK: Again
+
+    /// When the window opens that all unsuccessful tasks were put off for; `nil` if that is not so, or not one time.
+    private var opening: String? {
+        guard causes.causes.allSatisfy({ $0.record.deferral == .window }) else { return nil }
+        let times = causes.causes.compactMap { Explanation.opening($0.record.explanation) }
+        // How long it is until then differs from minute to minute.
+        return Set(times.map { $0.prefix { $0 != "(" } }).count == 1 ? times.last : nil
+    }
 
     /// Returns the command that goes on with a stopped run, or runs the unsuccessful tasks again: from the report where
     /// there is one, else by their ids.

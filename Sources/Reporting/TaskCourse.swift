@@ -47,6 +47,9 @@ final class TaskCourse {
     /// URL of the first attempt, which tells the first of the task's `urls`.
     private(set) var firstURL: String?
     private(set) var firstFailure: TransferError?
+    /// Offset at which an attempt began whose process died before it could tell how much it had received; `nil` where
+    /// the last attempt told.
+    private var lostFrom: Int64?
     /// How the last attempt failed, and the URL that it asked last.
     private var lastFailure: (name: ErrorName, url: String)?
 
@@ -61,9 +64,12 @@ final class TaskCourse {
         if firstURL == nil { firstURL = record.url }
     }
 
-    func resume(at point: Event.Progress) {
+    /// Returns the bytes that a lost attempt had moved: the place at which this one goes on tells.
+    func resume(at point: Event.Progress) -> Int64 {
         (offset, progress) = (point.bytes, point.bytes)
         expected = point.expected ?? expected
+        defer { lostFrom = nil }
+        return lostFrom.map { max(0, point.bytes - $0) } ?? 0
     }
 
     func advance(to point: Event.Progress) {
@@ -112,6 +118,8 @@ final class TaskCourse {
         reached = max(progress, count > 0 ? record.resumedFrom + count : 0)
         if firstFailure == nil { firstFailure = record.error }
         lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
+        let isLost = record.error == .processEnded || record.error == .processCrashed
+        lostFrom = isLost && record.transactions.isEmpty ? record.resumedFrom : nil
         (progress, offset) = (0, 0)
     }
 

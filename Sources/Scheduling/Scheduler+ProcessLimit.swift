@@ -14,7 +14,7 @@ extension Scheduler {
             return false
         }
         if case .finish = meant { return false }
-        noteFailure(of: task, verdict)
+        noteFailure(of: task, error, verdict)
         let deadline = processDeadline(of: task)
         guard hasPatience(deadline) else { return false }
         tellsNothing(task)

@@ -13,7 +13,9 @@ extension Scheduler {
         case failure(TransferError, status: Int?)
     }
 
-    mutating func restore(_ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>) {
+    mutating func restore(
+        _ history: RunHistory, hasCrashed: Bool, _ done: Set<TaskIndex>, _ lost: Set<TaskIndex> = []
+    ) {
         precondition(history.tasks.count == tasks.count, "a history of another job")
         bytes.restore(history.bytesMoved)
         for index in tasks.indices { restoreTask(index, history.tasks[index], history) }
@@ -21,7 +23,11 @@ extension Scheduler {
         var owed: [(task: Int, end: Owed)] = []
         for index in tasks.indices where !tasks[index].isFinished {
             let isDone = done.contains(TaskIndex(raw: UInt32(index)))
-            let end = owedEnd(of: index, history.tasks[index], isDone: isDone, hasCrashed: hasCrashed)
+            let isLost = lost.contains(TaskIndex(raw: UInt32(index)))
+            let end =
+                isLost
+                ? .failure(.lostFromJournal, status: nil)
+                : owedEnd(of: index, history.tasks[index], isDone: isDone, hasCrashed: hasCrashed)
             endLost(index, history.tasks[index], end, hasCrashed: hasCrashed)
             if let end { owed.append((index, end)) }
         }

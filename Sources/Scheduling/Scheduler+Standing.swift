@@ -2,7 +2,8 @@ package import TransferModel
 
 /// How a task stands at one moment.
 package enum TaskStanding: Hashable, Sendable {
-    case waiting(WaitReason)
+    /// `nil`: nothing of the job holds it back; it begins with the next turn, or when starts are paused no more.
+    case waiting(WaitReason?)
     case running
     case suspended
     case finished
@@ -17,9 +18,12 @@ extension Scheduler {
         case .blocked where state.suspension != nil: return .suspended
         case .suspended(.byCommand), .suspended(.byFile): return .suspended
         case .running: return state.slot == .awaited ? .waiting(closure(of: state) ?? .hostLimit) : .running
-        case .queued: return .waiting(closure(of: state) ?? (isSessionFull(state) ? .sessionLimit : .runLimit))
+        case .queued: return .waiting(state.lane < 0 ? nil : slots.reachedLimit(in: Int(state.lane)))
+        // What takes the template's place is being worked out, or the group is being put in place.
+        case .expanding: return .running
+        case .staged where isBeingPublished(task): return .running
         case .finished: return .finished
-        case .blocked, .held, .suspended, .backingOff, .awaitingConditions, .staged, .expanding:
+        case .blocked, .held, .suspended, .backingOff, .awaitingConditions, .staged:
             return state.waitReason.map { .waiting($0) } ?? .running
         }
     }
@@ -40,7 +44,10 @@ extension Scheduler {
         state.lane < 0 ? nil : slots.lanes[Int(state.lane)].closure?.reason
     }
 
-    private func isSessionFull(_ state: TaskState) -> Bool {
-        state.lane >= 0 && slots.sessions[slots.session(of: Int(state.lane))].isFull
+    /// Whether the task's file is verified and waits for the other members of its group.
+    package func isStaged(_ task: TaskIndex) -> Bool { tasks[task].phase == .staged }
+
+    private func isBeingPublished(_ task: TaskIndex) -> Bool {
+        plan.tasks[Int(task.raw)].group.map { groups.isPublishing($0) } ?? false
     }
 }

@@ -37,10 +37,11 @@ package struct Scheduler: ~Copyable {
 
     /// With a `history` the run goes on where its events end, also in another process and on another clock.
     /// `hasCrashed`: the process that carried it before crashed. `done`: tasks whose unfinished attempt had put its
-    /// file in place, where that still stands.
+    /// file in place, where that still stands. `lost`: tasks that had begun a request which must not be sent twice, of
+    /// which the events do not know.
     package init(
         _ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false,
-        done: Set<TaskIndex> = []
+        done: Set<TaskIndex> = [], lost: Set<TaskIndex> = []
     ) {
         self.plan = plan
         clock = RunClock(now, elapsed: history?.elapsed(at: now.wall) ?? .zero)
@@ -64,7 +65,7 @@ package struct Scheduler: ~Copyable {
         setDeadlines()
         readWindows()
         if let history {
-            restore(history, hasCrashed: hasCrashed, done)
+            restore(history, hasCrashed: hasCrashed, done, lost)
         } else {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
             skipAll()

@@ -45,8 +45,13 @@ struct SlotTable: Sendable {
     func room(of lane: Int) -> Int { min(maximumRunning - runningCount, sessions[session(of: lane)].room) }
 
     /// What a task waits for that has come to the lane and was not started.
-    func limit(of lane: Int) -> WaitReason {
-        lanes[lane].closure?.reason ?? (sessions[session(of: lane)].isFull ? .sessionLimit : .runLimit)
+    func limit(of lane: Int) -> WaitReason { reachedLimit(in: lane) ?? .runLimit }
+
+    /// The limit that keeps tasks of the lane from starting now; `nil` where none does.
+    func reachedLimit(in lane: Int) -> WaitReason? {
+        if let closure = lanes[lane].closure { return closure.reason }
+        if sessions[session(of: lane)].isFull { return .sessionLimit }
+        return runningCount >= maximumRunning ? .runLimit : nil
     }
 
     // MARK: Lanes

@@ -1,5 +1,6 @@
 internal import CSQLite
 import Glibc
+import SystemIO
 import TransferModel
 
 /// One connection to an SQLite file. Belongs to one thread at a time.
@@ -107,13 +108,14 @@ extension StoreError {
             case SQLITE_FULL: .diskFull
             // A full disk has no code of its own for the file that readers share.
             case SQLITE_IOERR where unsafe [ENOSPC, EDQUOT].contains(sqlite3_system_errno(database)): .diskFull
-            case SQLITE_CANTOPEN, SQLITE_IOERR: unsafe Self.kind(ofSystem: sqlite3_system_errno(database))
+            // Of the files beside the database SQLite does not keep why they could not be opened.
+            case SQLITE_CANTOPEN where DescriptorLimit.shortage != nil: .processLimit
+            case SQLITE_CANTOPEN where unsafe [EMFILE, ENFILE].contains(sqlite3_system_errno(database)): .processLimit
             default: .other
             }
-        self.init(kind, "\(title): \(message) (SQLite \(code))")
+        let reason = kind == .processLimit ? SystemError(call: "open", errno: EMFILE).reason : message
+        self.init(kind, "\(title): \(reason) (SQLite \(code))")
     }
-
-    private static func kind(ofSystem errno: Int32) -> Kind { [EMFILE, ENFILE].contains(errno) ? .processLimit : .other }
 }
 
 /// One prepared statement: bind, step, read, reset.

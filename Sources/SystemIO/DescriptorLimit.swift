@@ -9,8 +9,8 @@ package enum DescriptorLimit {
     /// Descriptors that a run holds beside its tasks.
     private static let ofARun = 48
 
-    /// Descriptors that one of many runs of a process holds with two or three tasks under way.
-    private static let ofOneOfMany = 24
+    /// Descriptors that one of many runs of a process holds with six tasks under way, as many as a host gets by default.
+    private static let ofOneOfMany = 28
 
     /// How many runs of one process the limit leaves room for.
     package static var runs: Int { max(1, (present - ofARun) / ofOneOfMany) }

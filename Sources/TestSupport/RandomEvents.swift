@@ -19,6 +19,7 @@ package struct RandomEvents: Sendable {
     package static let allKinds = 25
     /// The names of the format's first release: one more would change the story of every seed.
     private static let errorNames = ErrorName.allCases.prefix { $0 != .taskCrashedRunner }
+    private static let waitReasons = WaitReason.allCases.prefix { $0 != .processLimit }
 
     /// Returns the next event of a run with `tasks` tasks, of a random kind.
     package mutating func next(tasks: Int = 100) -> Event { next(kind: random.below(Self.kinds), tasks: tasks) }
@@ -126,7 +127,7 @@ package struct RandomEvents: Sendable {
         case 0: .sessionStarted
         case 1: .taskCreated
         case 2: .taskResumed
-        case 3: .waiting(random.pick(WaitReason.allCases), lacks: text())
+        case 3: .waiting(random.pick(Self.waitReasons), lacks: text())
         case 4: .attemptStarted(AttemptStart(number: Int(number()), url: text(), bodyFiles: bodyFiles()))
         case 5: .challenge(challenge())
         case 6: .redirect(redirect())
@@ -275,7 +276,7 @@ package struct RandomEvents: Sendable {
         TaskRecord(
             outcome: random.pick(TaskOutcome.allCases), tolerated: flag(), changed: maybe { $0.flag() },
             source: maybe { $0.random.pick(ResultSource.allCases) },
-            waits: some { TaskRecord.Wait(reason: $0.random.pick(WaitReason.allCases), duration: $0.span()) },
+            waits: some { TaskRecord.Wait(reason: $0.random.pick(Self.waitReasons), duration: $0.span()) },
             error: maybe { $0.error() }, body: maybe { $0.bytes() }, lengthUnverified: flag(),
             captures: some {
                 Job.Variable(name: $0.text(), value: $0.isFilled ? .list([.string($0.text())]) : $0.value())

@@ -37,6 +37,31 @@ package struct WindowHours: Sendable {
         return nil
     }
 
+    /// Returns when the window opens next, in words: `01:00 Europe/Berlin (in 3 h 12 min)`, with the weekday where that is
+    /// more than a day away. `nil` while it is open, and if it never opens.
+    package func opening(after date: WallTime) -> (at: WallTime, words: String)? {
+        guard !isOpen(at: date), let opens = nextChange(after: date) else { return nil }
+        let local = floorDivide(Int(opens.nanoseconds), 1_000_000_000) + (zone?.offset(at: opens) ?? 0)
+        let minute = floorModulo(local, 86_400) / 60
+        let time = [minute / 60, minute % 60].map { ($0 < 10 ? "0" : "") + "\($0)" }.joined(separator: ":")
+        let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+        let isFar = opens - date > .seconds(86_400)
+        let day = isFar ? days[CivilDate.weekday(daysSince1970: floorDivide(local, 86_400))] + " " : ""
+        let place = window.timezone ?? (zone == nil ? "UTC" : "local time")
+        return (opens, "\(day)\(time) \(place) (in \(Self.words(opens - date)))")
+    }
+
+    /// `12 min`, `3 h 12 min`, `2 days 4 h`: rounded up, so that nobody comes too early.
+    private static func words(_ span: TimeSpan) -> String {
+        let minutes = (Int(span.nanoseconds) + minute - 1) / minute
+        func joined(_ first: String, _ rest: Int, _ unit: String) -> String {
+            rest == 0 ? first : "\(first) \(rest) \(unit)"
+        }
+        if minutes < 60 { return "\(minutes) min" }
+        if minutes < 48 * 60 { return joined("\(minutes / 60) h", minutes % 60, "min") }
+        return joined("\(minutes / 1440) days", minutes % 1440 / 60, "h")
+    }
+
     /// Returns whether the window's `days` include a day. `day` is counted from 1970; 0 in `days` is Monday.
     private func counts(_ day: Int) -> Bool {
         if window.days.isEmpty { return true }

@@ -126,6 +126,10 @@ final class Attempt: TransferReceiver {
     var bandwidth: BandwidthCredit
     /// The time in which a file or helper was asked for credentials.
     var credentialWait = WaitClock()
+    /// How many tokens were renewed in the run when the attempt got its captured values.
+    var seenRenewals = 0
+    /// Whether its request was tried again with a renewed token: that is done once.
+    var hasRenewedToken = false
     var unreported: UnreportedProgress
     /// The run's `limits.maximumBytes`; `nil` without one.
     var ledger: ByteLedger?
@@ -256,7 +260,9 @@ final class Attempt: TransferReceiver {
             if exchange.bodyFailure != nil { exchange.decision = .abort }
         }
         if exchange.decision == .keep, !life.codings.isEmpty, !beginDecoding() { exchange.decision = .abort }
-        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody { exchange.mixed = MixedAnswer(head.headers) }
+        if exchange.decision == .keep, !isDownload, tokenFetch == nil, life.hasBody {
+            exchange.mixed = MixedAnswer(head.headers)
+        }
         if exchange.decision == .keep, bringsFile, !takeRuleTarget() { exchange.decision = .abort }
         if exchange.decision == .abort { exchange.endedByUs = true }
         if caching.turn != nil { prepareCacheCopy(head) }

@@ -70,6 +70,9 @@ struct Carryover {
 }
 
 extension Engine {
-    /// Whether ended attempts left anything for the next ones of their tasks that another process would not have.
-    package var hasCarryovers: Bool { !carryovers.isEmpty }
+    /// Whether no attempt has left anything that another process would not have: half-done files, credentials that were
+    /// rejected, connections and their number.
+    package var isUntouched: Bool {
+        carryovers.isEmpty && sessions.allSatisfy { $0.connectionsOpened + $0.connectionsReused == 0 }
+    }
 }

@@ -24,7 +24,9 @@ extension Engine {
     /// Makes the attempt wait until the journal has its beginning, if its request must not be sent twice: a process
     /// that continues the run must know of it.
     func recordBeginning(_ attempt: Attempt) -> StepOutcome {
-        guard beginnings.recordedFirst.contains(attempt.task), attempt.object?.isAtStore != true else { return .done }
+        guard beginnings.recordedFirst.contains(attempt.task), attempt.object?.isAtStore != true,
+            !renewals.isRenewing(attempt.task)
+        else { return .done }
         attempt.phase = .awaitingRecord
         beginnings.waiting.append(AttemptBeginning(task: attempt.task, number: attempt.number))
         reports.append(.awaitsRecord(attempt.task))

@@ -62,7 +62,9 @@ extension Engine {
         if request.headers.contains(where: { $0.isNamed("authorization") }) {
             return "the `Authorization` header was refused"
         }
-        if attempt.life.hasAnsweredChallenge || attempt.life.showedCredential { return "the credential of the job was refused" }
+        if attempt.life.hasAnsweredChallenge || attempt.life.showedCredential {
+            return "the credential of the job was refused"
+        }
         return sentSecret(attempt) ?? "no credential was sent"
     }
 

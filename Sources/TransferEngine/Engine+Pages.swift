@@ -107,7 +107,7 @@ extension Engine {
     }
 
     /// Marks the object of a page that is over as ended; nobody takes it.
-    private func placeholder(_ attempt: Attempt) -> AttemptResult {
+    func placeholder(_ attempt: Attempt) -> AttemptResult {
         AttemptResult(
             number: attempt.number, url: attempt.life.request.url.text, startedAt: attempt.startedAt,
             endedAt: now.instant, transactions: [], body: nil, file: nil, source: .network, lengthUnverified: false,

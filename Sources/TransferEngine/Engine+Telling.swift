@@ -10,6 +10,8 @@ extension Engine {
     package var isPending: Bool { !reports.isEmpty || !outbox.isEmpty }
 
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
+        // The task has ended, and is run again for others.
+        if renewals.isRenewing(attempt.task) { return }
         guard var held = attempt.inspection.heldEvents else {
             return events.append(kind, task: attempt.task, session: attempt.specification.session)
         }

@@ -135,6 +135,7 @@ package final class Engine {
     var checksumFiles: ChecksumFiles
     var objects: ObjectTransfers
     var rowSources: RowSources
+    var renewals = TokenRenewals()
     /// Files published since the delivery threads were last told not to wait for more.
     var unhurriedFlushes = 0
     /// The clocks as read after the last wait: one reading for a whole turn.
@@ -315,13 +316,15 @@ package final class Engine {
             pool: delivery.pool, loop: loop, now: startedAt)
         attempt.ledger = ledger
         attempt.known.brought = partial?.brought
+        attempt.seenRenewals = renewals.count
         return attempt
     }
 
     // MARK: Requests
 
     private func granted(_ task: TaskIndex, _ origin: OriginID) {
-        guard let attempt = attempt(of: task), case .awaitingGrant(let request) = attempt.phase else { return }
+        guard let attempt = attempt(of: renewals.performer(of: task)), case .awaitingGrant(let request) = attempt.phase
+        else { return }
         attempt.origin = origin
         attempt.phase = .transferring
         if let parts = attempt.streams.segmented {
@@ -428,6 +431,7 @@ package final class Engine {
         for report in deliveries.takeAll() { delivered(report) }
         for report in memory?.takeAll() ?? [] { take(report) }
         for answer in credentialLookup?.takeAll() ?? [] { answered(answer) }
+        if !renewals.isIdle { settleRenewals() }
         handOver()
         defer { reports.removeAll(keepingCapacity: true) }
         return reports
@@ -567,7 +571,7 @@ package final class Engine {
 
     /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns where that one
     /// goes on; `nil` where nothing is kept.
-    private func keepPartial(_ attempt: Attempt) -> ResumePoint? {
+    func keepPartial(_ attempt: Attempt) -> ResumePoint? {
         guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
             return nil
         }
@@ -618,6 +622,7 @@ package final class Engine {
         if error.name == .cancelled { return cancelled(attempt, error) }
         if attempt.tokenFetch != nil { return lackToken(attempt, error) }
         if error.isOfProcessLimit { endIdleConnections() }
+        if renewsToken(attempt, error) { return }
         // A cached answer's `Retry-After` is out of date.
         let head = attempt.exchange.isFromCache ? nil : attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }
@@ -638,6 +643,7 @@ package final class Engine {
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         leaveTokens(attempt)
         if goesOn(attempt, verdict, source) { return }
+        if !renewals.isUnused { noteForRenewals(attempt, verdict) }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         verdict.isOfStore = attempt.object?.isAtStore == true

@@ -76,6 +76,15 @@ package enum Explanation {
     private static let formerly =
         "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
 
+    private static let closed = "Put off: its `window` is closed until "
+
+    /// Returns when the closed window of a task that was put off opens, as its explanation says: `01:00 Europe/Berlin (in 3
+    /// h 12 min)`; `nil` where it does not say so.
+    package static func opening(_ sentence: String?) -> String? {
+        guard let sentence, sentence.hasPrefix(closed), let end = sentence.firstRange(of: ", and") else { return nil }
+        return String(sentence[..<end.lowerBound].dropFirst(closed.count))
+    }
+
     private static func words(_ deferral: Deferral, _ lacks: String?) -> String {
         switch deferral {
         case .finishBy: "Put off: the run's `limits.finishBy` came before it was done. Run the job again to go on."
@@ -88,7 +97,8 @@ package enum Explanation {
         case .power:
             "Put off: \(waiting(.power, lacks)), and the run was told not to wait. Run it again then."
         case .window:
-            "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
+            lacks.map { "\(closed)\($0), and the run was told not to wait. Run it again then." }
+                ?? "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
         case .earliestBegin:
             "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."
         }

@@ -26,7 +26,9 @@ extension TransferError {
     }
 
     /// Returns the message without the note about a page.
-    static func withoutPage(_ message: String) -> String { TransferError(.unknown, message).pageNote?.message ?? message }
+    static func withoutPage(_ message: String) -> String {
+        TransferError(.unknown, message).pageNote?.message ?? message
+    }
 
     /// What helps against the failure of a page after the first, whose URL does not stand in the job; `nil` for any other
     /// error. `advice` gives what helps against the error without the note about the page.

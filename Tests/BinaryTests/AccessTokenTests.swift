@@ -13,8 +13,9 @@ import TextFormats
             body: #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":3600}"#)
     }
 
-    private func job(_ server: ScriptedServer, _ tasks: [String], session: String = "configuration: ephemeral") -> String
-    {
+    private func job(
+        _ server: ScriptedServer, _ tasks: [String], session: String = "configuration: ephemeral"
+    ) -> String {
         """
         secrets: { CLIENT: { env: CLIENT } }
         sessions:

@@ -127,6 +127,28 @@ import Testing
         withExtendedLifetime(disk) {}
     }
 
+    /// A process that starts on a full disk begins nothing, as one that meets the full disk later.
+    @Test func processThatStartsOnAFullDisk_beginsNoTask() throws {
+        let server = background.server
+        server.on("/first") { _ in [.gate("first")] + .respond(200, body: "first") }
+        #expect(try background.detach(background.job(background.task("first"))).exitStatus == 0)
+        #expect(server.waitForRequests(1, "/first"))
+        fill()
+        background.endProcess(signal: SIGKILL)
+        fill()
+        let daemon = try background.stage.binary.start(["daemon"])
+        #expect(daemon.waitForOutput("is to be tried again: the journal "))
+        #expect(server.requests("/first").count == 1)
+        state.remove("state/transfer-run/filler")
+        server.open(gate: "first")
+        let attached = try background.run("attach", BackgroundStage.identifier)
+        #expect(attached.exitStatus == 0, "\(attached.errorText)")
+        #expect(server.requests("/first").count == 2)
+        daemon.send(signal: SIGTERM)
+        _ = daemon.wait()
+        withExtendedLifetime(disk) {}
+    }
+
     /// What somebody asks for while nothing can be written is done, and he is told how little that is worth.
     @Test func whoCancelsMeanwhileIsTold() throws {
         let program = try background.stage.start(jobWithPost())

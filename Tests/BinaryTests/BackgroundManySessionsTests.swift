@@ -26,7 +26,7 @@ import TransferModel
                 file,
                 background.job(
                     names, name: "n\(number)", identifier: identifier(number),
-                    more: ", maximumConnectionsPerHost: 40"))
+                    more: ", maximumConnectionsPerHost: 60"))
             let result = try background.stage.binary.start([file, "--detach"], under: wrapper).wait()
             #expect(result.exitStatus == 0, "\(result.errorText)")
         }
@@ -55,7 +55,7 @@ import TransferModel
 
     /// Out of descriptors tasks wait and say for what; none fails.
     @Test func outOfDescriptorsTasksWait() throws {
-        try detach(2, tasks: 40, under: ["/usr/bin/prlimit", "--nofile=64:64"])
+        try detach(1, tasks: 60, under: ["/usr/bin/prlimit", "--nofile=64:64"])
         let folder = background.stage.binary.home.path("state/transfer-run")
         let journal = try Journal.open(folder: folder)
         try background.waitUntil("a task waits for a descriptor") {
@@ -66,7 +66,7 @@ import TransferModel
             }
         }
         background.server.open(gate: "all")
-        #expect(try outcomes(2) == Array(repeating: "succeeded", count: 80))
+        #expect(try outcomes(1) == Array(repeating: "succeeded", count: 60))
         let waits = try JSONPath("$.tasks[*].waits[*].reason").select(from: background.report("n0.report.json"))
         #expect(waits.contains { $0.plainText == "processLimit" })
     }

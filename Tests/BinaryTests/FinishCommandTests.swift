@@ -31,6 +31,23 @@ import TextFormats
         #expect(try run.values("$.hooks[*].exitStatus") == ["0"])
     }
 
+    /// A word may be the first cause of the run's failure, in one line; it is empty where all is well.
+    @Test(arguments: [(200, ""), (404, "a failed (unexpectedResponse): GET ")])
+    func theRunsError_isItsFirstCause(_ answer: Int, _ start: String) throws {
+        let server = try ScriptedServer { _ in .respond(answer, body: "x") }
+        defer { server.stop() }
+        let stage = try Stage()
+        _ = try stage.run(
+            """
+            onFinish: [sh, -c, 'printf "%s" "$0" > told', "${run.error}"]
+            tasks:
+              - { id: a, url: "\(server.url("/a"))", to: a, retry: { attempts: 1 } }
+              - { id: b, needs: [a], url: "\(server.url("/b"))" }
+            """)
+        let told = try stage.text("told")
+        #expect(told.hasPrefix(start) && told.isEmpty == start.isEmpty && !told.contains("\n"), "\(told)")
+    }
+
     /// What it prints is shown beside the run's own lines, and never on standard output.
     @Test func whatItPrints_isShownOnStandardError() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

@@ -87,11 +87,12 @@ import TextFormats
     }
 
     /// A cursor is a query parameter of the first URL; none, or an empty one, is the end.
-    @Test(arguments: [
-        ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, #"{"next": ""}"#, nil),
-        ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, "{}", nil),
-        ("{ header: X-Next, query: after }", "1", "2", "x y/z"),
-    ] as [(String, String, String, String?)])
+    @Test(
+        arguments: [
+            ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, #"{"next": ""}"#, nil),
+            ("{ json: $.next, query: after }", #"{"next": "x y/z"}"#, "{}", nil),
+            ("{ header: X-Next, query: after }", "1", "2", "x y/z"),
+        ] as [(String, String, String, String?)])
     func aCursor_isAParameterOfTheFirstURL(_ next: String, _ first: String, _ last: String, _ header: String?) throws {
         let server = try ScriptedServer()
         defer { server.stop() }

@@ -49,6 +49,18 @@ import TransferModel
         #expect(try self.advice(little) == ["Nothing stands out: no limit and no host held the run back."])
     }
 
+    /// A file that is verified waits for its group, and not for what it needs.
+    @Test func waitAfterTheAttempt_isForTheGroup() throws {
+        let waits = #"{"reason":"dependency","duration":8}"#
+        let task = SmallReport.task("a", duration: 10, waits: waits)
+            .replacing(
+                #""explanation":null"#,
+                with: #""explanation":null,"group":"site","finishedAt":"2026-11-21T07:00:07.000Z""#)
+        let advice = try advice(SmallReport(duration: 10, tasks: [task]))
+        #expect(advice.contains { $0.contains("1 file waited 7.00s together, verified, for the other") }, "\(advice)")
+        #expect(advice.contains { $0.contains("1 task waited 1.00s together for tasks they need") }, "\(advice)")
+    }
+
     /// Requests that took two milliseconds of ten seconds are not what to change, others are.
     @Test(arguments: [("00.002", 0), ("08.000", 1)])
     func requestsHaveAdviceWhereTheyTookTime(_ end: String, _ count: Int) throws {

@@ -54,6 +54,11 @@ import TransferModel
         let tree = try TemporaryTree()
         let text = try written(.junit, ExportSurroundings(), tree.write("report.json", report))
         #expect(text.contains(">\(request)it was cancelled</error>"), "\(text)")
+        // Others name the URL later.
+        let later = "Failed after 3 attempts: https://mirror.example.org/slow: it was reset"
+        let other = try Recorded.text().replacing("it was cancelled", with: later)
+        let written = try self.written(.junit, ExportSurroundings(), tree.write("report.json", other))
+        #expect(written.contains(">\(later)</error>"), "\(written)")
     }
 
     // MARK: Prometheus

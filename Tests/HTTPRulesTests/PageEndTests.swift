@@ -9,7 +9,9 @@ struct PageEndTests {
             Array(body.utf8), charset: nil, .empty, hiding: .none)
     }
 
-    private func counted(_ until: PageCount.End) -> NextPage { NextPage(.count(PageCount(parameter: "p", until: until))) }
+    private func counted(_ until: PageCount.End) -> NextPage {
+        NextPage(.count(PageCount(parameter: "p", until: until)))
+    }
 
     /// `nil`: it is an error.
     private func hasMore(_ until: PageCount.End, _ body: String) throws -> Bool? {
@@ -18,10 +20,12 @@ struct PageEndTests {
         return found.captures.contains { $0.name == Capture.nextPage }
     }
 
-    @Test(arguments: [
-        (#"{"more": true}"#, true), (#"{"more": 7}"#, true), (#"{"more": [1]}"#, true), (#"{"more": "x"}"#, true),
-        (#"{"more": false}"#, false), (#"{"more": null}"#, false), (#"{"more": ""}"#, false), ("{}", false), ("{", nil),
-    ] as [(String, Bool?)])
+    @Test(
+        arguments: [
+            (#"{"more": true}"#, true), (#"{"more": 7}"#, true), (#"{"more": [1]}"#, true), (#"{"more": "x"}"#, true),
+            (#"{"more": false}"#, false), (#"{"more": null}"#, false), (#"{"more": ""}"#, false), ("{}", false),
+            ("{", nil),
+        ] as [(String, Bool?)])
     func aPathWithNothing_isTheEnd(_ body: String, _ isMore: Bool?) throws {
         #expect(try hasMore(.json("$.more"), body) == isMore)
     }
@@ -31,11 +35,13 @@ struct PageEndTests {
         #expect(try hasMore(.json("$.items[*]"), body) == isMore)
     }
 
-    @Test(arguments: [
-        ("[1, 2]", 2, true), ("[1]", 2, false), ("[]", 1, false), ("[0]", 1, true), (#"{"total": 9, "items": [1]}"#, 1, true),
-        (#"{"total": 9, "items": []}"#, 1, false), (#"{"items": [1], "facets": []}"#, 1, nil),
-        (#"{"data": {"items": []}}"#, 1, nil), ("3", 1, nil), ("", 1, nil),
-    ] as [(String, Int, Bool?)])
+    @Test(
+        arguments: [
+            ("[1, 2]", 2, true), ("[1]", 2, false), ("[]", 1, false), ("[0]", 1, true),
+            (#"{"total": 9, "items": [1]}"#, 1, true),
+            (#"{"total": 9, "items": []}"#, 1, false), (#"{"items": [1], "facets": []}"#, 1, nil),
+            (#"{"data": {"items": []}}"#, 1, nil), ("3", 1, nil), ("", 1, nil),
+        ] as [(String, Int, Bool?)])
     func rows_areThoseOfTheOneList(_ body: String, _ count: Int, _ isMore: Bool?) throws {
         #expect(try hasMore(.rowsBelow(count), body) == isMore)
     }
@@ -50,10 +56,11 @@ struct PageEndTests {
         #expect(error.message.contains("`until: { json: $.rows[*] }`"))
     }
 
-    @Test(arguments: [
-        (#"{"c": "x/y"}"#, "x/y"), (#"{"c": 17}"#, "17"), (#"{"c": ""}"#, ""), (#"{"c": null}"#, nil), ("{}", nil),
-        (#"{"c": false}"#, nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (#"{"c": "x/y"}"#, "x/y"), (#"{"c": 17}"#, "17"), (#"{"c": ""}"#, ""), (#"{"c": null}"#, nil), ("{}", nil),
+            (#"{"c": false}"#, nil),
+        ] as [(String, String?)])
     func aCursor_isATextOrANumber(_ body: String, _ cursor: String?) throws {
         let found = try findings(NextPage(.cursor(.json("$.c"), parameter: "after")), body)
         #expect(found.error == nil && found.captures.first?.text == cursor)
@@ -71,8 +78,10 @@ struct PageEndTests {
     }
 
     @Test(arguments: [
-        ("$.href", #"{"href": "items/3"}"#, "https://a.test/v1/items/3"), ("$.href", #"{"href": "/x"}"#, "https://a.test/x"),
-        ("$.href", #"{"href": "https://b.test/ä"}"#, "https://b.test/%C3%A4"), ("$.id", #"{"id": 3}"#, "https://a.test/v1/3"),
+        ("$.href", #"{"href": "items/3"}"#, "https://a.test/v1/items/3"),
+        ("$.href", #"{"href": "/x"}"#, "https://a.test/x"),
+        ("$.href", #"{"href": "https://b.test/ä"}"#, "https://b.test/%C3%A4"),
+        ("$.id", #"{"id": 3}"#, "https://a.test/v1/3"),
         (#"href="([^"]+)""#, #"<a href="../z?a=1">"#, "https://a.test/z?a=1"),
     ])
     func aCapturedURL_isResolvedAgainstItsAnswer(_ source: String, _ body: String, _ url: String) throws {
@@ -97,7 +106,9 @@ struct PageEndTests {
         #expect(found.captures.first?.answers == [.init(url: "https://a.test/v1/list")])
         var pages = PageCaptures()
         try pages.add(found.captures)
-        try pages.add(rules.examine(Array(#"["c"]"#.utf8), charset: nil, .empty, at: try url.resolving("?p=2"), hiding: .none).captures)
+        try pages.add(
+            rules.examine(Array(#"["c"]"#.utf8), charset: nil, .empty, at: try url.resolving("?p=2"), hiding: .none)
+                .captures)
         #expect(
             pages.values.first?.answers
                 == [.init(url: "https://a.test/v1/list"), .init(first: 2, url: "https://a.test/v1/list?p=2")])

@@ -28,7 +28,8 @@ struct SavedAnswerTests {
     @Test(arguments: [
         ("to: a, method: PUT, existing: skip", "`existing: skip` of an upload and `to` exclude each other"),
         ("to: a, method: PUT, existing: revalidate", "`existing: revalidate` of an upload and `to`"),
-        ("to: s3://bucket/key", "cannot become an object of a store"), ("to: ./sent", "would replace the file that is sent"),
+        ("to: s3://bucket/key", "cannot become an object of a store"),
+        ("to: ./sent", "would replace the file that is sent"),
         ("to: a, group: g", "an upload with `to` and `group` exclude each other"),
     ])
     func whatDoesNotFitASavedAnswer_isTold(_ keys: String, _ words: String) {
@@ -37,7 +38,8 @@ struct SavedAnswerTests {
     }
 
     @Test func twoTasksWithOneFile_areAnErrorForUploadsToo() {
-        let tasks = "tasks: [{ id: a, url: https://e.org/a, to: f }, { id: b, url: https://e.org/b, type: upload, body: { data: x }, to: f }]"
+        let tasks =
+            "tasks: [{ id: a, url: https://e.org/a, to: f }, { id: b, url: https://e.org/b, type: upload, body: { data: x }, to: f }]"
         #expect(load(tasks).messages.contains("both write `f`"))
     }
 

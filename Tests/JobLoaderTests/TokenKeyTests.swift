@@ -105,7 +105,8 @@ import TransferModel
 
     private static let gitHub = "tokenURL: https://login.example.org/token, clientID: me, assertion: github"
     private static let environment = [
-        "ACTIONS_ID_TOKEN_REQUEST_URL": "https://run.actions.example/id?v=2", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "sesame",
+        "ACTIONS_ID_TOKEN_REQUEST_URL": "https://run.actions.example/id?v=2",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "sesame",
     ]
 
     @Test func gitHub() throws {

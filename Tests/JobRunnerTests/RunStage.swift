@@ -99,7 +99,7 @@ final class RunStage {
             consumers: [watcher], redactor: Redactor(job.secrets), now: Clocks.now(), after: past?.lastSequence ?? 0)
         var settings = RunSettings(userAgent: "stage", seed: UInt64(events.count) + 1)
         settings.outside = outside
-        settings.keep = keep
+        if let keep { settings.keep = { last, _, isKept in keep(last, isKept) } }
         settings.acceptedAt = acceptedAt
         settings.turn = turn
         settings.waitsForResume = waitsForResume

@@ -74,6 +74,24 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
             ])
     }
 
+    /// What commands at the run's end may name: the first failure in the order of the events.
+    @Test func theRunsErrorIsThatOfTheFirstTaskThatFailed() throws {
+        var random = Seeded("theRunsErrorIsThatOfTheFirstTaskThatFailed")
+        for _ in 0..<Rounds.scaled(20) {
+            let story = Story(random: Seeded(seed: random.next()), tasks: 1 + random.below(60))
+            let (made, _, _) = try report(of: story, &random)
+            let failed = story.events.first { event in
+                guard case .taskFinished(let record) = event.kind else { return false }
+                return record.outcome == .failed && !record.tolerated && record.error != nil
+            }
+            var captured = CapturedValues()
+            captured.ends = made.ends
+            let told = try captured.value(RunEnds.run, "error").text
+            guard let task = failed?.task else { continue }
+            #expect(told.hasPrefix("\(story.job.tasks[Int(task.raw)].id) failed ("), "\(told)")
+        }
+    }
+
     /// The totals are what one gets by counting the report itself.
     @Test func totalsAreThoseOfTheTasks() throws {
         var random = Seeded("totalsAreThoseOfTheTasks")

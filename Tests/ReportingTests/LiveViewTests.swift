@@ -214,6 +214,16 @@ import TransferModel
         #expect(scene.lines(80) == ["0/2 done · 2 waiting · waits for Wi-Fi or a wire · 1s"])
     }
 
+    /// What one task lacks says nothing of what others wait for.
+    @Test func whereNothingRuns_theTotalNamesNoOtherWaitsLack() throws {
+        var scene = Scene(try job(["a", "b", "c"]), start)
+        scene.add(.waiting(.window, lacks: "its `window` until 01:00 UTC (in 1 h)"), 0)
+        scene.add(.waiting(.power), 1)
+        scene.add(.waiting(.power), 2)
+        scene.pass(.seconds(1))
+        #expect(scene.lines(80) == ["0/3 done · 3 waiting · waits for mains power or a fuller battery · 1s"])
+    }
+
     @Test func aCountdownNeverJumps() {
         var random = Seeded("aCountdownNeverJumps")
         for _ in 0..<Rounds.scaled(200) {

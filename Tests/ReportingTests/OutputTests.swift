@@ -141,7 +141,22 @@ import TransferModel
             sentence(.power, nil)
                 == "Put off: it, or a task it needs or is published with, waits for mains power or a fuller battery, and "
                 + "the run was told not to wait. Run it again then.")
-        #expect(sentence(.window, "a network") == sentence(.window, nil))
+        #expect(sentence(.earliestBegin, "a network") == sentence(.earliestBegin, nil))
+        let closed = sentence(.window, "01:00 Europe/Berlin (in 3 h 12 min)")
+        #expect(
+            closed
+                == "Put off: its `window` is closed until 01:00 Europe/Berlin (in 3 h 12 min), and the run was told not to "
+                + "wait. Run it again then.")
+        #expect(Explanation.opening(closed) == "01:00 Europe/Berlin (in 3 h 12 min)")
+        #expect(Explanation.opening(sentence(.window, nil)) == nil && Explanation.opening(nil) == nil)
+        for deferral in Deferral.allCases {
+            for lacks in [nil, "01:00 UTC (in 1 min)"] as [String?] {
+                let record = TaskRecord(
+                    outcome: .deferred, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: nil,
+                    lengthUnverified: false, captures: [], duration: .zero, explanation: sentence(deferral, lacks))
+                #expect(record.deferral == deferral)
+            }
+        }
     }
 
     @Test func explanationsAreSentences() {

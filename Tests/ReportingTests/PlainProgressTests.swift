@@ -564,6 +564,52 @@ import TransferModel
                 """)
     }
 
+    /// Whoever runs it again sooner would only be put off again.
+    @Test(arguments: [(["in 3 h 12 min", "in 3 h 11 min"], true), (["in 3 h 12 min", nil], true), ([nil], false)])
+    func summary_ofTasksPutOffForTheirWindow_saysWhenToRunThemAgain(_ spans: [String?], _ isSaid: Bool) throws {
+        let records = spans.map { span in
+            record(
+                .deferred,
+                explanation: Explanation.sentence(
+                    outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: .window,
+                    lacks: span.map { "01:00 Europe/Berlin (\($0))" }))
+        }
+        let text = try printed(records)
+        #expect(text.contains("\nRun the job again from 01:00 Europe/Berlin (in 3 h 1") == isSaid, "\(text)")
+        #expect(text.contains("transfer-run ") != isSaid, "\(text)")
+    }
+
+    /// An attempt whose process was killed tells nothing of what it received: the place at which the next goes on does.
+    @Test func summary_afterAKill_countsTheBytesOfTheWholeRun() throws {
+        let sink = MemorySink()
+        let progress = PlainProgress(job: try job(1), sink: sink)
+        func end(_ number: Int, from offset: Int64, _ bytes: Int64?) -> Event.Kind {
+            var transaction = TransactionMetrics(method: "GET", url: "u", fetchStart: WallTime(nanoseconds: 0))
+            (transaction.status, transaction.responseBodyBytesReceived) = (206, bytes ?? 0)
+            return .attemptFinished(
+                AttemptRecord(
+                    number: number, url: "u", outcome: bytes == nil ? .cancelled : .succeeded, resumedFrom: offset,
+                    startedAt: WallTime(nanoseconds: 0), duration: .seconds(1),
+                    error: bytes == nil ? .processEnded : nil, backoff: nil,
+                    transactions: bytes == nil ? [] : [transaction]))
+        }
+        func goesOn(_ offset: Int64) -> Event.Kind { .resumedAtOffset(Event.Progress(bytes: offset, expected: nil)) }
+        func start(_ number: Int) -> Event.Kind { .attemptStarted(AttemptStart(number: number, url: "u")) }
+        let kinds: [Event.Kind] = [
+            start(1), end(1, from: 0, nil), start(2), goesOn(4 << 20), end(2, from: 4 << 20, nil), start(3),
+            goesOn(7 << 20), end(3, from: 7 << 20, 3 << 20), .taskFinished(record(.succeeded, source: .resumed)),
+        ]
+        var events = kinds.map { kind in
+            Event(
+                time: WallTime(nanoseconds: 0), sequence: 1, session: nil, task: TaskIndex(raw: 0), kind: kind)
+        }
+        let over = RunRecord(outcome: .succeeded, exitStatus: 0, duration: .seconds(10))
+        events.append(
+            Event(time: WallTime(nanoseconds: 0), sequence: 1, session: nil, task: nil, kind: .runFinished(over)))
+        progress.consume(events[...])
+        #expect(sink.text.contains("1 ok · 10.0 MiB · 1.0 MiB/s · 10.0s"), "\(sink.text)")
+    }
+
     @Test func writesGoOnAfterNobodyListens() throws {
         let sink = MemorySink()
         sink.failure = (0, OutputProblem("gone", errno: 32))

@@ -75,6 +75,21 @@ import TransferModel
         #expect(stage.ends[2]?.duration == .seconds(11), "since the run's beginning, in whatever process")
     }
 
+    /// The end of the journal was lost, and with it what became of a request that must not be sent twice.
+    @Test(arguments: [false, true]) func lostRequest_isNotSentAgain(_ knowsAnEarlierAttempt: Bool) {
+        let plan = plan(3) { $0.tasks[1].needs = needs(0) }
+        var teller = Teller(tasks: 3)
+        if knowsAnEarlierAttempt { teller.start(0) }
+        let clock = teller.reboot(after: .seconds(10))
+        var stage = Stage(plan, goingOn: teller.history, at: clock, lost: [TaskIndex(raw: 0)])
+        #expect(stage.running == [2])
+        #expect(stage.ends[0]?.outcome == .failed && stage.ends[0]?.error == .lostFromJournal)
+        #expect(stage.ends[1]?.outcome == .skipped)
+        stage.end(2)
+        stage.turn()
+        #expect(stage.scheduler.isFinished == true)
+    }
+
     /// The process ended after the second task's attempt, and before its end was told.
     @Test func anUnmetNeedSkipsWhateverTheOtherNeedsStillOwe() {
         var teller = Teller(tasks: 3)

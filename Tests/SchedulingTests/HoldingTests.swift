@@ -39,6 +39,26 @@ struct HoldingTests {
         #expect(stage.turn() == [0])
     }
 
+    // MARK: How tasks stand
+
+    @Test func queuedTask_standsWithTheLimitThatHoldsIt_orWithNone() {
+        let run = Stage(plan(3, run: 1))
+        #expect(run.scheduler.standing(of: index(1)) == .waiting(.runLimit))
+        let session = Stage(plan(3, session: 1))
+        #expect(session.scheduler.standing(of: index(1)) == .waiting(.sessionLimit))
+        let perHost = Stage(plan(3, perHost: 1))
+        #expect(perHost.scheduler.standing(of: index(1)) == .waiting(.hostLimit))
+        // Nothing can be written down: no limit keeps it.
+        var paused = Stage(plan(2) { $0.tasks[1].needs = needs(0) })
+        paused.command(.pauseStarts(true))
+        paused.end(0)
+        paused.turn()
+        #expect(paused.scheduler.standing(of: index(1)) == .waiting(nil))
+        paused.command(.pauseStarts(false))
+        paused.turn()
+        #expect(paused.scheduler.standing(of: index(1)) == .running)
+    }
+
     // MARK: Suspended
 
     @Test func aSuspendedTaskSendsNothingUntilItIsResumed() {

@@ -346,6 +346,20 @@ struct HostTests {
         #expect(stage.turn().count == 1)
     }
 
+    /// A task that got no token, because another one's request for it failed, says nothing of its own host.
+    @Test func aFailureAtAnotherHostParksNone() {
+        var elsewhere = refused
+        elsewhere.isOfOtherHost = true
+        for (verdict, isParked) in [(refused, true), (elsewhere, false)] {
+            var stage = Stage(plan(40, perHost: 4))
+            for _ in 0..<3 {
+                for task in stage.running { stage.end(task, verdict) }
+                stage.turn()
+            }
+            #expect(stage.running.isEmpty == isParked)
+        }
+    }
+
     /// Those in line are told when their host is parked and when that is over, and not with each probe in between.
     @Test func whoWaitsForAParkedHostIsTold() {
         var stage = Stage(plan(5, perHost: 1) { $0.tellsLimitWaits = true })

@@ -33,9 +33,12 @@ struct Stage: ~Copyable {
     }
 
     /// Goes on with what another one began.
-    init(_ plan: SchedulingPlan, goingOn history: RunHistory, hasCrashed: Bool = false, at clock: ManualClock) {
+    init(
+        _ plan: SchedulingPlan, goingOn history: RunHistory, hasCrashed: Bool = false, at clock: ManualClock,
+        lost: Set<TaskIndex> = []
+    ) {
         self.clock = clock
-        scheduler = Scheduler(plan, now: clock.now, history: history, hasCrashed: hasCrashed)
+        scheduler = Scheduler(plan, now: clock.now, history: history, hasCrashed: hasCrashed, lost: lost)
         turn()
     }
 

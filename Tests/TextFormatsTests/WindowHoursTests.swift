@@ -36,6 +36,19 @@ struct WindowHoursTests {
         #expect(hours(0, 0).nextChange(after: friday) == nil)
     }
 
+    @Test func opening_isSaidInTheWindowsZone_andHowLongItIsUntilThen() throws {
+        var window = TimeWindow(from: 60, to: 6 * 60)
+        window.timezone = "Europe/Berlin"
+        let night = WindowHours(window, zone: TimeZoneFile.load("Europe/Berlin"))
+        func opening(_ text: String) throws -> String? { night.opening(after: try date(text))?.words }
+        #expect(try opening("2026-11-20T20:48:30Z") == "01:00 Europe/Berlin (in 3 h 12 min)")
+        #expect(try opening("2026-11-20T23:30:00Z") == "01:00 Europe/Berlin (in 30 min)")
+        #expect(try opening("2026-11-21T01:00:00Z") == nil, "it is open")
+        let sunday = hours(22, 23, [6]).opening(after: try date("2026-11-20T22:00:00Z"))
+        #expect(try sunday?.words == "Sunday 22:00 UTC (in 2 days)" && sunday?.at == date("2026-11-22T22:00:00Z"))
+        #expect(hours(0, 0).opening(after: try date("2026-11-20T22:00:00Z")) == nil, "it is always open")
+    }
+
     /// In Berlin the clock goes from 02:00 to 03:00 on 29 March 2026 and from 03:00 to 02:00 on 25 October.
     @Test func daylightSaving() throws {
         try #require(TimeZoneFile.load("Europe/Berlin") != nil, "the machine has no zone files")

@@ -1,5 +1,6 @@
 import CurlCore
 import FileDelivery
+import TestSupport
 import Testing
 import TransferEngine
 import TransferModel
@@ -165,7 +166,8 @@ import TransferModel
         let asked = try rig.answer(200, [], Self.granted("token-one-1"))
         #expect(asked.request.url == Self.tokenURL)
         #expect(
-            text(asked) == "grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer&assertion=jwt-one-11&client_id=me")
+            text(asked)
+                == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=jwt-one-11&client_id=me")
         #expect(try rig.request().header("Authorization") == "Bearer token-one-1")
         #expect(rig.learned.contains("jwt-one-11"))
     }
@@ -174,7 +176,8 @@ import TransferModel
         let rig = try EngineRig(
             Self.job("tokenURL: \"\(Self.tokenURL)\", clientID: me, assertion: github"),
             environment: [
-                "ACTIONS_ID_TOKEN_REQUEST_URL": "https://run.example/id", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "runner-key",
+                "ACTIONS_ID_TOKEN_REQUEST_URL": "https://run.example/id",
+                "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "runner-key",
             ])
         rig.start()
         let identity = try rig.answer(403)
@@ -231,9 +234,10 @@ import TransferModel
         #expect(rig.loop.underWay.map(\.request.url).contains(Self.tokenURL))
         let asked = try #require(rig.loop.underWay.first { $0.request.url == Self.tokenURL })
         rig.readBody(of: asked)
-        _ = asked.receiver.received(
-            head: ResponseHead(status: 200, version: .http1, headers: HeaderBlock([])))
-        rig.send(Self.granted("token-two-2"), to: asked)
+        let body = Self.granted("token-two-2")
+        let headers = HeaderBlock([("Content-Length", "\(body.utf8.count)")])
+        _ = asked.receiver.received(head: ResponseHead(status: 200, version: .http1, headers: headers))
+        rig.send(body, to: asked)
         rig.loop.complete(asked)
         rig.turn()
         refuse(old[1])

@@ -74,7 +74,9 @@ import TransferModel
     @Test func getWithABody_isSentAsItIsWritten() throws {
         let rig = try rig("method: GET, body: { json: { query: all } }")
         let transfer = try rig.answer(200, [], "found")
-        #expect(transfer.request.method == "GET" && String(decoding: transfer.sentBody, as: UTF8.self) == #"{"query":"all"}"#)
+        #expect(
+            transfer.request.method == "GET"
+                && String(decoding: transfer.sentBody, as: UTF8.self) == #"{"query":"all"}"#)
         #expect(rig.succeeded && rig.body() == "found")
     }
 

@@ -94,7 +94,7 @@ import TransferModel
         (.cannotCreateFile, 13, "cannot create a file in /a: Permission denied", "Make that folder writable"),
         (.cannotCreateFile, 30, "cannot create a file in /a: Read-only file system", "that can be written"),
         (.cannotCreateFile, 20, "cannot create a file in /a/b: Not a directory", "A file stands where"),
-        (.cannotCreateFile, 24, "cannot create a file in /a: Too many open files", "Check that the folder"),
+        (.cannotCreateFile, 24, "cannot create a file in /a: Too many open files", "`ulimit -Hn`"),
     ])
     func aFileThatCannotBeMadeHasItsAdvice(_ name: ErrorName, _ errno: Int32, _ message: String, _ words: String) {
         let advice = TransferError(name, message, errno: errno).whatHelps(.download)

@@ -50,24 +50,29 @@ import TransferModel
     }
 
     /// Behind a host a value is the path, or an error: it changes neither the host nor its port.
-    @Test(arguments: [
-        ("/items/3", "http://h.test/items/3"), ("/a%20b/ä c", "http://h.test/a%20b/%C3%A4%20c"),
-        ("//evil.test/x", "http://h.test//evil.test/x"), ("/@evil.test", "http://h.test/@evil.test"), ("", "http://h.test/"),
-        ("items/3", nil), (".evil.test", nil), (".evil.test/", nil), ("@evil.test", nil), (":81", nil), ("evil", nil),
-        ("/items?id=3", nil), ("/items#x", nil), ("\\evil.test", nil), ("/\\evil.test", nil), ("/../x", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("/items/3", "http://h.test/items/3"), ("/a%20b/ä c", "http://h.test/a%20b/%C3%A4%20c"),
+            ("//evil.test/x", "http://h.test//evil.test/x"), ("/@evil.test", "http://h.test/@evil.test"),
+            ("", "http://h.test/"),
+            ("items/3", nil), (".evil.test", nil), (".evil.test/", nil), ("@evil.test", nil), (":81", nil),
+            ("evil", nil),
+            ("/items?id=3", nil), ("/items#x", nil), ("\\evil.test", nil), ("/\\evil.test", nil), ("/../x", nil),
+        ] as [(String, String?)])
     func aValueBehindAHost_isThePathOrAnError(_ value: String, _ url: String?) {
         let filled = Self.filled(Self.text("http://h.test", "$"), value, .url(.scheme))
         #expect(filled.flatMap { try? ResourceURL.parse($0).text } == url)
     }
 
     /// Within a host, and after a `.` or a `:` of the job's own, a value is what the job wants there.
-    @Test(arguments: [
-        (["http://", "$", ".h.test/"], "eu", "http://eu.h.test/"), (["http://cdn", "$", ".h.test/"], "3", "http://cdn3.h.test/"),
-        (["http://h.", "$", "/"], "test", "http://h.test/"), (["http://h:", "$", "/"], "81", "http://h:81/"),
-        (["http://h", "$", ":81/"], ".evil.test", nil), (["http://[::1]", "$", "/"], "8", nil),
-        (["http://u", "$", "@h/"], "/x", "http://u%2Fx@h/"), (["http://", "$", "/x"], "/evil.test", nil),
-    ] as [([String], String, String?)])
+    @Test(
+        arguments: [
+            (["http://", "$", ".h.test/"], "eu", "http://eu.h.test/"),
+            (["http://cdn", "$", ".h.test/"], "3", "http://cdn3.h.test/"),
+            (["http://h.", "$", "/"], "test", "http://h.test/"), (["http://h:", "$", "/"], "81", "http://h:81/"),
+            (["http://h", "$", ":81/"], ".evil.test", nil), (["http://[::1]", "$", "/"], "8", nil),
+            (["http://u", "$", "@h/"], "/x", "http://u%2Fx@h/"), (["http://", "$", "/x"], "/evil.test", nil),
+        ] as [([String], String, String?)])
     func aValueWithinAHost_isWhatTheJobWantsThere(_ parts: [String], _ value: String, _ url: String?) {
         let text = SecretText(
             pieces: parts.map { $0 == "$" ? .capture(task: "t", name: "v", escaping: .url) : .literal($0) })
@@ -113,7 +118,8 @@ import TransferModel
     /// A relative URL is resolved against the answer that had it, of a list that of its page.
     @Test func aRelativeValueThatIsTheURL_isResolvedAgainstItsAnswer() throws {
         var list = CapturedValue(
-            name: "items", text: "", value: .list([.string("1"), .string("/x?y=1"), .string("https://b.test/"), .string("")]))
+            name: "items", text: "",
+            value: .list([.string("1"), .string("/x?y=1"), .string("https://b.test/"), .string("")]))
         list.answers = [.init(url: "https://a.test/v1/list"), .init(first: 1, url: "https://a.test/v2/list")]
         var single = CapturedValue(name: "link", text: "../up")
         single.answers = [.init(url: "https://a.test/v1/list?page=2")]

@@ -7,7 +7,8 @@ struct PageTests {
         ("https://a.test/x", "https://a.test/x?page=2"), ("https://a.test/x?q=1", "https://a.test/x?q=1&page=2"),
         ("https://a.test/x?page=1&q=1", "https://a.test/x?page=2&q=1"),
         ("https://a.test/x?pag%65=1&q=1&page=7", "https://a.test/x?page=2&q=1"),
-        ("https://a.test/x?page", "https://a.test/x?page=2"), ("https://a.test/x?pages=1", "https://a.test/x?pages=1&page=2"),
+        ("https://a.test/x?page", "https://a.test/x?page=2"),
+        ("https://a.test/x?pages=1", "https://a.test/x?pages=1&page=2"),
         ("https://a.test/x?", "https://a.test/x?page=2"),
     ])
     func aParameterThatIsSet_replacesItsOldValue(_ url: String, _ set: String) throws {

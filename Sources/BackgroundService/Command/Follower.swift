@@ -12,6 +12,8 @@ package final class Follower {
         case finished(RunEnd, trouble: String?)
         /// A signal asked this command to end. The run goes on.
         case interrupted(Int32)
+        /// Nothing of the run can go on now, and this command does not wait. The run goes on.
+        case heldBack(HeldBack)
     }
 
     private let starter: ServiceStarter
@@ -32,6 +34,9 @@ package final class Follower {
     private var taskCount: Int
     /// The number of processes in a row that went away without anything new.
     private var deaths = 0
+    private var held: HeldTasks
+    /// When the process is asked next what the tasks wait for.
+    private var nextLook = Instant(nanoseconds: 0)
 
     private static let maximumDeaths = 3
     private static let page = 4096
@@ -39,12 +44,15 @@ package final class Follower {
     private static let patience: Int64 = 1000
     /// Longest wait in milliseconds after the last event: only the run's report and commands are left.
     private static let lastPatience: Int64 = 100
+    /// Shortest time between two questions what the tasks wait for.
+    private static let lookPause = TimeSpan.seconds(1)
 
     /// `job` is what the process carries, as far as the receiver of the events knows it.
     package init(
         _ run: RunID, _ identifier: String, of job: Job, folder: StateFolder, starter: ServiceStarter
     ) throws(ServiceTrouble) {
         taskCount = job.tasks.count
+        held = HeldTasks(job)
         self.run = run
         self.identifier = identifier
         self.starter = starter
@@ -68,10 +76,11 @@ package final class Follower {
     /// Reads events until the run's end or a signal. `take` gets every event once, in order, and between them progress
     /// where it is wanted. `signal` is asked in every turn, whether or not anything was new. `hear` gets what holds
     /// events back, and `nil` when they come again. `tick` is called when the time that `due` returns has come, even if
-    /// nothing happened.
+    /// nothing happened. `look` is for commands that do not wait: it gets the tasks that are held back, about once a
+    /// second, and returns whether to end because of them.
     package func follow(
         signal: () -> Int32?, hear: (_ holdup: String?) -> Void, due: () -> WallTime? = { nil },
-        tick: (WallTime) -> Void = { _ in }, take: (ArraySlice<Event>) -> Void
+        tick: (WallTime) -> Void = { _ in }, look: ((HeldBack) -> Bool)? = nil, take: (ArraySlice<Event>) -> Void
     ) throws(ServiceTrouble) -> End {
         while true {
             if holdup != toldHoldup {
@@ -88,6 +97,7 @@ package final class Follower {
                 return end
             }
             if let number = signal() { return .interrupted(number) }
+            if let look, let found = try heldBack(), look(found) { return .heldBack(found) }
             let now = Clocks.wall()
             if due().map({ $0 <= now }) == true { tick(now) }
             try wait(until: due())
@@ -128,6 +138,7 @@ package final class Follower {
                 if case .runFinished = newest.kind { isOver = true }
                 take(events[...])
                 placing?.passed(events[...])
+                held.passed(events)
                 if events.count < Self.page { return isNew }
             }
         } catch {
@@ -199,6 +210,25 @@ package final class Follower {
         } catch {
             drop()
         }
+    }
+
+    /// Returns the tasks that are held back, as the process sees them now; `nil` if it was asked just before or does not
+    /// answer, and after the last event.
+    private func heldBack() throws(ServiceTrouble) -> HeldBack? {
+        guard !isOver, Clocks.instant() >= nextLook else { return nil }
+        nextLook = Clocks.instant() + Self.lookPause
+        let link = try connected()
+        guard let all = try? journal.run(run)?.accepted.identifiers else { return nil }
+        var sessions: [SessionStatus] = []
+        do throws(ServiceFailure) {
+            for name in all {
+                if case .status(let found) = try link.ask(.status(name)) { sessions += found }
+            }
+        } catch {
+            if case .gone = error { drop() }
+            return nil
+        }
+        return held.judge(sessions)
     }
 
     /// The sessions to follow: progress is announced per session, new events by every session of the run.

@@ -13,8 +13,11 @@ package struct Handover {
         package let run: RunID
         /// The tasks that the background process carries, as they were accepted.
         package let part: JobPart
-        /// Whether an earlier command had handed it over and its end has not been delivered.
-        package let cameBack: Bool
+        /// What an earlier command had handed the run over with, whose end has not been delivered; `nil` for a run that
+        /// begins now.
+        package var earlier: RunRecipe?
+        /// Whether an earlier command had handed it over.
+        package var cameBack: Bool { earlier != nil }
 
         /// Returns the tasks that are left for the command. An accepted task belongs to the background process, even if
         /// the job file has moved it to another session since.
@@ -52,6 +55,8 @@ package struct Handover {
     package var isNew = false
     /// Called with a damaged journal that was put aside together with its runs.
     package var tell: (Quarantine) -> Void = { _ in }
+    /// Called with a lost run in whose place the new one begins, and which had begun what must not be sent twice.
+    package var tellBegun: (LostRun) -> Void = { _ in }
     /// Called with the reason for which an earlier run is lost and a new one takes its place.
     package var tellLost: (String) -> Void = { _ in }
 
@@ -81,6 +86,7 @@ package struct Handover {
     private func perform(
         _ run: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ journal: Journal
     ) throws(StoreError) -> Swift.Result<Result, Problem> {
+        var givenUp: [LostRun] = []
         // Another command may accept a run between the look and the accept; then the next round finds it.
         for _ in 0..<3 {
             if let earlier = try earlier(run, background.job, journal) {
@@ -96,6 +102,7 @@ package struct Handover {
                 } catch {
                     if error.mayPass { return .failure(isNew ? .underWay(found) : .failed(error.description)) }
                     tellLost(error.description)
+                    if let lost = try journal.givenUp(found.run) { givenUp.append(lost) }
                     try giveUp(found.run, journal)
                     continue
                 }
@@ -106,9 +113,14 @@ package struct Handover {
                     return .failure(.failed(error.description))
                 }
             }
+            var lost = try journal.lostRuns().filter { $0.identifiers.contains(where: run.identifiers.contains) }
+            lost += givenUp.filter { !lost.contains($0) }
+            if isNew { journal.forgetBegun(lost) } else { lost.forEach(tellBegun) }
             do throws(AcceptProblem) {
-                let id = try journal.accept(run, inputs: [recipe.input(0)], tasks: background.job.tasks.map(\.id))
-                return .success(Result(run: id, part: background, cameBack: false))
+                let id = try journal.accept(
+                    run, inputs: [recipe.input(0)], tasks: background.job.tasks.map(\.id),
+                    inPlaceOf: isNew ? [] : lost)
+                return .success(Result(run: id, part: background))
             } catch {
                 if case .failed(let error) = error { throw error }
             }
@@ -132,14 +144,14 @@ package struct Handover {
         let known = Set(handed.part.job.tasks.map(\.id))
         let new = background.job.tasks.map(\.id).filter { !known.contains($0) }
         if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
-            return Result(run: run, part: handed.part, cameBack: true)
+            return Result(run: run, part: handed.part, earlier: handed.recipe)
         }
         do throws(StoreError) {
             try journal.extend(run, inputs: [recipe.input(handed.count)], tasks: new, identifiers: identifiers)
         } catch {
             throw ServiceTrouble(error.description)
         }
-        return Result(run: run, part: try HandedJob(of: run, journal).part, cameBack: true)
+        return Result(run: run, part: try HandedJob(of: run, journal).part, earlier: handed.recipe)
     }
 
     /// Whether a task waits for a credential and the job's inputs have changed, so that they may contain it now.

@@ -160,7 +160,8 @@ final class CarriedRun: Sendable {
         do {
             outcome = try carryOn()
         } catch {
-            outcome = .failed("\(error)", hasBegun: hasBegun.load(ordering: .relaxed))
+            let why = (error as? TransferError)?.message ?? "\(error)"
+            outcome = .failed(why, hasBegun: hasBegun.load(ordering: .relaxed))
         }
         if case .failed(let why, _) = outcome { tell(trouble: why) } else { tell(trouble: nil) }
         closeInbox()
@@ -192,12 +193,19 @@ final class CarriedRun: Sendable {
         var ending = RunEnding(
             id: id, accepted: accepted, job: job, recipe: handed.recipe, tools: tools, cancellation: cancellation)
         var report: JSONReport?
+        for task in past.lost.sorted() {
+            tools.log("run \(id.raw): \(job.tasks[Int(task.raw)].id): \(TransferError.lostFromJournal.message)")
+        }
         if !past.isOver {
+            // What cannot be written down must not begin.
+            try journal.tryWriting(for: id)
             for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
             report = try ending.beginReport(journal)
             guard let grown = try transfer(handed, past, report) else { return .left }
             ending.job = grown
         }
+        // What is left, a report and commands, takes no other run's turn.
+        turn.tell(.givenUp(.watching))
         closeInbox()
         do {
             try ending.perform(journal, report, isReported: identifiers.contains { board.isReported($0) })
@@ -255,8 +263,8 @@ final class CarriedRun: Sendable {
             expand(handed, writer, &settings)
             settings.acceptedAt = accepted.createdAt
             settings.turn = turn
-            settings.keep = { [beginnings] last, isKept in
-                writer.hurry(upTo: last)
+            settings.keep = { [beginnings] last, begun, isKept in
+                writer.hurry(upTo: last, beginning: begun)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
             }
             // Before the event of the task's end: a process that resumes from that event must find its captures.
@@ -283,8 +291,6 @@ final class CarriedRun: Sendable {
         // What kept the run from beginning is over; trouble with writing is over once events are written.
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
-        // What is left, a report and commands, takes no other run's turn.
-        turn.tell(.givenUp(.watching))
         // Read before any follower learns of the end and begins another run.
         let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
         // From here on things may take long: a report's reader, commands.

@@ -9,6 +9,9 @@ struct JournalledPast {
     private let expanded: [ExpandedTemplate]
     private let expandedOver: [String: [CapturedValue]]
     private var captures: [String: [CapturedValue]] = [:]
+    /// Tasks that had begun a request which must not be sent twice, of which the journal does not know any more: the end
+    /// of its log was lost.
+    let lost: Set<TaskIndex>
 
     /// The number of events in memory at a time.
     private static let page = 4096
@@ -18,6 +21,7 @@ struct JournalledPast {
         var history = RunHistory(taskCount: job.tasks.count, sessionCount: job.sessions.count)
         try Self.read(id, journal) { history.apply($0) }
         self.history = history
+        lost = Self.lost(try journal.begun(of: id), history, job)
         expanded = handed.expanded
         expandedOver = handed.expandedOver
         if history.lastSequence == 0 { return }
@@ -25,6 +29,16 @@ struct JournalledPast {
             guard let end = try? TaskEndNote.end(note) else { continue }
             captures[end.id] = end.captures
         }
+    }
+
+    private static func lost(_ begun: [BegunRequest], _ history: RunHistory, _ job: Job) -> Set<TaskIndex> {
+        if begun.isEmpty { return [] }
+        let attempts = Dictionary(begun.map { ($0.task, $0.attempt) }, uniquingKeysWith: { max($0, $1) })
+        let lost = job.tasks.indices.filter { index in
+            guard let attempt = attempts[job.tasks[index].id] else { return false }
+            return history.tasks[index].ending == nil && history.tasks[index].attempts < attempt
+        }
+        return Set(lost.map { TaskIndex(raw: UInt32($0)) })
     }
 
     /// Passes all events to `take`, in order.
@@ -43,8 +57,9 @@ struct JournalledPast {
 
     /// Returns what the run resumes from; `nil` if it has not begun.
     func resumption(hasCrashed: Bool) -> RunResumption? {
-        if history.lastSequence == 0, expanded.isEmpty { return nil }
+        if history.lastSequence == 0, expanded.isEmpty, lost.isEmpty { return nil }
         return RunResumption(
-            history: history, hasCrashed: hasCrashed, captures: captures, expanded: expanded, over: expandedOver)
+            history: history, hasCrashed: hasCrashed, captures: captures, expanded: expanded, over: expandedOver,
+            lost: lost)
     }
 }

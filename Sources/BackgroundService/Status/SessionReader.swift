@@ -51,17 +51,30 @@ private struct RunFold {
     private var tasks: [SessionTask]
     /// The identifier of each task's session; `nil` where the job can no longer be read.
     private let identifiers: [String?]
+    /// Why no process can ever go on with the run; `nil` if one can.
+    private let loss: String?
     private var last: UInt64 = 0
 
     init(_ run: JournalRun, _ journal: Journal) throws(StoreError) {
         id = run.id
         taskCount = run.taskCount
+        loss = Self.loss(of: run.id, journal)
         if let job = try? HandedJob(of: run.id, journal).part.job, job.tasks.count == run.taskCount {
             tasks = job.tasks.map { SessionTask(id: $0.id, type: $0.type) }
             identifiers = job.tasks.map { job.sessions[Int($0.session.raw)].identifier }
         } else {
             tasks = try journal.tasks(of: run.id).map { SessionTask(id: $0, type: nil) }
             identifiers = tasks.map { _ in nil }
+        }
+    }
+
+    private static func loss(of id: RunID, _ journal: Journal) -> String? {
+        do throws(StoreError) {
+            _ = try journal.inputs(of: id, kind: InputKind.recipe)
+            return nil
+        } catch {
+            guard error.kind == .sealedForEver else { return nil }
+            return "it cannot be gone on with, and its job begins anew when it is run again: \(error)"
         }
     }
 
@@ -94,6 +107,6 @@ private struct RunFold {
         return BackgroundSession(
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
             state: run.state == .finished ? .finished : .of(counts), tasks: own,
-            trouble: run.state == .finished ? nil : live?.trouble)
+            trouble: loss ?? (run.state == .finished ? nil : live?.trouble))
     }
 }

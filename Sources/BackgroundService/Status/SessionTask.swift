@@ -78,8 +78,11 @@ package struct SessionTask: Hashable, Sendable {
 
     // MARK: What the process tells
 
-    /// Notes that no process carries the task at present: it waits rather than runs.
-    mutating func isAlone() { if state == .running { stand(.waiting) } }
+    /// Notes that no process carries the task at present: it waits rather than runs, and for no limit of a process.
+    mutating func isAlone() {
+        let isLimited = waitingFor.map { [.hostLimit, .sessionLimit, .runLimit, .requestRate].contains($0) } ?? false
+        if state == .running || isLimited { stand(.waiting) }
+    }
 
     /// Takes over what the process says, unless the journal already has the task's end.
     mutating func take(_ live: RunStatus.Task) {

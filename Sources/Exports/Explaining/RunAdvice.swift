@@ -21,7 +21,7 @@ struct RunAdvice {
         guard run.duration >= Self.shortest else {
             return ["The run was over in \(HumanText.duration(run.duration)): there is little to gain."]
         }
-        let found = waits + phases + [tail, retries].compactMap { $0 }
+        let found = waits + phases + [staged, tail, retries].compactMap { $0 }
         return found.sorted { $0.share > $1.share }.map(\.text)
     }
 
@@ -70,6 +70,17 @@ struct RunAdvice {
         // `retries` reports it, with the attempts that failed.
         case .backoff: return nil
         }
+    }
+
+    /// A sentence about files that waited for their groups; `nil` if they did not wait long.
+    private var staged: Finding? {
+        let share = RunExplanation.percent(run.staged.time.nanoseconds, of: run.taskTime.nanoseconds)
+        guard share >= Self.least else { return nil }
+        return (
+            share,
+            "\(PageText.count(run.staged.tasks, "file")) waited \(HumanText.duration(run.staged.time)) together, verified, for "
+                + "the other files of their groups: a group is put in place in one step, when its last file is whole."
+        )
     }
 
     /// The host with most connections at one time, as the end of a sentence; empty if none is known.

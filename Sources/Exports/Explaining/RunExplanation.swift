@@ -10,12 +10,20 @@ package struct RunExplanation {
         var tasks = 0
         var time = TimeSpan.zero
         var longest = TimeSpan.zero
+
+        mutating func add(_ duration: TimeSpan) {
+            tasks += 1
+            time += duration
+            longest = max(longest, duration)
+        }
     }
 
     let head: ReportHead
     private(set) var hosts: HostTallies
     private(set) var phases = RequestPhases.InlineLengths()
     private(set) var waits: [WaitReason: Wait] = [:]
+    /// Verified files that waited for the other files of their groups.
+    private(set) var staged = Wait()
     private(set) var requests = 0
     private(set) var reused = 0
     /// The durations of all tasks, added up: waits, attempts and the time between attempts.
@@ -41,10 +49,11 @@ package struct RunExplanation {
         causes.add(task, number: number)
         number += 1
         taskTime += task.duration ?? .zero
+        let stagedTime = task.stagedTime
+        if stagedTime > .zero { staged.add(stagedTime) }
         for wait in task.waits {
-            waits[wait.reason, default: Wait()].tasks += 1
-            waits[wait.reason, default: Wait()].time += wait.duration
-            waits[wait.reason, default: Wait()].longest = max(waits[wait.reason]?.longest ?? .zero, wait.duration)
+            let time = wait.reason == .dependency ? wait.duration - stagedTime : wait.duration
+            if time > .zero || wait.duration == .zero { waits[wait.reason, default: Wait()].add(time) }
         }
         if let end = task.finishedAt, !task.attempts.isEmpty, end > last?.end ?? WallTime(nanoseconds: .min) {
             last = (task.id, end)
@@ -110,15 +119,16 @@ package struct RunExplanation {
             let time = HumanText.duration(TimeSpan(nanoseconds: phases[phase]))
             return "  \(TextLayout.leftPadded("\(share) %", to: 5))  \(Self.words(phase)), \(time)"
         }
-        let told = waits.filter { $0.value.time > .zero }
-            .sorted { ($1.value.time, $0.key.rawValue) < ($0.value.time, $1.key.rawValue) }
+        var told = waits.map { (words: Explanation.words($0.key), wait: $0.value) }
+        told.append((ReportedTask.stagedWords, staged))
+        told = told.filter { $0.wait.time > .zero }.sorted { ($1.wait.time, $0.words) < ($0.wait.time, $1.words) }
         if !told.isEmpty {
-            let all = told.reduce(TimeSpan.zero) { $0 + $1.value.time }
+            let all = told.reduce(TimeSpan.zero) { $0 + $1.wait.time }
             lines.append("Tasks waited \(HumanText.duration(all)) together:")
-            lines += told.map { reason, wait in
+            lines += told.map { words, wait in
                 let mean = TimeSpan(nanoseconds: wait.time.nanoseconds / Int64(wait.tasks))
                 let each = wait.tasks > 1 ? ", \(HumanText.duration(mean)) on average" : ""
-                return "  \(HumanText.duration(wait.time)) for \(Explanation.words(reason)) "
+                return "  \(HumanText.duration(wait.time)) for \(words) "
                     + "(\(PageText.count(wait.tasks, "task"))\(each))"
             }
         }

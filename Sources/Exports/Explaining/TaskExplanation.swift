@@ -49,9 +49,16 @@ package struct TaskExplanation {
     }
 
     private var waits: [String] {
-        task.waits.filter { $0.duration > .zero }.map {
-            "  waited \(HumanText.duration($0.duration)) for \(Explanation.words($0.reason))"
+        told.map { "  waited \(HumanText.duration($0.time)) for \($0.words)" }
+    }
+
+    /// What the task waited for, and for how long; its wait for its group apart.
+    private var told: [(words: String, time: TimeSpan)] {
+        let staged = task.stagedTime
+        let waits = task.waits.map { wait in
+            (Explanation.words(wait.reason), wait.reason == .dependency ? wait.duration - staged : wait.duration)
         }
+        return (waits + [(ReportedTask.stagedWords, staged)]).filter { $0.1 > .zero }
     }
 
     /// Returns the time since the task's creation, as `+12 s  `; empty if the report does not say when that was.
@@ -112,9 +119,7 @@ package struct TaskExplanation {
     /// A sentence about the largest part of the task's time; empty if no part is large enough.
     private var summary: String {
         guard let duration = task.duration, duration > .zero else { return "" }
-        var parts: [(words: String, time: Int64)] = task.waits.map {
-            ("waiting for \(Explanation.words($0.reason))", $0.duration.nanoseconds)
-        }
+        var parts: [(words: String, time: Int64)] = told.map { ("waiting for \($0.words)", $0.time.nanoseconds) }
         var phases: [RequestPhases.Phase: Int64] = [:]
         for attempt in task.attempts {
             attempt.eachRequest { _, lengths in

@@ -293,7 +293,8 @@ extension Reader {
         }
         if name == "run", field != nil {
             let names = RunEnds.RunName.allCases.map { "`${run.\($0.rawValue)}`" }
-            return "of the run there is \(names.joined(separator: ", ")), in tasks with `when` and in `onFinish` at its end"
+            return
+                "of the run there is \(names.joined(separator: ", ")), in tasks with `when` and in `onFinish` at its end"
         }
         if name == RunEnds.page, field == nil {
             return "`${page}` is the number of a page, in `to` of a task with `next`"

@@ -113,7 +113,8 @@ extension Sections {
         ],
         rules: [
             .atMostOne(["header", "link", "json", "url"]), .atMostOne(["link", "json", "url", "regex"]),
-            .always(.needsOne(of: ["header", "link", "json", "url", "regex"])), .when(.has("hosts"), .needs(["secret"])),
+            .always(.needsOne(of: ["header", "link", "json", "url", "regex"])),
+            .when(.has("hosts"), .needs(["secret"])),
             .when(.isTrue("all"), .needs(["json"])),
             .when(.has("hosts"), .isNotFalse("secret")),
         ])

@@ -83,7 +83,9 @@ extension Sections {
                 return until.map { .count(PageCount(parameter: page, from: from ?? 1, step: step ?? 1, until: $0)) }
             }
             if let link { return .url(.link(link)) }
-            guard let source: Capture.Source = json.map({ .json($0) }) ?? header.map({ .header($0) }) else { return nil }
+            guard let source: Capture.Source = json.map({ .json($0) }) ?? header.map({ .header($0) }) else {
+                return nil
+            }
             return query.map { .cursor(source, parameter: $0) } ?? .url(source)
         }
     }

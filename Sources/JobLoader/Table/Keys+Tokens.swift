@@ -154,12 +154,13 @@ extension Reader {
             error(
                 "conflicting-keys",
                 "`\(name)` is about servers that ask, and a token of `oauth2` goes to its servers unasked",
-                hint: "leave it out", at: beginning(node))
+                hint: "leave it out", at: spanOfKey(name, in: node))
         }
         if let method = credential.method, method != .any, method != .bearer {
             error(
                 "conflicting-keys",
-                "a token of `oauth2` is shown by `method: bearer` alone, not by `\(method.rawValue)`", hint: "leave `method` out", at: beginning(node))
+                "a token of `oauth2` is shown by `method: bearer` alone, not by `\(method.rawValue)`",
+                hint: "leave `method` out", at: spanOfKey("method", in: node))
         }
         guard let url = draft.tokenURL, let id = draft.clientID, let grant = grant(draft) else { return nil }
         var client = OAuth2Client(tokenURL: url, clientID: id, grant: grant)
@@ -169,6 +170,10 @@ extension Reader {
             [host] + [HostPattern("\(url.host):\(url.port)")].compactMap(\.self)
         }
         return client
+    }
+
+    private func spanOfKey(_ name: String, in node: NodeID) -> SourceSpan {
+        tree.entries(node).first { tree.text($0.key) == name }.map { tree.span($0.key) } ?? beginning(node)
     }
 
     private func grant(_ draft: OAuth2Draft) -> OAuth2Client.Grant? {

@@ -79,7 +79,8 @@ extension TaskLoader {
         }
         let place = written.has(table.body) ? reader.tree.span(written.key(table.body)) : reader.beginning(draft.node)
         if options.values.method == "HEAD" {
-            reader.error("body-with-head", "a HEAD request has no body", hint: "leave `method` or `body` out", at: place)
+            reader.error(
+                "body-with-head", "a HEAD request has no body", hint: "leave `method` or `body` out", at: place)
         }
         if draft.type == .download, body.readsFiles {
             reader.error(

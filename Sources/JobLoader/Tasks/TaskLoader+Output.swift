@@ -35,7 +35,8 @@ extension TaskLoader {
             Paths.resolvingDots(Paths.absolute(own, in: reader.baseDirectory)).isExactly(Paths.resolvingDots(sent))
         {
             reader.error(
-                "conflicting-keys", "the answer would replace the file that is sent", hint: "choose another `to`", at: to)
+                "conflicting-keys", "the answer would replace the file that is sent", hint: "choose another `to`",
+                at: to)
         }
     }
 

@@ -37,7 +37,8 @@ package struct LiveRun {
     private var unknownCount = 0
     private var waits: [WaitReason: Int] = [:]
     private var waitOf: [TaskIndex: WaitReason] = [:]
-    private var lacks: String?
+    /// What tasks lack that wait for a reason, as it was last told.
+    private var lacks: [WaitReason: String] = [:]
     private var meter = RateMeter()
     private var countdown = Countdown()
     private var figuresAt: WallTime?
@@ -108,7 +109,7 @@ package struct LiveRun {
         forgetWait(task)
         waitOf[task] = reason
         waits[reason, default: 0] += 1
-        if let lacks { self.lacks = lacks }
+        if let lacks { self.lacks[reason] = lacks }
         tasks[task]?.wait(reason, lacks)
     }
 
@@ -196,6 +197,6 @@ package struct LiveRun {
         if let task = order.first, let pause = tasks[task]?.pause { return pause }
         let most = WaitReason.allCases.filter { $0 != .dependency && waits[$0, default: 0] > 0 }
             .max { waits[$0, default: 0] < waits[$1, default: 0] }
-        return most.map { LiveTask.Pause(reason: $0, lacks: lacks, until: nil, failure: nil) }
+        return most.map { LiveTask.Pause(reason: $0, lacks: lacks[$0], until: nil, failure: nil) }
     }
 }

@@ -17,6 +17,7 @@ extension Journal {
     /// Deletes what exceeds the bounds and shortens the file. Runs under way are never touched.
     package func forget(_ bounds: JournalBounds = JournalBounds(), now: WallTime) throws(StoreError) {
         try sweepKeys()
+        try sweepBegun()
         let isFull = try usedBytes() > bounds.bytes
         if !isFull {
             // Mostly nothing is to be done, however many runs were recorded.

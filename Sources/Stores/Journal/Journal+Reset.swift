@@ -4,6 +4,8 @@ extension Journal {
     /// Deletes every trace of these runs, if their end was delivered; other runs are left alone.
     package func erase(_ runs: [RunID]) throws(StoreError) {
         guard !runs.isEmpty else { return }
+        // Without its row, what a run has begun would look like that of a lost one.
+        try sweepBegun()
         try write(durably: true) { () throws(StoreError) in
             for id in runs { try erase(id) }
         }

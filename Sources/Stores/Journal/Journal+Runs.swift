@@ -3,9 +3,10 @@ package import TransferModel
 
 extension Journal {
     /// Accepts a run with its inputs and tasks, in one transaction: it would survive a power cut when this returns, and
-    /// nothing was recorded when it throws.
+    /// nothing was recorded when it throws. It takes the place of `lost` runs: what those had begun counts as begun by
+    /// it.
     package func accept(
-        _ run: AcceptedRun, inputs: [JournalInput], tasks: [String]
+        _ run: AcceptedRun, inputs: [JournalInput], tasks: [String], inPlaceOf lost: [LostRun] = []
     ) throws(AcceptProblem) -> RunID {
         let taken: Result<RunID, AcceptProblem>
         do throws(StoreError) {
@@ -13,12 +14,14 @@ extension Journal {
                 for identifier in run.identifiers {
                     if let holder = try holder(of: identifier) { return .failure(.identifierInUse(holder)) }
                 }
-                return .success(try insert(run, inputs, tasks))
+                return .success(try insert(run, inputs, tasks, lost))
             }
         } catch {
             throw .failed(error)
         }
-        return try taken.get()
+        let id = try taken.get()
+        forgetBegun(lost)
+        return id
     }
 
     /// Returns the run that holds the identifier, or `nil` if it is free. A run holds its identifiers until its end is
@@ -200,7 +203,7 @@ extension Journal {
     /// Records an accepted run. A failure before the commit leaves no key. After a failed commit it is unknown whether
     /// the run is recorded: the key stays, and a later `forget` deletes it if its run is missing.
     private func insert(
-        _ accepted: AcceptedRun, _ inputs: [JournalInput], _ tasks: [String]
+        _ accepted: AcceptedRun, _ inputs: [JournalInput], _ tasks: [String], _ lost: [LostRun]
     ) throws(StoreError) -> RunID {
         let name = [UInt64.random(in: 0 ... .max), .random(in: 0 ... .max)].map { String($0, radix: 16) }
             .joined(separator: "-")
@@ -209,9 +212,11 @@ extension Journal {
             let id = try insert(accepted, name: name, taskCount: tasks.count)
             for input in inputs { try insert(seal.closed(input), of: id) }
             try insert(tasks, of: id)
+            if !lost.isEmpty { try noteBegun(lost.flatMap(\.requests), of: id) }
             return id
         } catch {
             files.eraseKey(of: name)
+            files.eraseBegun(of: name)
             throw error
         }
     }

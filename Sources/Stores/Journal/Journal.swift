@@ -38,6 +38,20 @@ package final class Journal: PrivateDatabase {
         return try batch(durably: durably, body)
     }
 
+    /// Throws if nothing can be written just now, as on a full disk: writes some pages and takes them out again in one
+    /// transaction. Less would fit into what is left of a page.
+    package func tryWriting(for id: RunID) throws(StoreError) {
+        try write(durably: false) { () throws(StoreError) in
+            let insert = try database.prepare(
+                "INSERT INTO inputs (run, kind, name, bytes, seal) VALUES (?, '', '', zeroblob(16384), 0)")
+            insert.bind(1, id.raw)
+            try insert.run()
+            let delete = try database.prepare("DELETE FROM inputs WHERE id = ?")
+            delete.bind(1, database.lastInserted)
+            try delete.run()
+        }
+    }
+
     /// Throws if the open file is no longer the folder's journal, because it was put aside or removed.
     package func checkPlace() throws(StoreError) {
         guard database.hasMoved else { return }

@@ -46,12 +46,13 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let events: Mailbox<Event>
     private let inputs: Mailbox<JournalInput>
     private let extensions: Mailbox<RunExtension>
+    private let beginnings: Mailbox<Beginnings>
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
     /// Number of the last event that came.
     private let heard: Atomic<UInt64>
-    /// A run extension waits until the events up to this number have come; 0 when none waits.
+    /// A run extension or a beginning waits until the events up to this number have come; 0 when none waits.
     private let awaited = Atomic<UInt64>(0)
     private let isAsked = Atomic<Bool>(false)
 
@@ -69,6 +70,7 @@ package final class JournalWriter: EventConsumer, Sendable {
         events = Mailbox(wake: { wake.signal() })
         inputs = Mailbox(wake: { wake.signal() })
         extensions = Mailbox(wake: { wake.signal() })
+        beginnings = Mailbox(wake: { wake.signal() })
         try thread.start(named: "journal") { [self] in
             let worker = JournalWorker(folder, run, writeAfter, tell)
             worker.openAhead()
@@ -97,9 +99,21 @@ package final class JournalWriter: EventConsumer, Sendable {
         extensions.post(addition)
     }
 
-    /// Makes the thread write the events up to that number at once, durable against a power cut. Call it before they
-    /// are given to `consume`.
-    package func hurry(upTo sequence: UInt64) { hurried.store(sequence, ordering: .releasing) }
+    /// Makes the thread write the events up to that number at once, durable against a power cut, and after them what
+    /// they begin that must not be sent twice. Call it before they are given to `consume`.
+    package func hurry(upTo sequence: UInt64, beginning requests: [BegunRequest] = []) {
+        if !requests.isEmpty {
+            awaited.store(sequence, ordering: .sequentiallyConsistent)
+            beginnings.post(Beginnings(sequence: sequence, requests: requests))
+        }
+        hurried.store(sequence, ordering: .releasing)
+    }
+
+    /// What the events up to a number begin.
+    fileprivate struct Beginnings: Sendable {
+        let sequence: UInt64
+        let requests: [BegunRequest]
+    }
 
     /// Makes the thread write what it has, without waiting for more events.
     package func writeNow() {
@@ -124,6 +138,7 @@ package final class JournalWriter: EventConsumer, Sendable {
             worker.take(inputs.takeAll())
             worker.take(additions)
             worker.take(batch)
+            worker.beginnings += beginnings.takeAll()
             worker.heard = heard
             worker.writeIfDue(isLast: isLast || isEnding, hurried: hurried.load(ordering: .acquiring))
             if isEnding, batch.isEmpty { return }
@@ -143,6 +158,8 @@ private final class JournalWorker {
     private var unwritten: [Event] = []
     private var unkept: [JournalInput] = []
     private var additions: [RunExtension] = []
+    /// What is to be written down once its events are.
+    var beginnings: [JournalWriter.Beginnings] = []
     /// Events up to this number have come.
     var heard: UInt64 = 0
     private var due: Instant?
@@ -169,6 +186,7 @@ private final class JournalWorker {
     }
 
     private var canAdd: Bool { additions.first.map { $0.sequence <= heard } ?? false }
+    private var canBegin: Bool { beginnings.first.map { $0.sequence <= heard } ?? false }
 
     func take(_ batch: [Event]) {
         if batch.isEmpty { return }
@@ -177,11 +195,11 @@ private final class JournalWorker {
     }
 
     func writeIfDue(isLast: Bool, hurried: UInt64) {
-        if canAdd, due == nil { due = Clocks.instant() }
-        guard let due, !unwritten.isEmpty || !unkept.isEmpty || canAdd else { return }
+        if canAdd || canBegin, due == nil { due = Clocks.instant() }
+        guard let due, !unwritten.isEmpty || !unkept.isEmpty || canAdd || canBegin else { return }
         let isHurried = unwritten.first.map { $0.sequence <= hurried } ?? false
         let isDue =
-            failure == nil && (isHurried || canAdd || unwritten.count >= JournalWriter.writeCount)
+            failure == nil && (isHurried || canAdd || canBegin || unwritten.count >= JournalWriter.writeCount)
         if isLast || isDue || due <= Clocks.instant() { write(durably: isHurried) }
     }
 
@@ -194,6 +212,10 @@ private final class JournalWorker {
             }
             let last = try journal.append(unwritten, to: run, durably: durably)
             unwritten = []
+            while canBegin {
+                try journal.noteBegun(beginnings[0].requests, of: run)
+                beginnings.removeFirst()
+            }
             while canAdd {
                 let addition = additions[0]
                 let isAdded = try journal.extend(
@@ -203,7 +225,8 @@ private final class JournalWorker {
             }
             due = nil
             failure = nil
-            tell(.written(upTo: last))
+            // Those who wait for a beginning wait until that is written down, too.
+            if beginnings.isEmpty { tell(.written(upTo: last)) }
         } catch {
             journal = nil
             due = Clocks.instant() + JournalWriter.retryAfter

@@ -190,7 +190,8 @@ extension Engine {
     private func lackToken(_ attempt: Attempt, _ problem: TransferError, status: Int?) {
         guard let fetch = attempt.tokenFetch else { return }
         var error = problem
-        error.message = TransferError.noTokenWords
+        error.message =
+            TransferError.noTokenWords
             + "\(fetch.key.client.tokenURL.text): \(fetch.source)\(problem.message)"
         let head = attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: now.wall) }

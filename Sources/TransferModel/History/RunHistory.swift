@@ -111,6 +111,10 @@ extension TransferError {
         .backgroundSessionWasDisconnected,
         "the process that carried it ended before the answer came, and the server may have heard the request: it is sent "
             + "again only with `retry.nonIdempotent: true`")
+    /// Ends a task whose request had begun and must not be sent twice, and of which the journal does not know any more.
+    package static let lostFromJournal = TransferError(
+        .backgroundSessionWasDisconnected,
+        "the end of the journal was lost, and the request may have been sent: it is not sent again by this run")
     /// Ends a task during which its process crashed three times in a row.
     package static let crashedTooOften = TransferError(
         .taskCrashedRunner, "the process that carried it crashed three times in a row while this task ran")

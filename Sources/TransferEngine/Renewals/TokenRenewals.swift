@@ -1,0 +1,112 @@
+import TransferModel
+
+/// Tasks that are run again because a server refused with 401 what they had captured: a token that has expired.
+///
+/// Each is run once for all attempts that wait for it, and once more only if a server has accepted what it captured
+/// since. To the scheduler its requests are those of the first attempt that waits, the leader.
+struct TokenRenewals {
+    /// A task that is being run again, and the attempts that wait for it.
+    struct Renewal {
+        /// The waiting attempt's task under which the scheduler knows the requests.
+        fileprivate(set) var leader: TaskIndex
+        /// The tasks whose attempts wait, the leader first, each with the error of its 401.
+        fileprivate(set) var waiting: [(task: TaskIndex, error: TransferError)]
+    }
+
+    /// What becomes of an attempt that was answered 401.
+    enum Decision: Equatable {
+        /// It fails: what a server refused was new.
+        case refused
+        /// It is tried again: its token was renewed since it began.
+        case again
+        /// It waits for a renewal that is under way.
+        case wait
+        /// It waits, and the renewal is to begin.
+        case begin
+    }
+
+    private var underWay: [TaskIndex: Renewal] = [:]
+    /// The renewal, counted over the run, that gave each task's captures their present values.
+    private var renewed: [TaskIndex: Int] = [:]
+    /// Tasks whose present captures no server has accepted yet: they were renewed for nothing so far.
+    private var unproven: Set<TaskIndex> = []
+    /// How many renewals have succeeded: an attempt notes it when it begins.
+    private(set) var count = 0
+
+    /// Places of tasks that were looked for by their ids; `nil` of what is no task.
+    private var places: [String: TaskIndex?] = [:]
+
+    /// Returns the task of this id.
+    mutating func task(_ id: String, in job: Job) -> TaskIndex? {
+        if let known = places[id] { return known }
+        let found = job.tasks.firstIndex { $0.id == id }.map { TaskIndex(raw: UInt32($0)) }
+        places[id] = .some(found)
+        return found
+    }
+
+    /// Whether no task was run again so far.
+    var isUnused: Bool { underWay.isEmpty && renewed.isEmpty }
+    /// Whether none is being run again.
+    var isIdle: Bool { underWay.isEmpty }
+
+    /// Whether the task is being run again.
+    func isRenewing(_ task: TaskIndex) -> Bool { !underWay.isEmpty && underWay[task] != nil }
+
+    /// Returns the task whose attempt a command of the scheduler is about: of a leader the one that it waits for.
+    func performer(of task: TaskIndex) -> TaskIndex {
+        underWay.isEmpty ? task : underWay.first { $0.value.leader == task }?.key ?? task
+    }
+
+    /// Returns the task under which the scheduler knows a task that is being run again; any other task is its own.
+    func leader(of task: TaskIndex) -> TaskIndex { underWay[task]?.leader ?? task }
+
+    /// Decides about an attempt of `task` that was answered 401 and began after `seen` renewals. `hasTried`: it was tried
+    /// again for that reason before.
+    mutating func refuse(
+        _ task: TaskIndex, _ error: TransferError, token source: TaskIndex, seen: Int, hasTried: Bool
+    ) -> Decision {
+        guard !hasTried else { return .refused }
+        if underWay[source] != nil {
+            underWay[source]?.waiting.append((task, error))
+            return .wait
+        }
+        if let last = renewed[source], last > seen { return .again }
+        guard !unproven.contains(source) else { return .refused }
+        underWay[source] = Renewal(leader: task, waiting: [(task, error)])
+        return .begin
+    }
+
+    /// Notes that a server accepted a request with what `source` captured.
+    mutating func accept(token source: TaskIndex, seen: Int) {
+        if let last = renewed[source], last <= seen { unproven.remove(source) }
+    }
+
+    /// Ends the renewal; returns the attempts that waited.
+    mutating func end(_ source: TaskIndex, succeeded: Bool) -> Renewal? {
+        guard let renewal = underWay.removeValue(forKey: source) else { return nil }
+        if succeeded {
+            count += 1
+            renewed[source] = count
+        }
+        // One that failed is not tried for each of the others.
+        unproven.insert(source)
+        return renewal
+    }
+
+    /// Takes an attempt out that waits no longer. If it was a leader, returns the task that is being run again for it; the
+    /// next attempt that waits is the leader then, if there is one.
+    mutating func leave(_ task: TaskIndex) -> TaskIndex? {
+        for (source, renewal) in underWay {
+            guard let place = renewal.waiting.firstIndex(where: { $0.task == task }) else { continue }
+            underWay[source]?.waiting.remove(at: place)
+            guard renewal.leader == task else { return nil }
+            if let next = underWay[source]?.waiting.first {
+                underWay[source]?.leader = next.task
+            } else {
+                underWay[source] = nil
+            }
+            return source
+        }
+        return nil
+    }
+}

@@ -108,7 +108,17 @@ struct ImportedJob: Sendable {
         if let key = task.keyThatTakesNoAnswer {
             return lose(task.place, "a value of an answer cannot stand in `\(key)`: this transfer was left out")
         }
+        bindSecrets(ofHeaders: task)
         tasks.append(task)
+    }
+
+    /// Lets the secrets in a task's headers go to all places of its file, to which aria2 sends them.
+    private mutating func bindSecrets(ofHeaders task: ImportedTask) {
+        guard let headers = task.fields.first(where: { $0.key == "headers" }), !task.mirrors.isEmpty else { return }
+        let text = YAMLText.flow(headers.value)
+        for (name, hosts) in secrets where !hosts.isEmpty && text.contains("${secret.\(name)}") {
+            for mirror in task.mirrors { _ = secret(name, for: URLText(mirror, filled: filled(mirror)).host) }
+        }
     }
 
     /// Lets others take a value out of the answer of the one task from a number on, which a script would print. Returns

@@ -240,6 +240,7 @@ struct JobImportTests {
 
     @Test(arguments: [
         ("aria2c -x4 -s 8 -o a.iso -d dl https://a.test/x https://b.test/x", "segments: 4|to: dl/a.iso|urls: ["),
+        ("aria2c --header 'Cookie: a=b' https://a.test/x https://b.test/x", "COOKIE: { hosts: [a.test, b.test] }"),
         ("aria2c -Zc https://a.test/x https://a.test/z", "to: x|to: z"),
         (
             "aria2c -d dl -i list.txt\ncurl -O https://a.test/x",

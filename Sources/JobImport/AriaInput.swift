@@ -5,7 +5,7 @@ enum AriaInput {
         var entry: Entry?
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let place = ImportPlace(file: file, line: index + 1)
-            let bare = line.drop { $0 == " " || $0 == "\t" }
+            let bare = line.afterBlanks
             if bare.isEmpty || bare.first == "#" { continue }
             if line.first == " " || line.first == "\t" {
                 guard entry != nil else {
@@ -17,20 +17,14 @@ enum AriaInput {
                     job.lose(place, "an option without `=` was left out")
                     continue
                 }
-                entry?.options.append((place, String(halves[0]), trimmed(halves[1])))
+                entry?.options.append((place, String(halves[0]), halves[1].trimmed))
             } else {
                 entry?.add(to: &job)
                 entry = Entry(
-                    place: place, urls: line.split(separator: "\t").map { trimmed($0) }.filter { !$0.isEmpty })
+                    place: place, urls: line.split(separator: "\t").map(\.trimmed).filter { !$0.isEmpty })
             }
         }
         entry?.add(to: &job)
-    }
-
-    private static func trimmed(_ text: Substring) -> String {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" || text.last == "\r" { text.removeLast() }
-        return String(text)
     }
 
     /// The places of one file, and its options.
@@ -243,7 +237,7 @@ enum ForeignChecksum {
     static func text(_ algorithm: String, _ digest: String) -> String? {
         guard let (name, length) = algorithms[algorithm.lowercased()] else { return nil }
         let digest = digest.filter { $0 != " " && !$0.isNewline }.lowercased()
-        let isHex = digest.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        let isHex = digest.utf8.allSatisfy { $0.isASCIIDigit || (0x61...0x66).contains($0) }
         return isHex && digest.utf8.count == length ? "\(name):\(digest)" : nil
     }
 

@@ -12,7 +12,7 @@ enum CurlConfig {
         var words: [String] = []
         var first = 1
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            let line = String(line.drop { $0 == " " || $0 == "\t" })
+            let line = String(line.afterBlanks)
             if line.isEmpty || line.hasPrefix("#") { continue }
             if words.isEmpty { first = index + 1 }
             guard let (name, value) = halves(line) else { continue }
@@ -41,8 +41,8 @@ enum CurlConfig {
     private static func halves(_ line: String) -> (String, String?)? {
         let name = line.prefix { $0 != " " && $0 != "\t" && $0 != "=" && ($0 != ":" || line.hasPrefix("-:")) }
         guard !name.isEmpty else { return nil }
-        var rest = line[name.endIndex...].drop { $0 == " " || $0 == "\t" }
-        if rest.first == "=" || rest.first == ":" { rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" } }
+        var rest = line[name.endIndex...].afterBlanks
+        if rest.first == "=" || rest.first == ":" { rest = rest.dropFirst().afterBlanks }
         guard !rest.isEmpty else { return (String(name), nil) }
         guard rest.first == "\"" else {
             return (String(name), String(rest.prefix { $0 != " " && $0 != "\t" && $0 != "\r" }))

@@ -51,7 +51,7 @@ struct CurlData {
             let name = String(item.value[..<equals])
             let content = String(item.value[item.value.index(after: equals)...])
             let isOwn = name.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0 & 0xDF) || "_-.".utf8.contains($0)
+                $0.isASCIIDigit || $0.isASCIILetter || "_-.".utf8.contains($0)
             }
             // Fields of these names would be taken for paths.
             guard isOwn, !name.isEmpty, !ImportedTask.pathKeys.contains(name),
@@ -193,7 +193,7 @@ struct CurlForm {
 
     /// Takes a word, in quotes or up to the next mark; blanks around it do not count.
     private mutating func word() -> String {
-        rest = rest.drop { $0 == " " || $0 == "\t" }
+        rest = rest.afterBlanks
         var text = ""
         guard rest.first == "\"" else {
             text = String(rest.prefix { $0 != ";" && $0 != end })

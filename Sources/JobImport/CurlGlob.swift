@@ -84,7 +84,7 @@ enum CurlGlob {
     }
 
     private static func number(_ text: Substring) -> Int? {
-        guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard !text.isEmpty, text.utf8.count <= 9, text.utf8.allSatisfy(\.isASCIIDigit) else {
             return nil
         }
         return Int(text)

@@ -335,7 +335,7 @@ enum ForeignSize {
         guard parts.count <= 2, let whole = Int(parts[0].isEmpty ? "0" : parts[0]), whole >= 0, whole < 1_000_000_000
         else { return nil }
         guard parts.count == 2, !parts[1].isEmpty else { return "\(whole)s" }
-        guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        guard parts[1].utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         let thousandths = Int((parts[1] + "000").prefix(3)) ?? 0
         return thousandths == 0 ? "\(whole)s" : "\(whole * 1000 + thousandths)ms"
     }

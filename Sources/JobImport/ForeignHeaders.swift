@@ -36,8 +36,7 @@ struct ForeignHeaders {
         let name = String(line[..<mark])
         let key = name.lowercased()
         guard Self.isName(name) else { return refuse("a header whose name is no name has no equal") }
-        var value = String(line[line.index(after: mark)...].drop { $0 == " " || $0 == "\t" })
-        while let last = value.last, last.isWhitespace { value.removeLast() }
+        let value = line[line.index(after: mark)...].trimmed
         if value.unicodeScalars.contains(where: { $0 == "\r" || $0 == "\n" || $0 == "\0" }) {
             return refuse("the header `\(name)` with a line break has no equal")
         }
@@ -104,7 +103,7 @@ struct ForeignHeaders {
         }
         let scheme = value[..<space]
         let secret = String(value[value.index(after: space)...].drop { $0 == " " })
-        guard scheme.utf8.allSatisfy({ (0x41...0x5A).contains($0 & 0xDF) || $0 == UInt8(ascii: "-") }) else {
+        guard scheme.utf8.allSatisfy({ $0.isASCIILetter || $0 == UInt8(ascii: "-") }) else {
             return job.hide(value, name, host)
         }
         return "\(scheme) " + job.hide(secret, scheme.lowercased() == "basic" ? "BASIC" : "TOKEN", host)
@@ -113,8 +112,7 @@ struct ForeignHeaders {
     private static func isName(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy {
-                (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                    || "!#%&'*+-.^_`|~".utf8.contains($0)
+                $0.isASCIIDigit || $0.isASCIILetter || "!#%&'*+-.^_`|~".utf8.contains($0)
             }
     }
 }

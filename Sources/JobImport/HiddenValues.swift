@@ -91,7 +91,7 @@ extension ImportedJob {
             let value = String(part[part.index(after: equals)...])
             guard !value.isEmpty else { return String(part) }
             let shown = hide(value, Percent.decoded(String(part[..<equals])), host)
-            let isEncoded = isURL && !value.utf8.allSatisfy { Self.isUnreserved($0) }
+            let isEncoded = isURL && !value.utf8.allSatisfy(\.isUnreserved)
             return "\(part[...equals])\(isEncoded ? raw(secret: shown) : shown)"
         }.joined(separator: "&")
     }

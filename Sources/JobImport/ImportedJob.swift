@@ -446,7 +446,7 @@ struct ImportedJob: Sendable {
         guard url.contains("${") else { return url }
         var url = url
         for variable in variables {
-            guard case .text(let value) = variable.value, !value.utf8.allSatisfy({ Self.isUnreserved($0) }) else {
+            guard case .text(let value) = variable.value, !value.utf8.allSatisfy(\.isUnreserved) else {
                 continue
             }
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
@@ -454,11 +454,6 @@ struct ImportedJob: Sendable {
         url = Self.replacing("${tasks.@", with: "${raw:tasks.@", in: url)
         for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
         return Self.replacing("${env.", with: "${raw:env.", in: url)
-    }
-
-    static func isUnreserved(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            || "-._~".utf8.contains(byte)
     }
 
     /// Replaces what is not at the beginning.

@@ -23,7 +23,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
 
     /// Tells the format of a text; `nil` where it is none of these.
     package init?(of text: String) {
-        var lines = text.split(whereSeparator: \.isNewline).map { Self.trimmed($0) }.filter { !$0.isEmpty }
+        var lines = text.split(whereSeparator: \.isNewline).map(\.trimmed).filter { !$0.isEmpty }
         guard let first = lines.first else { return nil }
         let head = first.hasPrefix("\u{FEFF}") ? String(first.dropFirst()) : first
         if head.hasPrefix("<") {
@@ -45,12 +45,6 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         } else {
             return nil
         }
-    }
-
-    private static func trimmed(_ line: Substring) -> String {
-        var line = line.drop { $0 == " " || $0 == "\t" }
-        while line.last == " " || line.last == "\t" { line.removeLast() }
-        return String(line)
     }
 
     /// Whether a line runs curl, wget or aria2c, or begins with rclone, which is named and left out.

@@ -61,7 +61,7 @@ struct Metalink {
         }
         guard !files.isEmpty, path.starts(with: ["metalink", "file"]) else { return }
         let last = files.count - 1
-        let value = Self.trimmed(text)
+        let value = text.trimmed
         switch path.dropFirst(2) {
         case ["size"]: files[last].size = value
         case ["description"]: files[last].description = value
@@ -82,13 +82,6 @@ struct Metalink {
         }
         let known = file.checksum.map { ForeignChecksum.strength($0) } ?? -1
         if ForeignChecksum.strength(checksum) > known { file.checksum = checksum }
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        var text = text[...]
-        while text.first?.isWhitespace == true { text.removeFirst() }
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text)
     }
 
     // MARK: Tasks
@@ -116,7 +109,7 @@ struct Metalink {
         task.set("to", .text(JobText.literal(path)))
         if let checksum = file.checksum { task.set("checksum", .text(checksum)) }
         if let size = file.size {
-            if size.utf8.count <= 15, !size.isEmpty, size.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+            if size.utf8.count <= 15, !size.isEmpty, size.utf8.allSatisfy(\.isASCIIDigit) {
                 task.set("expect", .map(["size": .plain(size)]))
             } else {
                 job.lose(&task, "a size that is no number was left out")

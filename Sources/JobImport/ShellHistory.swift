@@ -28,16 +28,16 @@ enum ShellHistory {
 
     /// The number and the command of an entry.
     private static func split(_ line: String) -> (number: Int, command: String)? {
-        var rest = line.drop { $0 == " " || $0 == "\t" }
+        var rest = line.afterBlanks
         let digits = rest.prefix { $0.isASCII && $0.isNumber }
         rest = rest.dropFirst(digits.count)
         // A star marks an entry that was changed.
         if rest.first == "*" { rest.removeFirst() }
         guard let number = Int(digits), let blank = rest.first, blank == " " || blank == "\t" else { return nil }
         while let word = rest.split(separator: " ", maxSplits: 1).first, isOfTime(word) {
-            rest = rest.drop { $0 == " " || $0 == "\t" }.dropFirst(word.count)
+            rest = rest.afterBlanks.dropFirst(word.count)
         }
-        let command = rest.drop { $0 == " " || $0 == "\t" }
+        let command = rest.afterBlanks
         return command.isEmpty ? nil : (number, String(command))
     }
 

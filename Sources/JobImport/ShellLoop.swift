@@ -38,7 +38,7 @@ struct ShellLoop: Hashable, Sendable {
         }
         self.init(
             name, .list(list.map { .text($0) }),
-            isUnreserved: list.allSatisfy { $0.utf8.allSatisfy { ImportedJob.isUnreserved($0) } })
+            isUnreserved: list.allSatisfy { $0.utf8.allSatisfy(\.isUnreserved) })
     }
 
     /// `for NAME in WORDS`; `nil` where only the shell knows the values.

@@ -348,11 +348,8 @@ struct ShellScript: Sendable {
     }
 
     static func isName(_ text: some StringProtocol) -> Bool {
-        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
-        return text.utf8.allSatisfy {
-            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                || $0 == UInt8(ascii: "_")
-        }
+        guard let first = text.utf8.first, !first.isASCIIDigit else { return false }
+        return text.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIILetter || $0 == UInt8(ascii: "_") }
     }
 
     /// Reads the here-documents of the line that has ended.

@@ -162,16 +162,8 @@ enum Percent {
     static func encoded(_ text: String) -> String {
         var result = ""
         for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                if "-._~".utf8.contains(byte) {
-                    result.unicodeScalars.append(Unicode.Scalar(byte))
-                } else {
-                    let hex = String(byte, radix: 16, uppercase: true)
-                    result += hex.count == 1 ? "%0\(hex)" : "%\(hex)"
-                }
-            }
+            let hex = String(byte, radix: 16, uppercase: true)
+            result += byte.isUnreserved ? String(Unicode.Scalar(byte)) : hex.count == 1 ? "%0\(hex)" : "%\(hex)"
         }
         return result
     }

@@ -27,13 +27,8 @@ struct YAMLField: Hashable, Sendable {
 enum YAMLText {
     /// The text as a scalar that is read as this text, in block and in flow style.
     static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "._-/".utf8.contains(byte)
-            }
-        }
-        let beginsPlain = text.utf8.first.map { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) } == true
+        let isPlain = text.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIILetter || "._-/".utf8.contains($0) }
+        let beginsPlain = text.utf8.first?.isASCIILetter == true
         if isPlain, beginsPlain, !words.contains(text.lowercased()) { return text }
         var result = "\""
         for scalar in text.unicodeScalars {

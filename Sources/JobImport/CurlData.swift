@@ -127,7 +127,7 @@ enum StandardInput: Sendable {
             guard let body = job.standardInput(place) else { return nil }
             task.comments.append(ImportedJob.standardInputNote)
             if isStripped {
-                task.comments.append("without line breaks: curl leaves them out of what `--data @-` reads")
+                job.lose(&task, "give it a text without line breaks: curl leaves them out of what `--data @-` reads")
             }
             return body
         case .unknown:

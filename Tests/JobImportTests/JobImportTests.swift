@@ -314,6 +314,7 @@ struct JobImportTests {
         #expect(result.text.contains("body: { stream: { command: [\"-\"] } }"), "\(result)")
         #expect(result.taskCount == 1)
         #expect(result.warnings.contains { $0.hasPrefix("x:2: standard input can be sent once") })
+        #expect(result.warnings.contains { $0.contains("without line breaks") } == (option == "-d @-"))
     }
 
     @Test func webhook_givesNoPartOfItsPathToAnId() {

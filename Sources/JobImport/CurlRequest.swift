@@ -10,10 +10,12 @@ struct CurlRequest {
     /// Returns `false` where the transfer cannot be said at all, after a warning.
     func fill(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         guard setBody(&task, &job) else { return false }
-        guard setMethod(&task, &job), setHeaders(&task, &job) else { return false }
+        guard setMethod(&task, &job), CurlSession(location: location, command: command).fill(&task, &job),
+            setHeaders(&task, &job)
+        else { return false }
         setTimes(&task, &job)
         setRedirects(&task, &job)
-        return CurlSession(location: location, command: command).fill(&task, &job)
+        return true
     }
 
     // MARK: Method and body
@@ -55,15 +57,28 @@ struct CurlRequest {
         task.set("method", .text(command.value("request") ?? "PUT"))
         let isInput = file == "-" || file == "."
         guard let body = input.body(isInput ? "-" : file, isStripped: false, place, &task, &job) else { return false }
-        if !isInput { task.url = URLText(task.url).adding(name: Self.encodedName(of: file)) }
+        if !isInput {
+            let url = URLText(task.url)
+            guard let name = Self.encodedName(of: job.filled(file)) ?? (url.adding(name: "x") == url.text ? "" : nil)
+            else {
+                job.lose(
+                    place, "the name of the file that a variable holds ends the URL here: this transfer was left out")
+                return false
+            }
+            task.url = url.adding(name: name)
+        }
         task.set("body", body)
         if task.body.contains(where: { $0.key == "file" }) { task.set("contentType", .text("none")) }
         return true
     }
 
-    private static func encodedName(of path: String) -> String {
+    /// The last part of a path; `nil` where a variable holds it, perhaps with folders.
+    private static func encodedName(of path: String) -> String? {
         let name = path.split(separator: "/").last.map { String($0) } ?? path
-        return JobText.hasReference(name) ? name : Percent.encoded(name)
+        guard JobText.hasReference(name) else { return Percent.encoded(name) }
+        // A file that a pattern found has its own name.
+        if name.hasPrefix("${"), name.hasSuffix(".path}") { return name.dropLast(6) + ".name}" }
+        return name.hasPrefix("${") && name.hasSuffix("}") ? nil : name
     }
 
     private func setForm(_ forms: [ParsedCommand.Item], _ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
@@ -101,7 +116,13 @@ struct CurlRequest {
         }
         if let range = command.value("range") { headers.add("Range", unlessTyped: "bytes=\(range)") }
         if command.has("json") { headers.add("Accept", unlessTyped: "application/json") }
-        let pairs = command.values("cookie").filter { $0.contains("=") }
+        let cookies = command.values("cookie")
+        if cookies.contains(where: { !job.filled($0).contains("=") && $0.hasPrefix("${env.") && $0.hasSuffix("}") }) {
+            job.lose(
+                place, "only the shell knows whether `--cookie` names a file or cookies: this transfer was left out")
+            return false
+        }
+        let pairs = cookies.filter { job.filled($0).contains("=") }
         if !pairs.isEmpty, !headers.has("Cookie") {
             let text = pairs.joined(separator: ";")
             headers.add("Cookie", unlessTyped: job.hide(text, "COOKIE", location.host))
@@ -109,6 +130,12 @@ struct CurlRequest {
         // A credential takes no value of an answer.
         if let token = command.value("oauth2-bearer"), token.contains("tasks.@") {
             headers.add("Authorization", unlessTyped: "Bearer \(job.hide(token, "TOKEN", location.host))")
+        }
+        if !headers.has("Authorization"), let user = command.value("user"), user.hasPrefix("${env."),
+            Self.halves(user).1 == nil
+        {
+            job.lose(place, "a user and a password in one variable have no equal: this transfer was left out")
+            return false
         }
         setCredentials(&task, &job, isTyped: headers.has("Authorization"))
         if !headers.fields.isEmpty { task.set("headers", .map(headers.fields)) }
@@ -257,6 +284,10 @@ struct CurlRequest {
         }
         if command.has("location-trusted") {
             job.lose(&task, "`--location-trusted` has no equal: credentials stay with the origin they were written for")
+        }
+        if command.value("request") == "POST" {
+            job.lose(
+                &task, "`-X POST` with `-L` is a POST after each redirect in curl; here 301, 302 and 303 make it a GET")
         }
         guard let most = command.value("max-redirs") else { return }
         if let number = Int(most), (0...1000).contains(number) {

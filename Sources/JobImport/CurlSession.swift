@@ -11,7 +11,7 @@ struct CurlSession {
         guard setTLS(&task, &job), setConnections(&task, &job) else { return false }
         setProxy(&task, &job)
         setVersion(&task)
-        let file = command.values("cookie").last { !$0.contains("=") && !$0.isEmpty }
+        let file = command.values("cookie").last { !job.filled($0).contains("=") && !$0.isEmpty }
         if command.value("cookie-jar") == "-" {
             job.lose(&task, "`--cookie-jar -` has no equal: cookies are not printed")
         }

@@ -29,6 +29,7 @@ struct ForeignHeaders {
         }
         if line.hasPrefix("@") { return refuse("headers from a file have no equal") }
         guard let mark = line.firstIndex(of: ":") ?? line.firstIndex(of: ";") else {
+            if JobText.hasReference(line) { return refuse("a header that a variable holds whole has no equal") }
             job.lose(&task, "a header without a colon is not sent")
             return true
         }

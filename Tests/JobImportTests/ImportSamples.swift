@@ -324,6 +324,10 @@ enum ImportSamples {
         "</url>", "</file>", "</metalink>", "&amp;", "&", "<!--", "-->", "<![CDATA[", "]]>", "é", "\u{0}", "\r\n",
         "\u{2028}",
         " -F f=@x;type=", " -d @-", " -G", "file:///x", "data:,x", "http://[::1]/", " -i ", "~/", "for x in ", " do ",
-        "done",
+        "done", "if ", "! ", "; then ", " else ", "fi\n", " | jq -r .a", " | grep -o 'a'",
+        " | sed -n 's/.*\\(a\\).*/\\1/p'",
+        "$(basename ", "$(curl ", "echo x | ", "cd d\n", "f() ", "{ ", " -F f=@", " -H \"$X\"", " -T ", "  12  ",
+        "\n  13  ",
+        "{\"password\": \"",
     ]
 }

@@ -12,7 +12,10 @@ struct WholeTransferTests {
         "curl -K more https://a.test/",
         "curl --netrc-file f https://a.test/", "curl --connect-to ::b.test:443 https://a.test/",
         "curl --resolve '*:443:10.0.0.1' https://a.test/", "curl -C 100 -O https://a.test/x", "curl https://a.test/ -o",
-        "curl -b in.txt -c out.txt https://a.test/", "curl -d a=1 -d @f https://a.test/",
+        "curl -u \"$CREDS\" https://a.test/", "curl -H \"$HEADER\" https://a.test/",
+        "curl -b \"$COOKIES\" https://a.test/",
+        "curl -T \"$FILE\" https://a.test/up/", "curl -b in.txt -c out.txt https://a.test/",
+        "curl -d a=1 -d @f https://a.test/",
         "curl --data-urlencode n@f https://a.test/", "curl -X HEAD -d x https://a.test/",
         "curl --pinnedpubkey key.pem https://a.test/", "https_proxy=http://p.test curl -O https://a.test/x",
         "date | curl -d @- https://a.test/", "curl -T - https://a.test/x < $1", "wget -r https://a.test/",
@@ -85,6 +88,29 @@ struct WholeTransferTests {
         let result = JobImport.translate([ImportInput(name: "x", text: line)], origin: "x")
         #expect(result.text.contains("    type: upload\n") && result.text.contains("    \(to)\n"), "\(result.text)")
         #expect(result.text.contains("contentType: none") == line.contains("-T") && result.warnings.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("F=dist/a.tgz\ncurl -T \"$F\" https://a.test/up/", "https://a.test/up/a.tgz"),
+        ("curl -T \"dist/a-$V.tgz\" https://a.test/up/", "https://a.test/up/a-${env.V}.tgz"),
+        ("for f in d/*.jpg; do curl -T \"$f\" https://a.test/up/; done", "https://a.test/up/${f.name}"),
+        ("curl -T \"$F\" https://a.test/up/name", "https://a.test/up/name"),
+    ])
+    func uploadedFile_endsTheURLWithItsName(_ script: String, _ url: String) {
+        let result = JobImportTests.translated(script + "\n")
+        #expect(result.text.contains("url: \"\(url)\"\n") && result.warnings.isEmpty, "\(result.text)")
+    }
+
+    @Test func variableOfTheScript_withCookies_isNoFile() {
+        let result = JobImportTests.translated(
+            "C='a=1'\nJ=jar.txt\ncurl -b \"$C\" https://a.test/1\ncurl -b $J https://a.test/2\n")
+        #expect(
+            result.text.contains("Cookie: \"${secret.C}\"") && result.text.contains("file: \"${J}\""), "\(result.text)")
+    }
+
+    @Test func typedPost_afterARedirect_isWarnedOf() {
+        let result = JobImportTests.translated("curl -L -X POST https://a.test/1\ncurl -L -d x https://a.test/2\n")
+        #expect(result.warnings.count == 1 && result.warnings[0].contains("here 301, 302 and 303 make it a GET"))
     }
 
     // MARK: Values of answers

@@ -189,8 +189,9 @@ final class LiveRuns: @unchecked Sendable {
             crashed.remove(run.id)
         } catch {
             places.leave(run.id.raw)
-            for name in run.accepted.identifiers { board.trouble(of: name, "no thread can be started for it: \(error)") }
-            tools.log("run \(run.id.raw) cannot be begun: \(error)")
+            let why = "it cannot be begun: \(error)"
+            for name in run.accepted.identifiers { board.trouble(of: name, why) }
+            tools.log("run \(run.id.raw): \(why)")
             nextLook = min(nextLook, Clocks.instant() + .seconds(5))
         }
     }

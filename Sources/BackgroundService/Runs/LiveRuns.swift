@@ -189,8 +189,9 @@ final class LiveRuns: @unchecked Sendable {
             crashed.remove(run.id)
         } catch {
             places.leave(run.id.raw)
-            for name in run.accepted.identifiers { board.trouble(of: name, "no thread can be started for it: \(error)") }
-            tools.log("run \(run.id.raw) cannot be begun: \(error)")
+            let why = "it cannot be begun: \(error)"
+            for name in run.accepted.identifiers { board.trouble(of: name, why) }
+            tools.log("run \(run.id.raw): \(why)")
             nextLook = min(nextLook, Clocks.instant() + .seconds(5))
         }
     }
@@ -251,11 +252,11 @@ final class LiveRuns: @unchecked Sendable {
 
     // MARK: Rests
 
-    /// Lets a run leave its threads that has nothing to do for long. One whose events are written to a file stays: its
-    /// next beginning would write that file anew.
+    /// Lets a run leave its threads that has nothing to do for long. One that is followed stays, and one whose events are
+    /// written to a file: its next beginning would write that file anew.
     private func letRest(_ id: RunID, _ rest: RunRest) {
-        guard let run = live[id], run.accepted.events == nil, RestingRuns.mayRest(rest), case .plain(let span) = rest,
-            let row = try? opened().run(id)
+        guard let run = live[id], run.accepted.events == nil, !run.identifiers.contains(where: board.isFollowed),
+            RestingRuns.mayRest(rest), case .plain(let span) = rest, let row = try? opened().run(id)
         else { return }
         resting.add(row, for: span, notes: run.noteCount, now: Clocks.instant(), wall: Clocks.wall())
         run.rest()
@@ -355,6 +356,11 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
+        // Of a run that rests only the run itself can say more than the journal.
+        if let identifier, let run = resting.run(with: identifier), live[run.id] == nil {
+            resting.remove(run.id)
+            carry(run, hasTurn: false)
+        }
         let gathering = StatusGathering(board, reply)
         for run in live.values {
             for name in run.identifiers where identifier == nil || name == identifier {

@@ -19,6 +19,8 @@ final class LiveRuns: @unchecked Sendable {
     private var places: RunPlaces
     /// Runs that no thread carries because their turn has not come.
     private var waiting: [RunID: JournalRun] = [:]
+    /// Those of them whose followers have not been told.
+    private var newlyWaiting: [JournalRun] = []
     private var resting = RestingRuns()
     /// What was asked of runs that are about to rest: it waits for that.
     private var held: [RunID: [Asked]] = [:]
@@ -174,7 +176,8 @@ final class LiveRuns: @unchecked Sendable {
             nextLook = min(nextLook, failure.due)
             return
         }
-        waiting[run.id] = run
+        guard waiting.updateValue(run, forKey: run.id) == nil else { return }
+        newlyWaiting.append(run)
         places.ask(run.id.raw)
     }
 
@@ -227,9 +230,10 @@ final class LiveRuns: @unchecked Sendable {
                 places.leave(number)
             }
         }
-        for run in waiting.values {
+        for run in newlyWaiting where waiting[run.id] != nil {
             for name in run.accepted.identifiers { board.trouble(of: name, "it waits for its turn: \(bound)") }
         }
+        newlyWaiting = []
     }
 
     /// Forgets runs that wait or rest and are not to be begun any more.

@@ -94,6 +94,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if self.path == "/api/tokens":
             isKnown = json.loads(body) == {"user": "robot", "password": "open-sesame"}
             self.answer(200 if isKnown else 401, kind, b'{"token": "t-4242-example"}' if isKnown else b'{"error": "who?"}')
+        elif self.path == "/api/oauth2/token":
+            isKnown = self.headers.get("Authorization") == self.robot
+            granted = b'{"access_token": "t-4242-example", "token_type": "Bearer", "expires_in": 3600}'
+            self.answer(200 if isKnown else 401, kind, granted if isKnown else b'{"error": "invalid_client"}')
         elif self.path == "/api/summaries":
             print("summary:", body.decode(), flush=True)
             self.answer(201, kind, b"{}")

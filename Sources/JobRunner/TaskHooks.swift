@@ -31,6 +31,12 @@ struct HookQueue {
 
     mutating func ended(_ task: TaskIndex) { running.remove(task) }
 
+    /// Takes back a command that could not be started, to be started first.
+    mutating func putBack(_ hook: TaskHook) {
+        running.remove(hook.task)
+        waiting.insert(hook, at: 0)
+    }
+
     /// Removes and returns the commands that have not started.
     mutating func drop() -> [TaskHook] {
         defer { waiting = [] }
@@ -158,7 +164,12 @@ extension JobRun {
                     inbox.post(.hookEnded(hook.task, record))
                 }
             } catch {
-                take(hook.task, hook.record(nil, .zero, "cannot be started: no thread for it: \(error)"))
+                // At a later turn there may be a thread for it.
+                if error.isOfProcessLimit {
+                    hooks.queue.putBack(hook)
+                } else {
+                    take(hook.task, hook.record(nil, .zero, "cannot be started: no thread for it: \(error)"))
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// Passes events on to what people watch, dated as if the date had never been set since this began: times that are shown
-/// as passed do not jump with it.
+/// as passed do not jump with it. How long a window was still closed is left out of events that happened earlier.
 package final class SteadyTime: EventConsumer {
     private let shown: any EventConsumer
     private let clock: () -> Now
@@ -17,24 +17,36 @@ package final class SteadyTime: EventConsumer {
     }
 
     /// By how much the date was set forth since the beginning; negative if it was set back.
-    private var jump: TimeSpan {
-        let now = clock()
+    private func jump(at now: Now) -> TimeSpan {
         let jump = now.wall - (start.wall + (now.instant - start.instant))
         return max(jump, .zero - jump) < Self.drift ? .zero : jump
     }
 
     package func consume(_ events: ArraySlice<Event>) throws {
-        let jump = jump
-        if jump == .zero { return try shown.consume(events) }
+        let now = clock()
+        let jump = jump(at: now)
+        guard jump != .zero || events.contains(where: { Self.closed($0, now) != nil }) else {
+            return try shown.consume(events)
+        }
         let dated = events.map { event in
             var event = event
+            if let lacks = Self.closed(event, now) { event.kind = .waiting(.window, lacks: lacks) }
             event.time = event.time + (.zero - jump)
             return event
         }
         try shown.consume(dated[...])
     }
 
-    package var nextTick: WallTime? { shown.nextTick.map { $0 + jump } }
+    /// Until when the window was closed that an earlier event waits for, without how long that was from then; `nil` for
+    /// other events.
+    private static func closed(_ event: Event, _ now: Now) -> String? {
+        guard case .waiting(.window, let lacks?) = event.kind, now.wall - event.time > .seconds(60),
+            let span = lacks.firstRange(of: " (")
+        else { return nil }
+        return String(lacks[..<span.lowerBound])
+    }
 
-    package func tick(_ now: WallTime) throws { try shown.tick(now + (.zero - jump)) }
+    package var nextTick: WallTime? { shown.nextTick.map { $0 + jump(at: clock()) } }
+
+    package func tick(_ now: WallTime) throws { try shown.tick(now + (.zero - jump(at: clock()))) }
 }

@@ -48,6 +48,14 @@ import TransferModel
         #expect(stage.server.waitForRequests(1, "/long"))
         // The two that wait have no threads meanwhile.
         try waitUntil { stage.carried == 1 }
+        // Whoever asks for one of them is told all the same, and it rests again.
+        let patientStatus = try stage.link().ask(.status(CarriedStage.identifier("patient")))
+        if case .status(let all) = patientStatus {
+            #expect(all.first?.run.tasks.map(\.waitingFor) == [.earliestBegin], "\(all)")
+        } else {
+            Issue.record("\(patientStatus)")
+        }
+        try waitUntil { stage.carried == 1 }
         // It has something to do by now, and `busy` has the only place.
         let resume = ServiceControl(.resume, of: CarriedStage.identifier("suspended"))
         #expect(try stage.link().ask(.control(resume)) == .changed(["asleep"]))

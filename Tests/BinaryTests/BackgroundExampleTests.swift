@@ -114,7 +114,8 @@ import TextFormats
             Self.variants.map(\.example) + Self.restricted.map(\.0) + ["nightly-mirror"]
             // Tests of their own run these, and tests of the background process what they show.
             + [
-                "api-harvest", "api-test", "apt-mirror", "client-certificate", "mirror-to-s3", "netrc-login",
+                "access-token", "api-harvest", "api-test", "apt-mirror", "client-certificate", "mirror-to-s3",
+                "netrc-login",
                 "paged-api",
                 "release-by-checksums", "resumable-upload", "s3-backup", "segmented-download",
             ]

@@ -31,14 +31,13 @@ import Testing
 
     private static let full = [(ENOSPC, "ENOSPC"), (EDQUOT, "EDQUOT")]
     private static let broken = [(EIO, "EIO"), (EROFS, "EROFS")]
-    private static let exhausted = [(EMFILE, "EMFILE"), (ENFILE, "ENFILE")]
 
     // MARK: Calls that name the folder
 
     /// The folder is opened first, then a file in it that has no name.
     static let naming =
-        cases("openat2", exhausted + [(EACCES, "EACCES")], "cannotCreateFile", when: "1")
-        + cases("openat", full + broken + exhausted, "cannotCreateFile", when: "1")
+        cases("openat2", [(EACCES, "EACCES")], "cannotCreateFile", when: "1")
+        + cases("openat", full + broken, "cannotCreateFile", when: "1")
         + cases("linkat", full + broken + [(EXDEV, "EXDEV")], "cannotMoveFile")
         // The first finds the old file, the second gives a temporary name; it is tried in two ways.
         + cases("linkat", full + broken, "cannotMoveFile", when: "2+")
@@ -50,6 +49,23 @@ import Testing
         let injection = Strace.Injection(given.call, .error(given.name), when: given.when)
         let strace = Strace([injection], paths: [setting.stage.folder.path("hurt")])
         try setting.check(setting.run(under: strace))
+    }
+
+    static let exhausted = ["openat2", "openat"].flatMap { call in
+        cases(call, [(EMFILE, "EMFILE"), (ENFILE, "ENFILE")], "", when: "1")
+    }
+
+    /// Where no descriptor is left the task waits for one, and that is no try.
+    @Test(.enabled(if: Strace.isUsable), arguments: exhausted) func withoutADescriptor(_ given: Case) throws {
+        let setting = try Setting(given)
+        defer { setting.server.stop() }
+        let injection = Strace.Injection(given.call, .error(given.name), when: given.when)
+        let run = try setting.run(under: Strace([injection], paths: [setting.stage.folder.path("hurt")]))
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try run.values("$.tasks[?@.id=='hurt'].attempts[*].number") == ["1", "2"])
+        #expect(try run.values("$.tasks[?@.id=='hurt'].waits[*].reason").contains("processLimit"))
+        #expect(try setting.stage.text("hurt/file") == Setting.new)
+        #expect(setting.stage.files == ["hurt/", "hurt/file", "ok/", "ok/last", "ok/next"])
     }
 
     // MARK: Calls that only the thread of files makes, and only for this task

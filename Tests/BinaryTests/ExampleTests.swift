@@ -6,7 +6,7 @@ import TextFormats
 @Suite struct ExampleTests {
     /// Each example by its folder's name, and a test below or beside that looks at what it does.
     static let examples = """
-        api-checks api-harvest api-test apt-mirror before-the-move client-certificate found-connections local-service
+        access-token api-checks api-harvest api-test apt-mirror before-the-move client-certificate found-connections local-service
         locked-release mirror-list mirror-to-s3 netrc-login nightly-mirror only-what-changed own-scheme paged-api pipe polite-mirror
         publish-build quickstart release-artefacts release-by-checksums resumable-upload s3-backup segmented-download
         signed-in suite-matrix token-upload two-mirrors wifi-only
@@ -441,6 +441,24 @@ import TextFormats
         #expect(run.status == 0, "\(run.errorText)")
         #expect(try place.stage.text("private/notes.txt") == "notes.txt")
         #expect(try place.stage.text("private/status.json") == "status.json")
+    }
+
+    @Test func accessToken() throws {
+        let place = try ExamplePlace()
+        place.server.on("POST /api/oauth2/token") { request in
+            request.header("Authorization") == "Basic cm9ib3Q6b3Blbi1zZXNhbWU="
+                ? .respond(200, body: #"{"access_token": "t-4242-example", "expires_in": 3600}"#) : .respond(401)
+        }
+        for path in ["/api/orders", "/api/orders/3"] {
+            place.server.on(path) { request in
+                request.header("Authorization") == "Bearer t-4242-example" ? .respond(200, body: path) : .respond(401)
+            }
+        }
+        let run = try place.run("access-token", environment: ["SITE_PASSWORD": "open-sesame"])
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(try place.stage.text("api/orders.json") == "/api/orders")
+        #expect(try place.stage.text("api/order.json") == "/api/orders/3")
+        #expect(place.server.requests("/api/oauth2/token").count == 1)
     }
 
     @Test func onlyWhatChanged() throws {

@@ -81,4 +81,24 @@ import TransferModel
         #expect(errors.first?.message == "no token from \(stage.server.url("/token")): it says `invalid_client`")
         #expect(stage.server.requests("/f").isEmpty)
     }
+
+    /// Each of several streams of one file shows the token.
+    @Test func partsOfAFile_areAskedForWithIt() throws {
+        let stage = try RunStage()
+        defer { stage.server.stop() }
+        let credential = try credential(stage)
+        try stage.add("t", "/f") {
+            $0.policies.credentials = [credential]
+            $0.segments = 4
+        }
+        stage.server.on("/token", granted("t1"))
+        let resource = ServedResource(Script.patternBytes(8 << 20))
+        stage.server.on("/f") { request in
+            request.header("Authorization") == "Bearer t1" ? resource.answer(request) : .respond(401)
+        }
+        #expect(try stage.run() == .succeeded)
+        #expect(stage.violations() == [])
+        #expect(shown(stage).allSatisfy { $0 == "Bearer t1" } && !shown(stage).isEmpty)
+        #expect(stage.server.requests("/token").count == 1)
+    }
 }

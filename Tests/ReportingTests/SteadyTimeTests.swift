@@ -8,8 +8,12 @@ import TransferModel
     private final class Shown: EventConsumer {
         var times: [WallTime] = []
         var ticks: [WallTime] = []
+        var lacks: [String?] = []
         var nextTick: WallTime?
-        func consume(_ events: ArraySlice<Event>) { times += events.map(\.time) }
+        func consume(_ events: ArraySlice<Event>) {
+            times += events.map(\.time)
+            for case .waiting(_, let lacks) in events.map(\.kind) { self.lacks.append(lacks) }
+        }
         func tick(_ now: WallTime) { ticks.append(now) }
     }
 
@@ -39,6 +43,19 @@ import TransferModel
         clock.pass(.seconds(20))
         try steady.tick(clock.now.wall)
         #expect(shown.ticks == [start + .seconds(30)])
+    }
+
+    /// Who comes back later is not told how long it was then.
+    @Test func closedWindow_ofAnEarlierEvent_isSaidWithoutHowLongItWasThen() throws {
+        let (shown, clock) = (Shown(), Clock())
+        let steady = SteadyTime(shown) { clock.now }
+        let words = "its `window` until 01:00 UTC (in 3 h)"
+        for time in [clock.now.wall + .seconds(-3600), clock.now.wall] {
+            let kind = Event.Kind.waiting(.window, lacks: words)
+            try steady.consume([Event(time: time, sequence: 1, session: nil, task: nil, kind: kind)])
+        }
+        #expect(shown.lacks == ["its `window` until 01:00 UTC", words])
+        #expect(shown.times == [clock.now.wall + .seconds(-3600), clock.now.wall])
     }
 
     @Test func slowCorrectionOfTheDate_changesNothing() throws {

@@ -50,11 +50,11 @@ struct HoldingTests {
         #expect(perHost.scheduler.standing(of: index(1)) == .waiting(.hostLimit))
         // Nothing can be written down: no limit keeps it.
         var paused = Stage(plan(2) { $0.tasks[1].needs = needs(0) })
-        paused.command(.pauseStarts(true))
+        paused.command(.pauseStarts(.unrecorded, true))
         paused.end(0)
         paused.turn()
         #expect(paused.scheduler.standing(of: index(1)) == .waiting(nil))
-        paused.command(.pauseStarts(false))
+        paused.command(.pauseStarts(.unrecorded, false))
         paused.turn()
         #expect(paused.scheduler.standing(of: index(1)) == .running)
     }

@@ -435,4 +435,27 @@ import TransferModel
         #expect(rig.succeeded && rig.delivery.text("/here/f") == "0123456789")
         #expect(rig.result()?.startedOver == nil)
     }
+
+    @Test func cacheAlone_asksNobodyForAToken() throws {
+        let rig = try EngineRig(
+            Self.job(
+                Self.whole, "id: t, url: \"https://a.example/f\", type: data, cachePolicy: returnCacheDataDontLoad"))
+        rig.start()
+        #expect(rig.error()?.name == .resourceUnavailable && rig.loop.transfers.isEmpty)
+    }
+
+    /// An answer that was kept with one token is the same user's with the next.
+    @Test func keptAnswer_isOfUseWithTheNextToken() throws {
+        let rig = try EngineRig(
+            Self.job(
+                Self.whole, "id: a, url: \"https://a.example/a\", type: data",
+                "id: b, url: \"https://a.example/a\", type: data"))
+        rig.start("a")
+        try rig.answer(200, [], Self.granted("token-one-1", ",\"expires_in\":0"))
+        try rig.answer(200, [("Cache-Control", "private, max-age=600"), ("ETag", "\"v1\"")], "content")
+        rig.start("b")
+        try rig.answer(200, [], Self.granted("token-two-2"))
+        #expect(rig.loop.underWay.isEmpty && rig.body("b") == "content")
+        #expect(rig.result("b")?.source == .cache)
+    }
 }

@@ -91,7 +91,7 @@ extension WaitReason {
         case .earliestBegin: .earliestBegin
         case .suspended, .credential: .suspended
         case .dependency, .hostLimit, .sessionLimit, .runLimit, .requestRate, .backoff, .retryAfter, .hostParked,
-            .bandwidth, .flush:
+            .bandwidth, .flush, .processLimit:
             nil
         }
     }

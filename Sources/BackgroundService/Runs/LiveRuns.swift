@@ -19,6 +19,8 @@ final class LiveRuns: @unchecked Sendable {
     private var places: RunPlaces
     /// Runs that no thread carries because their turn has not come.
     private var waiting: [RunID: JournalRun] = [:]
+    /// Those of them whose followers have not been told.
+    private var newlyWaiting: [JournalRun] = []
     private var resting = RestingRuns()
     /// What was asked of runs that are about to rest: it waits for that.
     private var held: [RunID: [Asked]] = [:]
@@ -174,7 +176,8 @@ final class LiveRuns: @unchecked Sendable {
             nextLook = min(nextLook, failure.due)
             return
         }
-        waiting[run.id] = run
+        guard waiting.updateValue(run, forKey: run.id) == nil else { return }
+        newlyWaiting.append(run)
         places.ask(run.id.raw)
     }
 
@@ -189,8 +192,9 @@ final class LiveRuns: @unchecked Sendable {
             crashed.remove(run.id)
         } catch {
             places.leave(run.id.raw)
-            for name in run.accepted.identifiers { board.trouble(of: name, "no thread can be started for it: \(error)") }
-            tools.log("run \(run.id.raw) cannot be begun: \(error)")
+            let why = "it cannot be begun: \(error)"
+            for name in run.accepted.identifiers { board.trouble(of: name, why) }
+            tools.log("run \(run.id.raw): \(why)")
             nextLook = min(nextLook, Clocks.instant() + .seconds(5))
         }
     }
@@ -226,9 +230,10 @@ final class LiveRuns: @unchecked Sendable {
                 places.leave(number)
             }
         }
-        for run in waiting.values {
+        for run in newlyWaiting where waiting[run.id] != nil {
             for name in run.accepted.identifiers { board.trouble(of: name, "it waits for its turn: \(bound)") }
         }
+        newlyWaiting = []
     }
 
     /// Forgets runs that wait or rest and are not to be begun any more.
@@ -251,11 +256,11 @@ final class LiveRuns: @unchecked Sendable {
 
     // MARK: Rests
 
-    /// Lets a run leave its threads that has nothing to do for long. One whose events are written to a file stays: its
-    /// next beginning would write that file anew.
+    /// Lets a run leave its threads that has nothing to do for long. One that is followed stays, and one whose events are
+    /// written to a file: its next beginning would write that file anew.
     private func letRest(_ id: RunID, _ rest: RunRest) {
-        guard let run = live[id], run.accepted.events == nil, RestingRuns.mayRest(rest), case .plain(let span) = rest,
-            let row = try? opened().run(id)
+        guard let run = live[id], run.accepted.events == nil, !run.identifiers.contains(where: board.isFollowed),
+            RestingRuns.mayRest(rest), case .plain(let span) = rest, let row = try? opened().run(id)
         else { return }
         resting.add(row, for: span, notes: run.noteCount, now: Clocks.instant(), wall: Clocks.wall())
         run.rest()
@@ -355,6 +360,11 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {
+        // Of a run that rests only the run itself can say more than the journal.
+        if let identifier, let run = resting.run(with: identifier), live[run.id] == nil {
+            resting.remove(run.id)
+            carry(run, hasTurn: false)
+        }
         let gathering = StatusGathering(board, reply)
         for run in live.values {
             for name in run.identifiers where identifier == nil || name == identifier {

@@ -92,9 +92,11 @@ extension Engine {
     private func identity(
         _ certificate: String?, _ headers: HeaderBlock, _ presets: [String], _ attempt: Attempt
     ) -> String? {
-        let keys = RequestMark.keys(attempt.life.request.headers) + presets
+        let owner = tokenOwner(attempt)
+        let keys = RequestMark.keys(attempt.life.request.headers) + presets + owner
         guard certificate != nil || attempt.life.connectionProof != nil || !keys.isEmpty else { return nil }
-        let shown = identity(certificate, authorization: headers.first("authorization"), attempt)
+        let authorization = owner.isEmpty ? headers.first("authorization") : nil
+        let shown = identity(certificate, authorization: authorization, attempt)
         return ([shown] + keys).joined(separator: "\n")
     }
 
@@ -102,9 +104,14 @@ extension Engine {
     func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
         let own = attempt.specification.options.values.policies.challenges
         let certificate = attempt.session.pools.shownIdentity(for: request.url, own)
-        let others = presets(request, attempt) + (attempt.life.shownClient.map { [tokens.owner($0)] } ?? [])
+        let others = presets(request, attempt) + tokenOwner(attempt)
         guard certificate != nil || attempt.life.connectionProof != nil || !others.isEmpty else { return nil }
         return ([identity(certificate, authorization: nil, attempt)] + others).joined(separator: "\n")
+    }
+
+    /// Whose access token the request carries, which the next token says as well.
+    private func tokenOwner(_ attempt: Attempt) -> [String] {
+        attempt.life.shownClient.map { [tokens.owner($0)] } ?? []
     }
 
     /// The preset cookies of the request, which count like headers that the job writes.

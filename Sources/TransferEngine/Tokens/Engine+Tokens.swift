@@ -14,9 +14,9 @@ extension Engine {
         guard attempt.life.mayAuthorize, request.url.isHTTP || attempt.life.proxy != nil else { return false }
         while let query = attempt.life.authorize(by: &attempt.session.state) {
             var asked: CredentialQuery? = query
-            if let token = token(for: query, attempt) {
+            if let known = knownToken(for: query, attempt) {
                 asked = nil
-                if case .ask(let other) = attempt.life.found(token, by: &attempt.session.state) { asked = other }
+                if case .ask(let other) = attempt.life.found(known, by: &attempt.session.state) { asked = other }
             }
             guard let asked else { continue }
             // Another one is asked for when it is known what to send.
@@ -30,9 +30,12 @@ extension Engine {
         return false
     }
 
-    private func token(for query: CredentialQuery, _ attempt: Attempt) -> ShownSecret? {
+    /// The token that is there, or none where no server may be asked for one; `nil`: somebody has to be asked.
+    private func knownToken(for query: CredentialQuery, _ attempt: Attempt) -> ShownSecret?? {
         guard case .oauth2(let client) = query.source else { return nil }
-        return tokens.present(key(client, attempt), at: now.boot)
+        if let token = tokens.present(key(client, attempt), at: now.boot) { return .some(token) }
+        let policy = attempt.specification.options.values.policies.cachePolicy
+        return policy == .returnCacheDataDontLoad ? .some(nil) : nil
     }
 
     private func key(_ client: OAuth2Client, _ attempt: Attempt) -> AccessTokens.Key {

@@ -19,7 +19,8 @@ enum StateLoss {
         let lost = (try? journal.lostRuns()) ?? []
         if !lost.isEmpty { return lost.map { $0.told }.joined() }
         let count = (try? journal.lostKeys()) ?? 0
-        if count == 0 { return "" }
+        // What was in a journal that was put aside has been told by what put it aside.
+        if count == 0 || Journal.putAside(folder: folder.state) != nil { return "" }
         let runs = count == 1 ? "a run that was" : "\(count) runs that were"
         return "warning: the journal \(name) has lost \(runs) handed over\n" + again
     }

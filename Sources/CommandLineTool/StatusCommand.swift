@@ -105,7 +105,8 @@ private struct StatusShow {
     func perform() throws -> Int32 {
         if let folder = options.folder {
             CommandLineTool.tellOfDamage(folder, console)
-            console.errors(StateLoss.warnings(folder, isForPeople: !options.asJSON && !options.isWatching))
+            let isForPeople = !options.asJSON && !options.isWatching && options.process == nil
+            console.errors(StateLoss.warnings(folder, isForPeople: isForPeople))
         }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {

@@ -111,7 +111,9 @@ extension Scheduler {
             tellsNothing(task)
         }
         noteForgiven(task, error)
-        let told = policy.canHeal(error, verdict) && !policy.mayRepeat(verdict) ? error.notSentAgain : error
+        let isKeptFromRepeating =
+            hasTriesLeft(task, after: error) && policy.canHeal(error, verdict) && !policy.mayRepeat(verdict)
+        let told = isKeptFromRepeating ? error.notSentAgain : error
         settleFailure(of: task, told, verdict, meant, loss, asked: asked, backoff: backoff)
         if isCharged, let origin { chargeProbe(origin, error) }
     }
@@ -174,9 +176,11 @@ extension Scheduler {
     private func mayRetry(
         _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
     ) -> Bool {
-        let tries = tasks[task].tries + tasks[task].chargedProbes
-        return Int(tries) < mostTries(of: task, after: error) && policy.mayRepeat(verdict)
-            && policy.canHeal(error, verdict)
+        hasTriesLeft(task, after: error) && policy.mayRepeat(verdict) && policy.canHeal(error, verdict)
+    }
+
+    private func hasTriesLeft(_ task: TaskIndex, after error: TransferError) -> Bool {
+        Int(tasks[task].tries + tasks[task].chargedProbes) < mostTries(of: task, after: error)
     }
 
     private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {

@@ -153,10 +153,11 @@ package final class CredentialNames: Sendable {
     /// Whether the text has the marks of a parameter at all, which nearly none has.
     private static func mayHoldParameter(_ text: Span<UInt8>) -> Bool {
         text.withUnsafeBytes { bytes in
-            func holds(_ mark: Character) -> Bool {
-                bytes.baseAddress.map { memchr($0, Int32(mark.asciiValue ?? 0), bytes.count) != nil } ?? false
+            func holds(_ mark: UInt8) -> Bool {
+                bytes.baseAddress.map { memchr($0, Int32(mark), bytes.count) != nil } ?? false
             }
-            return holds("=") && (holds("?") || holds("&") || holds("#")) || holds("%")
+            let isBegun = holds(UInt8(ascii: "?")) || holds(UInt8(ascii: "&")) || holds(UInt8(ascii: "#"))
+            return isBegun && holds(UInt8(ascii: "=")) || holds(UInt8(ascii: "%"))
         }
     }
 

@@ -64,7 +64,7 @@ import TextFormats
         #expect(asked.map(\.bodyText) == Array(repeating: "grant_type=client_credentials&scope=read", count: 2))
         #expect(asked.allSatisfy { $0.method == "POST" && $0.header("Authorization")?.hasPrefix("Basic ") == true })
         #expect(server.requests("/late").count == 2 && server.requests("/a").count == 1)
-        let urls = try run.values("$.tasks[?@.id=='late'].attempts[*].transactions[*].url")
+        let urls = try run.values("$.tasks[3].attempts[*].transactions[*].request.url")
         #expect(urls == [server.url("/late"), server.url("/token"), server.url("/late")])
         expectSilent(run)
     }

@@ -4,7 +4,9 @@ import Testing
 
 /// A journal that has lost what it knew, without being damaged where SQLite would notice.
 @Suite struct BackgroundLossTests {
-    private static let log = "state/transfer-run/journal.sqlite-wal"
+    private static let journal = "state/transfer-run/journal.sqlite"
+    private static let log = journal + "-wal"
+    private static let index = journal + "-shm"
     private let server: ScriptedServer
     private let scene: BackgroundScene
 
@@ -26,19 +28,31 @@ import Testing
             """
     }
 
-    /// Lets the request be answered, kills the process, and flips a byte of the log: from its beginning, or from where
-    /// it ended before the request.
+    /// Lets the request be answered, kills the process, and takes from the journal what it wrote since: all of the run,
+    /// or all that came after its first request.
     private func lose(_ isEverything: Bool) throws {
+        let home = scene.binary.home
+        // A journal that has seen a run, and knows of none that is under way.
+        server.on("/before", .respond(200))
+        let other = BackgroundScene.head("org.example.before") + "tasks: [{ id: b, url: \"\(server.url("/before"))\" }]"
+        #expect(try scene.stage.start(other, []).wait().exitStatus == 0)
+        #expect(scene.end(SIGTERM))
+        let before = try home.bytes(Self.journal)
         #expect(try scene.stage.start(job(), ["--detach"]).wait().exitStatus == 0)
         #expect(server.waitForRequests(1, "/first") && scene.waitForEvents(of: "first", attempts: 1))
-        let before = try scene.binary.home.bytes(Self.log).count
+        let length = try home.bytes(Self.log).count
         server.open(gate: "first")
         #expect(scene.waitForEnd(of: "post"))
         #expect(scene.end(SIGKILL))
-        var bytes = try scene.binary.home.bytes(Self.log)
-        try #require(bytes.count > before + 200)
-        bytes[isEverything ? 200 : before + 100] ^= 0x10
-        try scene.binary.home.write(Self.log, bytes, mode: 0o600)
+        if isEverything {
+            try home.write(Self.journal, before, mode: 0o600)
+            for name in [Self.log, Self.index] { home.remove(name) }
+        } else {
+            var bytes = try home.bytes(Self.log)
+            try #require(bytes.count > length + 200)
+            bytes[length + 100] ^= 0x10
+            try home.write(Self.log, bytes, mode: 0o600)
+        }
         server.open(gate: "last")
     }
 

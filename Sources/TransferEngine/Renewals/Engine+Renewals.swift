@@ -179,9 +179,10 @@ extension ExecutorReport {
     fileprivate var task: TaskIndex? {
         switch self {
         case .moved(let task, _), .needsGrant(let task, _, _), .released(let task, _), .unused(let task, _),
-            .couldUse(let task, _, _), .gaveBack(let task, _, _), .turnedAway(let task, _, _, _), .awaitsRecord(let task),
-            .isRecorded(let task), .turnedPage(let task), .sentBody(let task), .transferred(let task),
-            .awaitsOutput(let task), .answered(let task, _), .heard(let task), .ended(let task, _):
+            .couldUse(let task, _, _), .gaveBack(let task, _, _), .turnedAway(let task, _, _, _),
+            .awaitsRecord(let task), .isRecorded(let task), .turnedPage(let task), .sentBody(let task),
+            .transferred(let task), .awaitsOutput(let task), .answered(let task, _), .heard(let task),
+            .ended(let task, _):
             task
         case .protocolIs, .published: nil
         }

@@ -81,9 +81,6 @@ extension Engine {
     private func beginNextPage(after last: Attempt) {
         releaseSlot(last)
         forgetLabel(of: last.download.staging)
-        last.sending.takeUntouchedStream()?.leave()
-        last.session.giveBack(last.transport.ownPool)
-        last.transport.ownPool = nil
         var carryover = Carryover()
         carryover.pages = last.pages
         carryover.rejectedCredentials = last.life.refusals
@@ -92,11 +89,23 @@ extension Engine {
         carryover.isPartRecorded = carryovers[last.task]?.isPartRecorded ?? false
         carryovers[last.task] = carryover
         guard let specification = filled(last.task, last.number, last.mirror), let url = last.pages.url else { return }
+        begin(specification, url, after: last, partial: nil)
+    }
+
+    /// Goes on with an attempt as a new object: with its next page, or with the request once more (`isTriedAgain`).
+    func begin(
+        _ specification: TaskSpecification, _ url: ResourceURL, after last: Attempt, partial: Carryover.PartialFile?,
+        isTriedAgain: Bool = false
+    ) {
+        last.sending.takeUntouchedStream()?.leave()
+        last.session.giveBack(last.transport.ownPool)
+        last.transport.ownPool = nil
         // What libcurl still notes of it is of no use.
         last.result = placeholder(last)
         let attempt = makeAttempt(
-            last.task, last.number, last.mirror, specification, url, partial: nil, startedAt: last.startedAt)
+            last.task, last.number, last.mirror, specification, url, partial: partial, startedAt: last.startedAt)
         if let why = last.life.startedOver { attempt.life.noteStartedOver(why) }
+        attempt.hasRenewedToken = isTriedAgain
         attempt.transactions = last.transactions
         attempt.bandwidth = last.bandwidth
         attempt.credentialWait = last.credentialWait

@@ -323,8 +323,9 @@ package final class Engine {
     // MARK: Requests
 
     private func granted(_ task: TaskIndex, _ origin: OriginID) {
-        guard let attempt = attempt(of: renewals.performer(of: task)), case .awaitingGrant(let request) = attempt.phase
-        else { return }
+        let performer = renewals.performer(of: task)
+        if performer != task { attempt(of: task)?.credentialWait.start(at: now.instant) }
+        guard let attempt = attempt(of: performer), case .awaitingGrant(let request) = attempt.phase else { return }
         attempt.origin = origin
         attempt.phase = .transferring
         if let parts = attempt.streams.segmented {
@@ -642,8 +643,8 @@ package final class Engine {
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
     func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource = .network) {
         leaveTokens(attempt)
+        if !renewals.isUnused { noteForRenewals(attempt) }
         if goesOn(attempt, verdict, source) { return }
-        if !renewals.isUnused { noteForRenewals(attempt, verdict) }
         var verdict = told(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential
         verdict.isOfStore = attempt.object?.isAtStore == true

@@ -38,4 +38,40 @@ import Testing
             #expect(!((run.report.plainText ?? "") + run.errorText).contains(token))
         }
     }
+
+    /// A token that lives for two pages, and a login that is busy once while a page waits for it.
+    @Test func aTokenThatExpiresAgainAndAgain_isCapturedAnew_alsoAfterAHiccupOfTheLogin() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        func token(_ number: Int) -> Script {
+            .respond(200, headers: Self.json, body: "{\"token\": \"token-\(number)\"}")
+        }
+        server.on("/login", token(1), token(2), .respond(503), token(3))
+        for page in 1...6 {
+            server.on("/pages?n=\(page)") { request in
+                let isValid = request.header("Authorization") == "Bearer token-\((page + 1) / 2)"
+                return .respond(isValid ? 200 : 401, headers: Self.json, body: page == 6 ? "[]" : "[\(page)]")
+            }
+        }
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            sessions: { default: { requestsPerSecond: { rate: 20, burst: 1 } } }
+            tasks:
+              - id: login
+                url: "\(server.url("/login"))"
+                body: { json: { user: me } }
+                capture: { token: { json: $.token, secret: true } }
+              - id: list
+                url: "\(server.url("/pages"))"
+                headers: { Authorization: "Bearer ${tasks.login.token}" }
+                next: { page: n, until: empty }
+                retry: { backoff: { initial: 10ms } }
+            """)
+        #expect(run.status == 0, "\(run.errorText)")
+        #expect(server.requests("/login").count == 4)
+        #expect(try run.values("$.tasks[1].attempts[*].number") == ["1", "2"])
+        let durations = try run.values("$.tasks[*].attempts[*].duration").compactMap { $0.flatMap(Double.init) }
+        #expect(durations.count == 3 && durations.allSatisfy { $0 >= 0 }, "\(durations)")
+    }
 }

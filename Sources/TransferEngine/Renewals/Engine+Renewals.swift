@@ -6,16 +6,22 @@ import TransferModel
 // tried again with what it captures then.
 
 extension Engine {
-    /// Whether the attempt goes on after its error, because it was the refusal of a token that can be renewed.
+    /// Whether the attempt goes on after its error, because it was the refusal of a token that can be renewed, or has
+    /// ended as the last renewal did.
     func renewsToken(_ attempt: Attempt, _ error: TransferError) -> Bool {
         guard error.name == .unexpectedResponse, attempt.life.lastStatus == 401, attempt.life.isDeclined,
             !attempt.isLookingUp, attempt.object == nil, attempt.streams.segmented == nil,
-            !renewals.isRenewing(attempt.task), let source = tokenSource(of: attempt.task), canRun(source)
+            !renewals.isRenewing(attempt.task), let source = renewals.source(of: attempt.task, in: job),
+            job.tasks[Int(source.raw)].canRunAgain, captured.values(of: job.tasks[Int(source.raw)].id) != nil,
+            renewals.isRenewing(source) || self.attempt(of: source) == nil
         else { return false }
         let decision = renewals.refuse(
-            attempt.task, error, token: source, seen: attempt.seenRenewals, hasTried: attempt.hasRenewedToken)
+            attempt.task, error, token: source, seen: attempt.seenRenewals, hasTried: attempt.hasRenewedToken,
+            isRetry: attempt.number > 1)
         switch decision {
-        case .refused: return false
+        case .refused:
+            guard let failure = renewals.failure(of: source) else { return false }
+            fail(attempt, error, as: failure, of: source)
         case .again: tryAgain(attempt)
         case .wait, .begin:
             tellHeld(attempt)
@@ -27,35 +33,21 @@ extension Engine {
         return true
     }
 
-    /// The task whose captured value a request of the task holds: in a header, or a secret one anywhere.
-    private func tokenSource(of task: TaskIndex) -> TaskIndex? {
-        let specification = job.tasks[Int(task.raw)]
-        guard specification.options.values.awaitsCaptures else { return nil }
-        func source(_ text: SecretText, _ isMeant: (Capture) -> Bool) -> TaskIndex? {
-            for case .capture(let id, let name, _) in text.pieces {
-                guard let place = renewals.task(id, in: job) else { continue }
-                let captures = job.tasks[Int(place.raw)].options.values.captures
-                if captures.contains(where: { $0.name == name && isMeant($0) }) { return place }
-            }
-            return nil
-        }
-        for field in specification.options.values.headers {
-            if let found = source(field.value, { _ in true }) { return found }
-        }
-        var found: TaskIndex?
-        specification.forEachPlace { text in found = found ?? source(text, \.isSecret) }
-        return found
-    }
-
-    /// Whether the task can be run again: it leaves no file, and sends nothing that is gone.
-    private func canRun(_ source: TaskIndex) -> Bool {
-        let task = job.tasks[Int(source.raw)]
-        let values = task.options.values
-        guard task.type != .download, !task.savesAnswer, !task.isTemplate, values.next == nil,
-            captured.values(of: task.id) != nil, renewals.isRenewing(source) || attempt(of: source) == nil
-        else { return false }
-        if case .stream? = values.body { return false }
-        return true
+    /// Fails an attempt that got no new token as the task failed that captures it: what can heal is tried again.
+    private func fail(_ attempt: Attempt, _ refusal: TransferError, as failure: Verdict, of source: TaskIndex) {
+        var error = told(refusal, attempt)
+        let words =
+            "\(error.message); `\(job.tasks[Int(source.raw)].id)`, run again for a new token, failed: "
+            + (failure.error?.message ?? "")
+        if case .failed(let other) = failure.outcome { error = other }
+        error.message = words
+        var verdict = Verdict(
+            .failed(error), status: failure.status, retryAfter: failure.retryAfter,
+            sentSomething: failure.sentSomething, isIdempotent: failure.isIdempotent)
+        verdict.tookEffect = failure.tookEffect || attempt.life.tookEffect
+        verdict.lostNetwork = failure.lostNetwork
+        verdict.isOfOtherHost = true
+        finish(attempt, verdict)
     }
 
     // MARK: The task that is run again
@@ -75,7 +67,7 @@ extension Engine {
             prepare(attempt)
         } catch {
             attempts[Int(source.raw)] = nil
-            endRenewal(source, error, [])
+            endRenewal(source, Verdict(.failed(error)), [])
         }
     }
 
@@ -91,6 +83,10 @@ extension Engine {
                 reports.remove(at: place)
                 renewed(task, verdict)
             } else if let report = reports[place].renamed(renewals.leader(of: task)) {
+                // From here to the grant the scheduler counts the leader's wait.
+                if case .needsGrant(let leader, _, _) = report {
+                    attempt(of: leader)?.credentialWait.stop(at: now.instant)
+                }
                 reports[place] = report
                 place += 1
             } else {
@@ -103,25 +99,17 @@ extension Engine {
         let result = takeResult(of: source)
         carryovers[source] = nil
         bodies.ended(source)
-        var error: TransferError?
-        if case .succeeded = verdict.outcome {} else { error = verdict.error ?? TransferError(.cancelled, "cancelled") }
-        endRenewal(source, error, result?.transactions ?? [])
+        endRenewal(source, verdict, result?.transactions ?? [])
     }
 
-    private func endRenewal(_ source: TaskIndex, _ error: TransferError?, _ transactions: [TransactionMetrics]) {
-        guard let renewal = renewals.end(source, succeeded: error == nil) else { return }
+    private func endRenewal(_ source: TaskIndex, _ verdict: Verdict, _ transactions: [TransactionMetrics]) {
+        let failure: Verdict? = if case .succeeded = verdict.outcome { nil } else { verdict }
+        guard let renewal = renewals.end(source, failure: failure) else { return }
         for (task, refusal) in renewal.waiting {
             guard let waiting = attempt(of: task) else { continue }
             if task == renewal.leader { waiting.transactions += transactions }
             waiting.credentialWait.stop(at: now.instant)
-            guard let error else {
-                tryAgain(waiting)
-                continue
-            }
-            waiting.hasRenewedToken = true
-            var refusal = refusal
-            refusal.message += "; `\(job.tasks[Int(source.raw)].id)`, run again for it, failed: \(error.message)"
-            fail(waiting, refusal)
+            if let failure { fail(waiting, refusal, as: failure, of: source) } else { tryAgain(waiting) }
         }
     }
 
@@ -130,34 +118,24 @@ extension Engine {
     /// Begins the attempt's request anew, with what is captured now.
     private func tryAgain(_ last: Attempt) {
         last.hasRenewedToken = true
+        captured.page = last.pages.number
         guard let specification = try? job.tasks[Int(last.task.raw)].filled(from: captured),
             let url = last.pages.url ?? specification.location(mirror: last.mirror).url
         else { return fail(last, TransferError(.dependencyFailed, "what its request needs is not known any more")) }
         releaseSlot(last)
         if last.isDownload, !leaveUntouched(last), keepPartial(last) == nil { discard(last.download.staging) }
-        last.sending.takeUntouchedStream()?.leave()
-        last.session.giveBack(last.transport.ownPool)
-        last.transport.ownPool = nil
         // Its values are those of the first try.
         if case .multipart? = specification.options.values.body { bodies.planned[last.task] = nil }
         let partial = carryovers[last.task]?.takePartialFile(at: last.mirror)
-        last.result = placeholder(last)
-        let attempt = makeAttempt(
-            last.task, last.number, last.mirror, specification, url, partial: partial, startedAt: last.startedAt)
-        if let why = last.life.startedOver { attempt.life.noteStartedOver(why) }
-        attempt.hasRenewedToken = true
-        attempt.transactions = last.transactions
-        attempt.bandwidth = last.bandwidth
-        attempt.credentialWait = last.credentialWait
-        attempts[Int(last.task.raw)] = attempt
-        learnPasswords(attempt, url)
-        if let problem = planBody(attempt) { return fail(attempt, problem) }
-        prepare(attempt)
+        begin(specification, url, after: last, partial: partial, isTriedAgain: true)
     }
 
-    /// Notes that an attempt ends: its token was accepted, or it waits for a renewal no longer.
-    func noteForRenewals(_ attempt: Attempt, _ verdict: Verdict) {
-        if case .succeeded = verdict.outcome, let source = tokenSource(of: attempt.task) {
+    /// Notes that a request of the attempt has ended: its token was accepted, or it waits for a renewal no longer.
+    func noteForRenewals(_ attempt: Attempt) {
+        // A failure of the server's own says nothing about the token.
+        if let status = attempt.life.lastStatus, status != 401, status < 500,
+            let source = renewals.source(of: attempt.task, in: job)
+        {
             renewals.accept(token: source, seen: attempt.seenRenewals)
         }
         guard !renewals.isRenewing(attempt.task), let source = renewals.leave(attempt.task) else { return }
@@ -171,6 +149,15 @@ extension Engine {
         attempts[Int(source.raw)] = nil
         reports = reports.compactMap { $0.task == source ? $0.renamed(attempt.task) : $0 }
         if renewals.isRenewing(source) { beginRenewal(source) }
+    }
+}
+
+extension TaskSpecification {
+    /// Whether the task can be run again for what it captures: it leaves no file, and sends nothing that is gone.
+    fileprivate var canRunAgain: Bool {
+        guard type != .download, !savesAnswer, !isTemplate, options.values.next == nil else { return false }
+        if case .stream? = options.values.body { return false }
+        return true
     }
 }
 

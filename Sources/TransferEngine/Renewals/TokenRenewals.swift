@@ -2,8 +2,10 @@ import TransferModel
 
 /// Tasks that are run again because a server refused with 401 what they had captured: a token that has expired.
 ///
-/// Each is run once for all attempts that wait for it, and once more only if a server has accepted what it captured
-/// since. To the scheduler its requests are those of the first attempt that waits, the leader.
+/// Each is run once for all attempts that wait for it. It is run once more for a request that was not tried again yet,
+/// unless what it captured last was refused as well and no server has accepted it since; where it failed, only for an
+/// attempt that follows a failed one. To the scheduler its requests are those of the first attempt that waits, the
+/// leader.
 struct TokenRenewals {
     /// A task that is being run again, and the attempts that wait for it.
     struct Renewal {
@@ -25,19 +27,51 @@ struct TokenRenewals {
         case begin
     }
 
+    /// What is known of the last run of a task that was run again.
+    private enum Standing {
+        /// No server has said anything of what it captured.
+        case unproven
+        /// A request that was tried again with what it captured was answered 401.
+        case refused
+        /// It failed so.
+        case failed(Verdict)
+    }
+
     private var underWay: [TaskIndex: Renewal] = [:]
     /// The renewal, counted over the run, that gave each task's captures their present values.
     private var renewed: [TaskIndex: Int] = [:]
-    /// Tasks whose present captures no server has accepted yet: they were renewed for nothing so far.
-    private var unproven: Set<TaskIndex> = []
+    /// What is known of the last run of each task that was run again; nothing once a server has accepted what it
+    /// captured.
+    private var standings: [TaskIndex: Standing] = [:]
     /// How many renewals have succeeded: an attempt notes it when it begins.
     private(set) var count = 0
 
     /// Places of tasks that were looked for by their ids; `nil` of what is no task.
     private var places: [String: TaskIndex?] = [:]
 
+    /// The task whose captured value a request of the task holds: in a header, or a secret one anywhere.
+    mutating func source(of task: TaskIndex, in job: Job) -> TaskIndex? {
+        let specification = job.tasks[Int(task.raw)]
+        guard specification.options.values.awaitsCaptures else { return nil }
+        for field in specification.options.values.headers {
+            if let found = source(field.value, in: job, where: { _ in true }) { return found }
+        }
+        var found: TaskIndex?
+        specification.forEachPlace { text in found = found ?? source(text, in: job, where: \.isSecret) }
+        return found
+    }
+
+    private mutating func source(_ text: SecretText, in job: Job, where isMeant: (Capture) -> Bool) -> TaskIndex? {
+        for case .capture(let id, let name, _) in text.pieces {
+            guard let place = self.task(id, in: job) else { continue }
+            let captures = job.tasks[Int(place.raw)].options.values.captures
+            if captures.contains(where: { $0.name == name && isMeant($0) }) { return place }
+        }
+        return nil
+    }
+
     /// Returns the task of this id.
-    mutating func task(_ id: String, in job: Job) -> TaskIndex? {
+    private mutating func task(_ id: String, in job: Job) -> TaskIndex? {
         if let known = places[id] { return known }
         let found = job.tasks.firstIndex { $0.id == id }.map { TaskIndex(raw: UInt32($0)) }
         places[id] = .some(found)
@@ -60,36 +94,48 @@ struct TokenRenewals {
     /// Returns the task under which the scheduler knows a task that is being run again; any other task is its own.
     func leader(of task: TaskIndex) -> TaskIndex { underWay[task]?.leader ?? task }
 
-    /// Decides about an attempt of `task` that was answered 401 and began after `seen` renewals. `hasTried`: it was tried
-    /// again for that reason before.
+    /// Decides about an attempt of `task` that was answered 401 and began after `seen` renewals. `hasTried`: its request
+    /// was tried again for that reason before. `isRetry`: an attempt of the task failed before it.
     mutating func refuse(
-        _ task: TaskIndex, _ error: TransferError, token source: TaskIndex, seen: Int, hasTried: Bool
+        _ task: TaskIndex, _ error: TransferError, token source: TaskIndex, seen: Int, hasTried: Bool, isRetry: Bool
     ) -> Decision {
-        guard !hasTried else { return .refused }
+        let isPresent = renewed[source].map { $0 <= seen } ?? true
+        if hasTried {
+            if isPresent, case .unproven? = standings[source] { standings[source] = .refused }
+            return .refused
+        }
         if underWay[source] != nil {
             underWay[source]?.waiting.append((task, error))
             return .wait
         }
-        if let last = renewed[source], last > seen { return .again }
-        guard !unproven.contains(source) else { return .refused }
+        if !isPresent { return .again }
+        switch standings[source] {
+        case .refused: return .refused
+        case .failed where !isRetry: return .refused
+        case .failed, .unproven, nil: break
+        }
         underWay[source] = Renewal(leader: task, waiting: [(task, error)])
         return .begin
     }
 
+    /// How the last renewal failed, if it did.
+    func failure(of source: TaskIndex) -> Verdict? {
+        if case .failed(let verdict)? = standings[source] { verdict } else { nil }
+    }
+
     /// Notes that a server accepted a request with what `source` captured.
     mutating func accept(token source: TaskIndex, seen: Int) {
-        if let last = renewed[source], last <= seen { unproven.remove(source) }
+        if let last = renewed[source], last <= seen, failure(of: source) == nil { standings[source] = nil }
     }
 
     /// Ends the renewal; returns the attempts that waited.
-    mutating func end(_ source: TaskIndex, succeeded: Bool) -> Renewal? {
+    mutating func end(_ source: TaskIndex, failure: Verdict?) -> Renewal? {
         guard let renewal = underWay.removeValue(forKey: source) else { return nil }
-        if succeeded {
+        if failure == nil {
             count += 1
             renewed[source] = count
         }
-        // One that failed is not tried for each of the others.
-        unproven.insert(source)
+        standings[source] = failure.map { .failed($0) } ?? .unproven
         return renewal
     }
 

@@ -35,15 +35,16 @@ extension Engine {
 
     /// Fails an attempt that got no new token as the task failed that captures it: what can heal is tried again.
     private func fail(_ attempt: Attempt, _ refusal: TransferError, as failure: Verdict, of source: TaskIndex) {
+        let source = job.tasks[Int(source.raw)]
         var error = told(refusal, attempt)
         let words =
-            "\(error.message); `\(job.tasks[Int(source.raw)].id)`, run again for a new token, failed: "
-            + (failure.error?.message ?? "")
+            "\(error.message); `\(source.id)`, run again for a new token, failed: \(failure.error?.message ?? "")"
         if case .failed(let other) = failure.outcome { error = other }
         error.message = words
         var verdict = Verdict(
             .failed(error), status: failure.status, retryAfter: failure.retryAfter,
-            sentSomething: failure.sentSomething, isIdempotent: failure.isIdempotent)
+            sentSomething: failure.sentSomething,
+            isIdempotent: failure.isIdempotent || source.options.values.policies.retry.nonIdempotent)
         verdict.tookEffect = failure.tookEffect || attempt.life.tookEffect
         verdict.lostNetwork = failure.lostNetwork
         verdict.isOfOtherHost = true

@@ -18,7 +18,9 @@ extension TaskLoader {
         var shared: TaskOptions?
         let place = tasks.count
         let named = capturedLists
+        hasIDPattern = true
         makeTask(node, isShared: false, &shared)
+        hasIDPattern = false
         guard tasks.count > place, !named.isEmpty else { return }
         if tasks[place].toStandardOutput {
             reader.error(

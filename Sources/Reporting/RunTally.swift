@@ -272,7 +272,7 @@ struct RunTally {
         return Set(times.map { $0.prefix { $0 != "(" } }).count == 1 ? times.last : nil
     }
 
-    /// What goes on where this run ended: where requests were sent that must not be sent twice, it is not the same command.
+    /// What goes on where this run ended: the same command, unless that sends again what was sent.
     private var nextRun: String { resent == 0 ? "the same command" : "the next run" }
 
     /// Returns the command that goes on with a stopped run, or runs the unsuccessful tasks again: from the report where

@@ -115,8 +115,8 @@ extension TransferError {
     /// End of the message about a host whose port nothing listens at.
     package static let refusalWords = " refused the connection"
 
-    /// What to write where a captured link stands behind a host. Behind a `/` it is encoded, which no link with a query and
-    /// no whole URL bears.
+    /// What to write where a captured link stands behind a host. Behind a `/` it is encoded, which no link with a query
+    /// and no whole URL bears.
     private var afterHostAdvice: String {
         let whole = "Write `url: ${item.href}`: it is resolved against the answer that it came from"
         let isMoreThanPath = ["?", "#", "://"].contains { placedValue.contains($0) }

@@ -47,6 +47,8 @@ struct RerunReport {
     let job: ReportHead.Job
     /// Ids of the chosen tasks, in the order of the report.
     private(set) var chosen: [String] = []
+    /// Ids of the tasks that a `when` left out: those run again of which a need does.
+    private(set) var passedOver: [String] = []
     private(set) var taskCount = 0
     /// Ids that were asked for by name and that the report does not have.
     private(set) var unknown: [String] = []
@@ -59,7 +61,11 @@ struct RerunReport {
         while let task = try reader.next() {
             taskCount += 1
             missing.remove(task.id)
-            if choice.takes(task) { chosen.append(task.id) }
+            if choice.takes(task) {
+                chosen.append(task.id)
+            } else if choice.failed, task.isPassedOver {
+                passedOver.append(task.id)
+            }
         }
         unknown = missing.sorted()
     }
@@ -165,7 +171,7 @@ struct Rerun {
     // MARK: The tasks
 
     private mutating func choose(from job: Job) throws(UsageError) {
-        let choice = RerunSelection(job, ids: report.chosen)
+        let choice = RerunSelection(job, ids: report.chosen, passedOver: report.passedOver)
         for line in Self.warnings(of: choice.gone) { console.errors(line) }
         guard choice.askedCount > 0 else {
             throw UsageError("the job has none of these tasks any more", hint: "run the whole job")
@@ -183,13 +189,12 @@ struct Rerun {
 
     /// `rerun: 3 of 120 tasks of nightly.yaml, those that did not succeed: a, b, c`
     private func firstLine(_ choice: RerunSelection, _ job: Job) -> String {
-        let ids = report.chosen.prefix(5).joined(separator: ", ")
-        let more = report.chosen.count > 5 ? " and \(HumanText.grouped(report.chosen.count - 5)) more" : ""
+        let ids = Self.short(choice.asked)
         let along =
             choice.added.isEmpty
             ? "" : "; along with them, for what they capture or bring, or for their group: \(Self.short(choice.added))"
-        let count = "\(HumanText.grouped(report.chosen.count)) of \(HumanText.count(report.taskCount, "task"))"
-        return SafeText.line("rerun: \(count) of \(job.file), \(words): \(ids)\(more)\(along)") + "\n"
+        let count = "\(HumanText.grouped(choice.asked.count)) of \(HumanText.count(report.taskCount, "task"))"
+        return SafeText.line("rerun: \(count) of \(job.file), \(words): \(ids)\(along)") + "\n"
     }
 
     private static func short(_ ids: [String]) -> String {

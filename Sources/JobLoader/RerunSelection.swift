@@ -4,7 +4,8 @@ package import TransferModel
 ///
 /// A task that they need has succeeded before, so it does not run again, unless they use what it captures or the list
 /// that it brings: both live in a run alone. Of the tasks that a template becomes, those run again that are asked for.
-/// Members of a group run together, because a group is published whole.
+/// Members of a group run together, because a group is published whole. A task that was passed over runs again where
+/// one that it needs does: its `when` is judged anew.
 package struct RerunSelection: Sendable {
     /// The choice as the selection of a run.
     package let selection: TaskSelection
@@ -14,11 +15,14 @@ package struct RerunSelection: Sendable {
     package let added: [String]
     /// Ids that were asked for and that the job does not have any more.
     package let gone: [String]
+    /// The ids that were asked for, and those of the passed over tasks that run again.
+    package let asked: [String]
 
-    /// `ids` are the tasks that are asked for, as a report names them.
-    package init(_ job: Job, ids: [String]) {
+    /// `ids` are the tasks that are asked for, as a report names them, `passedOver` those whose `when` was not met.
+    package init(_ job: Job, ids: [String], passedOver: [String] = []) {
         var choice = Choice(job)
         gone = ids.filter { !choice.ask(for: $0) }
+        self.asked = ids + choice.judgeAnew(passedOver)
         askedCount = choice.chosen.count
         let asked = Set(choice.chosen)
         choice.addNeeded()
@@ -61,6 +65,34 @@ private struct Choice {
         guard !isChosen[index] else { return }
         isChosen[index] = true
         chosen.append(index)
+    }
+
+    /// Chooses of the passed over tasks those that need a chosen one, also where that was passed over itself; returns
+    /// their ids.
+    mutating func judgeAnew(_ passedOver: [String]) -> [String] {
+        var waiting: [Int: [String]] = [:]
+        var waitingForGroups: [String: [String]] = [:]
+        for id in passedOver {
+            let found = ids.matches(ofID: id)
+            for index in found.tasks + found.makers {
+                for need in job.tasks[index].needs { waiting[Int(need.raw), default: []].append(id) }
+                for group in job.tasks[index].options.values.neededGroups {
+                    waitingForGroups[group, default: []].append(id)
+                }
+            }
+        }
+        var taken: Set<String> = []
+        var next = 0
+        while next < chosen.count {
+            let index = chosen[next]
+            next += 1
+            var followers = waiting.removeValue(forKey: index) ?? []
+            if let group = job.tasks[index].group {
+                followers += waitingForGroups.removeValue(forKey: job.groups[Int(group.raw)].name) ?? []
+            }
+            for id in followers where taken.insert(id).inserted { _ = ask(for: id) }
+        }
+        return passedOver.filter { taken.contains($0) }
     }
 
     /// Adds groups' members and the tasks whose captured values are used, until nothing more is needed.

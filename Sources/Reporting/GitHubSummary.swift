@@ -69,13 +69,13 @@ package final class GitHubSummary: EventConsumer {
     }
 
     /// The row of a cause: its first tasks, and their consequences. The unfinished tasks of a stopped run are named in
-    /// the report only: the same command continues with them.
+    /// the report only: the next run continues with them.
     private func row(_ cause: RunCauses.Cause) -> String {
         if let stop = cause.stop {
             let count = cause.tasks.count + cause.followers
             return row(
                 HumanText.count(count, "task"), cause.record,
-                why: "\(stop.words); \(count == 1 ? "it is" : "they are") not done; the same command goes on")
+                why: "\(stop.words); \(count == 1 ? "it is" : "they are") not done; the next run goes on")
         }
         let more = cause.tasks.count - Self.mostIDs
         let ids = cause.tasks.sorted().prefix(Self.mostIDs).map { id($0) }.joined(separator: ", ")

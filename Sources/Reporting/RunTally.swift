@@ -34,6 +34,8 @@ struct RunTally {
     private var removals: [(group: String, count: Int)] = []
     /// Tasks that had begun when `limits.timeout` ended the run, with how far each was.
     private var cut: [(task: TaskIndex, place: String)] = []
+    /// Requests that succeeded and that a run of the whole job would send again.
+    private var resent = 0
     /// `onFinish` commands of tasks that failed.
     private var failedHooks = 0
     /// Templates that became tasks.
@@ -84,6 +86,7 @@ struct RunTally {
         retries += max(0, course.attempts - 1)
         moved += course.moved
         if record.source == .unchanged { unsent += course.unsent }
+        if ResentRequests.has(job, task, record) { resent += 1 }
         times.count(record)
         if record.outcome == .succeeded, record.source == .network, record.changed == false, !course.hasValidator {
             unprovable += 1
@@ -141,14 +144,18 @@ struct RunTally {
             }
             lines += causes.causes.flatMap { cause in cause.stop.map { stopped($0, cause) } ?? [] }
             if kept > 0 {
-                lines.append("\(HumanText.size(kept)) of half-done downloads is kept: the same command resumes them.")
+                lines.append("\(HumanText.size(kept)) of half-done downloads is kept: \(nextRun) resumes them.")
             }
             if keptMembers > 0 {
                 lines.append(
                     "\(HumanText.count(keptMembers, "verified file")) of unpublished groups "
-                        + "\(keptMembers == 1 ? "is" : "are") kept for a week: the same command fetches only the rest.")
+                        + "\(keptMembers == 1 ? "is" : "are") kept for a week: \(nextRun) fetches only the rest.")
             }
-            lines.append(opening.map { "Run the job again from \($0)." } ?? again(style.report))
+            if resent == 0, let opening {
+                lines.append("Run the job again from \(opening).")
+            } else {
+                lines += again(style.report)
+            }
         }
         if style.amount != .quiet {
             lines += removals.map { group, count in
@@ -168,6 +175,9 @@ struct RunTally {
 
     /// What the exit status says. All tasks may be well where the commands after them are not.
     private func words(_ status: Int) -> String? {
+        if status == ExitStatus.incomplete.code, resent > 0, troubled > 0 {
+            return "some tasks are put off; the command above goes on with them"
+        }
         guard status == ExitStatus.failed.code, troubled == 0, failedHooks > 0 else { return ExitStatus.words(status) }
         return failedHooks == 1 ? "an `onFinish` command failed" : "\(failedHooks) `onFinish` commands failed"
     }
@@ -262,20 +272,29 @@ struct RunTally {
         return Set(times.map { $0.prefix { $0 != "(" } }).count == 1 ? times.last : nil
     }
 
+    /// What goes on where this run ended: the same command, unless that sends again what was sent.
+    private var nextRun: String { resent == 0 ? "the same command" : "the next run" }
+
     /// Returns the command that goes on with a stopped run, or runs the unsuccessful tasks again: from the report where
-    /// there is one, else by their ids.
-    private func again(_ report: String?) -> String {
+    /// there is one, else by their ids. Before it stands what the whole job would send a second time.
+    private func again(_ report: String?) -> [String] {
         let troubled = causes.troubledTasks
-        // A stopped run is continued by the command that began it.
         let isStopped = causes.causes.contains { $0.stop != nil }
+        let sendsAgain = resent == 0 ? nil : "The same command sends \(HumanText.count(resent, "request")) again"
         if !advice.command.isEmpty {
             let words = advice.command.map { HumanText.shellWord(redactor.redacted($0)) }
-            return "\(isStopped ? "Go on" : "Run it again"): transfer-run \(words.joined(separator: " "))"
+            let command = "\(isStopped ? "Go on" : "Run it again"): transfer-run \(words.joined(separator: " "))"
+            return [sendsAgain.map { "\($0)." }, command].compactMap(\.self)
         }
-        if let report, !isStopped, job.files.count == 1, job.file != "-" {
+        // A stopped run is continued by the command that began it, unless that sends again what was sent.
+        if let report, !isStopped || resent > 0, job.files.count == 1, job.file != "-" {
             let words = advice.words(job, report: report, hiding: redactor)
-            return "Run only \(troubled.count == 1 ? "this task" : "these") again\(Self.given(words)): "
+            let start = isStopped ? "Go on" : "Run only \(troubled.count == 1 ? "this task" : "these") again"
+            let command =
+                "\(start)\(Self.given(words)): "
                 + "transfer-run rerun \(words.map { HumanText.shellWord($0) }.joined(separator: " "))"
+            return [isStopped ? sendsAgain.map { "\($0); `rerun` does only what is left." } : nil, command]
+                .compactMap(\.self)
         }
         let chosen = isStopped ? nil : pattern(troubled)
         let words = advice.words(job, tasks: chosen, hiding: redactor)
@@ -283,7 +302,8 @@ struct RunTally {
         let given = Self.given(words, job.files.contains("-") ? ["the job on standard input"] : [])
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "only this task" : "only these"
         let start = isStopped ? "Go on" : "Run \(what) again"
-        return "\(start)\(given): transfer-run run \(command)"
+        return [chosen == nil ? sendsAgain.map { "\($0)." } : nil, "\(start)\(given): transfer-run run \(command)"]
+            .compactMap(\.self)
     }
 
     /// Returns what has to be given beside a command's words: ", with secrets in the place of `***`".

@@ -20,8 +20,8 @@ enum JSONRows {
 
     private static func elements(of root: JSONValue, _ path: String?) throws(RowProblem) -> [JSONValue] {
         guard let path else {
-            guard case .array(let elements) = root else { throw RowProblem("the file must hold a JSON list", line: 1) }
-            return elements
+            if case .array(let elements) = root { return elements }
+            throw RowProblem("the file must hold a JSON list\(names([root], at: "$"))", line: 1)
         }
         let query: JSONPath
         do { query = try JSONPath(path) } catch { throw RowProblem("`\(path)` is no JSON path: \(error.message)") }
@@ -32,9 +32,15 @@ enum JSONRows {
         if !found.isEmpty { return found }
         // A list that is there and has no elements is empty; one that is not there is a mistake.
         guard query.selectsSeveral, try select(query.parent, root, path).contains(where: { $0.hasElements }) else {
-            throw RowProblem("`\(path)` finds nothing")
+            let reach = query.reach(in: root, steps: mostSteps)
+            throw RowProblem("`\(path)` finds nothing\(reach.map { names($0.found, at: $0.path) } ?? "")")
         }
         return []
+    }
+
+    /// Returns `; the JSON has the keys `items`, `next``: what is there instead. A key that may be a secret is counted.
+    private static func names(_ values: [JSONValue], at path: String) -> String {
+        JSONNames.words(values, at: path, hidesOddNames: true, root: "the JSON").map { "; \($0)" } ?? ""
     }
 
     private static func select(

@@ -241,12 +241,19 @@ extension CredentialNames {
             while index < line.count, Self.isOfName(line[index]) { index += 1 }
             if index == start {
                 index += 1
-            } else if masks(line.span.extracting(start..<index)), let value = Self.value(in: line, behindKey: index) {
+            } else if masks(line.span.extracting(start..<index)), let value = Self.value(in: line, behindKey: index),
+                !Self.isSwitch(line[start..<index], line[value])
+            {
                 found.append(value)
                 index = value.upperBound
             }
         }
         return found
+    }
+
+    /// Whether it is `secret: true`, which says that another value is one.
+    private static func isSwitch(_ key: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Bool {
+        key.elementsEqual("secret".utf8) && ["true", "false", "null"].contains { value.elementsEqual($0.utf8) }
     }
 
     private func masks(_ key: Span<UInt8>) -> Bool {

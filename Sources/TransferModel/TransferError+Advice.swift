@@ -41,7 +41,7 @@ extension TransferError {
         case .captureNotFound where message.hasSuffix(Self.withheldBodyWords):
             "Compare `capture` with what the server's documentation says: it must lead to one value, of at most 64 KiB."
         case .captureUnusable where message.contains(Self.afterHostWords):
-            "Write a `/` between the two, as in `${api}/${item.href}`; a link may also be the whole URL."
+            afterHostAdvice
         case .captureUnusable where message.contains(Self.otherPartWords):
             "Let a link be the whole URL, as in `url: ${item.href}`, or capture it with `{ url: … }`."
         case .nextPageUnusable where message.contains("`next.maximum`"):
@@ -114,6 +114,14 @@ extension TransferError {
     package static let familyWords = ", and the session's `addressFamily` allows no other"
     /// End of the message about a host whose port nothing listens at.
     package static let refusalWords = " refused the connection"
+
+    /// What to write where a captured link stands behind a host. Behind a `/` it is encoded, which no link with a query
+    /// and no whole URL bears.
+    private var afterHostAdvice: String {
+        let whole = "Write `url: ${item.href}`: it is resolved against the answer that it came from"
+        let isMoreThanPath = ["?", "#", "://"].contains { placedValue.contains($0) }
+        return isMoreThanPath ? "\(whole)." : "\(whole). What is no link needs a `/`: `${api}/${item.id}`."
+    }
 
     /// Whether the system did not let this user do it: EACCES, EPERM. The numbers are those of Linux.
     private var isForbidden: Bool { errno == 13 || errno == 1 }

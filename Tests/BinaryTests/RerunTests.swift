@@ -182,4 +182,61 @@ import TextFormats
         let none = try binary.run("job.yaml", "--only", "item-4", "--no-report")
         #expect(none.exitStatus == 1 && none.errorText.contains("none of its 3 tasks matches `item-4`"))
     }
+
+    /// A stop after a POST that succeeded: the command that is named does not send it again.
+    @Test func aStoppedRunGoesOn_withoutThePOSTThatSucceeded() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/post", .respond(201), .respond(201))
+        server.on("/f", [.stall], .respond(200, body: "f"))
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            tasks:
+              - { id: post, method: POST, url: "\(server.url("/post"))", body: { data: x } }
+              - { id: f, needs: [post], url: "\(server.url("/f"))", to: f }
+
+            """)
+        let program = try binary.start(["run", "job.yaml"])
+        waitUntil { !server.requests("/f").isEmpty }
+        #expect(program.send(signal: SIGINT))
+        let stopped = program.wait()
+        #expect(stopped.exitStatus == 130)
+        #expect(
+            stopped.errorText.contains(
+                """
+                The same command sends 1 request again; `rerun` does only what is left.
+                Go on: transfer-run rerun job.report.json
+
+                """), "\(stopped.errorText)")
+        #expect(try binary.run("rerun", "job.report.json").exitStatus == 0)
+        #expect(server.requests("/post").count == 1 && server.requests("/f").count == 2)
+    }
+
+    /// Tasks whose `when` was not met because of the failure come again with it.
+    @Test func whatWasPassedOverForAFailureRunsAgain() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/bad", .respond(404), .respond(200, body: "a"))
+        for path in ["/plain", "/whens", "/star"] { server.on(path, .respond(200, body: "b")) }
+        let binary = try Binary()
+        try binary.folder.write(
+            "job.yaml",
+            """
+            defaults: { retry: { attempts: 1 } }
+            tasks:
+              - { id: bad, url: "\(server.url("/bad"))" }
+              - { id: plain, needs: [bad], url: "\(server.url("/plain"))" }
+              - { id: whens, when: succeeded, needs: [bad], url: "\(server.url("/whens"))" }
+              - { id: star, when: succeeded, needs: ["*"], url: "\(server.url("/star"))" }
+
+            """)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let again = try binary.run("rerun", "job.report.json")
+        #expect(again.exitStatus == 0, "\(again.errorText)")
+        #expect(
+            again.errorText.contains("rerun: 4 of 4 tasks of job.yaml, that did not succeed: "), "\(again.errorText)")
+        #expect(["/plain", "/whens", "/star"].allSatisfy { server.requests($0).count == 1 })
+    }
 }

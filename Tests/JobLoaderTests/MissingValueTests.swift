@@ -37,6 +37,20 @@ struct MissingValueTests {
         }
     }
 
+    /// What a `forEach` makes has ids of a known form: another name is unknown in a check as in a run.
+    @Test(arguments: ["{ captured: tasks.login.ids }", "{ captured: tasks.login.token }", "\"${env.LIST}\""])
+    func aForEachHidesNoUnknownTask(list: String) {
+        let text = """
+            tasks:
+              - { id: login, url: https://a.test/l, capture: { ids: { json: "$[*]", all: true } } }
+              - { id: "b-${x}", forEach: { x: \(list) }, url: "https://a.test/${x}", to: "b/${x.index}" }
+              - { id: c, url: "https://a.test/c?${tasks.lgin.token}", to: c, needs: [gone, "b-1"] }
+            """
+        let found = look(text).messages
+        #expect(found.contains("unknown name `tasks.lgin.token`: there is no task `lgin`"), "\(found)")
+        #expect(found.contains("there is no task `gone`") && !found.contains("`b-1`"), "\(found)")
+    }
+
     /// Each is a value of a kind that a placeholder would not be.
     @Test(arguments: [
         "timeoutForRequest: \"${env.T}\"", "priority: \"${env.T}\"", "to: \"${env.T}\"", "to: \"out/${env.T}/x\"",

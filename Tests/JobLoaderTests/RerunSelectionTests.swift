@@ -63,6 +63,34 @@ struct RerunSelectionTests {
         #expect(try selection.apply(to: job).tasks.map(\.id) == ["list", "get-${n}", "all"])
     }
 
+    /// Those whose `when` was not met are judged anew, down to the last that follows.
+    @Test func whatWasPassedOverRunsAgainWhereItsNeedDoes() throws {
+        let text = """
+            groups: { site: { to: www } }
+            tasks:
+              - { id: bad, url: https://a.test/a, to: a }
+              - { id: good, url: https://a.test/b, to: b }
+              - { id: g, url: https://a.test/1, to: "1", group: site }
+              - { id: whens, when: succeeded, url: https://a.test/, needs: [bad] }
+              - { id: behind, when: succeeded, url: https://a.test/, needs: [whens] }
+              - { id: star, when: succeeded, url: https://a.test/, needs: ["*"] }
+              - { id: alarm, when: failed, url: https://a.test/, needs: [good] }
+              - { id: published, when: succeeded, url: https://a.test/, needs: [group.site] }
+            """
+        let job = try #require(load(text).job, "\(load(text).messages)")
+        let passedOver = ["behind", "whens", "star", "alarm", "published"]
+        func asked(_ ids: String...) throws -> [String] {
+            let choice = RerunSelection(job, ids: ids, passedOver: passedOver)
+            let run = try choice.selection.apply(to: job).tasks.map(\.id)
+            #expect(Set(run) == Set(choice.asked) && choice.askedCount == run.count && choice.added.isEmpty)
+            return choice.asked
+        }
+        #expect(try asked("bad") == ["bad", "behind", "whens", "star"])
+        #expect(try asked("good") == ["good", "star", "alarm"])
+        #expect(try asked("g") == ["g", "star", "published"])
+        #expect(RerunSelection(job, ids: ["bad"]).asked == ["bad"])
+    }
+
     @Test func whatTheJobLacksIsTold() throws {
         let (run, choice) = try chosen("a", "old", "older")
         #expect(run == ["a"] && choice.gone == ["old", "older"])

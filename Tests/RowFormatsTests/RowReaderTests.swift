@@ -163,10 +163,14 @@ struct RowReaderTests {
 
     @Test func json_faults() {
         let text = #"{"items": [{"u": "x"}]}"#
-        #expect(problem(text, .json(path: "$.other[*]")) == "0: `$.other[*]` finds nothing")
-        #expect(problem(text, .json(path: "$.other")) == "0: `$.other` finds nothing")
+        let there = "; the JSON has the key `items`"
+        #expect(problem(text, .json(path: "$.other[*]")) == "0: `$.other[*]` finds nothing\(there)")
+        #expect(problem(text, .json(path: "$.other")) == "0: `$.other` finds nothing\(there)")
+        #expect(
+            problem(text, .json(path: "$.items[0].v[*]"))
+                == "0: `$.items[0].v[*]` finds nothing; `$.items[0]` has the key `u`")
         #expect(problem(text, .json(path: "$.items")) == "0: `$.items` is one list; its elements are `$.items[*]`")
-        #expect(problem(text, .json(path: nil)) == "1: the file must hold a JSON list")
+        #expect(problem(text, .json(path: nil)) == "1: the file must hold a JSON list\(there)")
         #expect(problem("[1,\n2,,", .json(path: nil))?.hasPrefix("2: ") == true)
     }
 

@@ -89,7 +89,11 @@ import TransferModel
         }
         let behind = try error("items/3")
         #expect(behind.message == "`${tasks.t.v}` cannot stand right after the host of the URL: its value is `items/3`")
-        #expect(behind.whatHelps(.data).contains("`${api}/${item.href}`"))
+        let whole = "Write `url: ${item.href}`: it is resolved against the answer that it came from."
+        #expect(behind.whatHelps(.data) == whole + " What is no link needs a `/`: `${api}/${item.id}`.")
+        for link in ["items/a?x=1", "items#x", "https://h.test/items"] {
+            #expect(try error(link).whatHelps(.data) == whole, "behind a `/` it would be encoded")
+        }
         let query = try error("/items?id=3")
         #expect(query.message == "`${tasks.t.v}` would add another part to the URL: its value is `/items?id=3`")
         #expect(query.whatHelps(.data).contains("`url: ${item.href}`"))

@@ -68,6 +68,8 @@ import TransferModel
         ("Authorization: Bearer ${secret.T}", "Authorization: Bearer ${secret.T}"),
         ("session: nightly", "session: nightly"), ("headers: { Accept: x }", "headers: { Accept: x }"),
         ("token: { env: T }", "token: { env: T }"), ("token:", "token:"),
+        ("t: { json: $.t, secret: true }", "t: { json: $.t, secret: true }"), ("secret: false", "secret: false"),
+        ("secret: null", "secret: null"), ("secret: truer", "secret: *****"), ("password: true", "password: ****"),
     ]) func line_ofAJobFile(_ line: String, _ shown: String) {
         var bytes = Array(line.utf8)
         for range in names.values(inSource: bytes) { for index in range { bytes[index] = UInt8(ascii: "*") } }

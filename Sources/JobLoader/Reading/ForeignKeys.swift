@@ -5,6 +5,10 @@ enum ForeignKeys {
     /// Returns a hint about an unknown key: a likely misspelling, another tool's name, or the place that the key
     /// belongs in; else `nil`.
     static func hint(_ name: String, known: [String]) -> String? {
+        if isBody(known) {
+            return Spelling.closest(to: name, among: known).map { "did you mean `\($0)`?" }
+                ?? "fields stand under their kind of body: `body: { json: { … } }`, or `form`"
+        }
         if let advice = advice[name]?.first(where: { $0.isFor(known) }) { return advice.text }
         if name.hasPrefix("x-"), known.contains("tasks") {
             return "set the anchor (`&name`) where its value is first used; what all tasks share stands in `defaults`"
@@ -23,10 +27,15 @@ enum ForeignKeys {
 
     /// Returns the key of a place that an unknown one of it probably stands for.
     static func key(meantBy name: String, _ known: [String]) -> String? {
+        // What is no kind of body is taken for a field of one.
+        if isBody(known) { return Spelling.closest(to: name, among: known) ?? "json" }
         if let meant = meant[name], known.contains(meant) { return meant }
         if let advised = advice[name]?.first(where: { $0.isFor(known) })?.key { return advised }
         return Spelling.closest(to: name, among: known)
     }
+
+    /// Whether the keys are those of `body`.
+    private static func isBody(_ known: [String]) -> Bool { known.contains("multipart") }
 
     /// Titles of the sections that have a key, by the key's name. `defaults` are left out, because they have a task's
     /// keys anyway.

@@ -151,7 +151,11 @@ extension Reader {
 
     func allowFailure(_ node: NodeID, into allow: inout AllowFailure) {
         guard tree.kind(node) == .mapping else {
-            if tree.kind(node) == .sequence { return wrongType(node, .either([.boolean, .object("allowFailure")])) }
+            let shape = Shape.either([.boolean, .object("allowFailure")])
+            if tree.kind(node) == .sequence { return wrongType(node, shape) }
+            if tree.kind(node) == .scalar, !hasDollar(node), case .integer = tree.resolve(node) {
+                return wrongType(node, shape, hint: "write `allowFailure: { status: \(Self.short(tree.text(node))) }`")
+            }
             guard let value = boolean(node) else { return }
             return allow = value ? .any : .no
         }

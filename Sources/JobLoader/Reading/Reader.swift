@@ -27,6 +27,8 @@ final class Reader {
     var unreadName: Value?
     /// Uses of captured values found since the task loader last read the list.
     var captureUses: [CaptureUse] = []
+    /// Names of captures that could not be read, which was reported: that the task lacks them follows from that.
+    var unreadCaptures: Set<String> = []
     /// Whether a task is being read: only there can values of other tasks be used.
     var isInTask = false
     /// Whether the task that is read has a misspelled `forEach`, whose names are unknown for that reason alone.

@@ -311,6 +311,7 @@ extension Reader {
             let known = problems.count
             Sections.capture.decode(value, into: &draft, self)
             guard let source = draft.source else {
+                unreadCaptures.insert(name)
                 if problems.count == known, tree.kind(value) == .mapping {
                     error(
                         "missing-key", "a capture needs one of `header`, `link`, `json`, `url` and `regex`",

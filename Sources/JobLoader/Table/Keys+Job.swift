@@ -151,7 +151,10 @@ extension Sections {
             },
             Key(
                 "finishBy", \.finishBy, .moment, default: "none",
-                "then the run stops cleanly with 75; the next one goes on"
+                """
+                then the run stops cleanly with 75. The next one fetches no download again that is there, and sends \
+                uploads and requests again; `rerun REPORT` does only what is left
+                """
             ) {
                 $1.moment($0).map { .some($0) }
             },

@@ -447,6 +447,7 @@ struct TaskChecker {
         let known = captures.map(\.name)
         guard let captured = captures.first(where: { $0.name == use.name }) else {
             if RunEnds.TaskName(rawValue: use.name) != nil { return checkIsCondition(use, task) ? owner : nil }
+            if reader.unreadCaptures.contains(use.name) { return nil }
             let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
             reader.error(
                 "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",

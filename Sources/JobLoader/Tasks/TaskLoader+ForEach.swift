@@ -86,7 +86,9 @@ extension TaskLoader {
         reader.bindings = bindings
         var shared: TaskOptions?
         let count = tasks.count
+        hasIDPattern = pattern != nil
         makeTask(node, isShared: false, &shared)
+        hasIDPattern = false
         tasks.removeLast(tasks.count - count)
         checks.forget(task: UInt32(count), isMeant: isMeant)
     }

@@ -18,7 +18,9 @@ extension TaskLoader {
         var shared: TaskOptions?
         let place = tasks.count
         let named = capturedLists
+        hasIDPattern = true
         makeTask(node, isShared: false, &shared)
+        hasIDPattern = false
         guard tasks.count > place, !named.isEmpty else { return }
         if tasks[place].toStandardOutput {
             reader.error(
@@ -133,6 +135,7 @@ extension TaskChecker {
     private mutating func capture(_ list: CapturedList, of owner: UInt32) -> Capture? {
         let captures = tasks[Int(owner)].options.values.captures
         if let found = captures.first(where: { $0.name == list.name }) { return found }
+        if reader.unreadCaptures.contains(list.name) { return nil }
         let lists = captures.filter { tasks[Int(owner)].options.values.givesList($0) }.map(\.name)
         let near = reader.closest(list.name, lists).map { "did you mean `tasks.\(list.task).\($0)`?" }
         reader.error(

@@ -26,6 +26,8 @@ final class TaskLoader {
     var isExpanding = false
     /// The captured lists that the `forEach` just read uses.
     var capturedLists: [CapturedList] = []
+    /// Whether a pattern stands for the ids of the tasks that the one being made stands for.
+    var hasIDPattern = false
 
     /// The job's `defaults`: values without interpolation are read once, those with interpolation for each task.
     struct Defaults {
@@ -324,7 +326,9 @@ final class TaskLoader {
     func checkID(_ head: TaskHead, _ number: UInt32, _ node: NodeID) {
         guard let id = head.id else {
             // The id is unknown until the value is: any name in another task may mean this one.
-            if reader.missingValues == .tolerated, written.has(table.id), reader.hasDollar(written.value(table.id)) {
+            if reader.missingValues == .tolerated, !hasIDPattern, written.has(table.id),
+                reader.hasDollar(written.value(table.id))
+            {
                 checks.deferredIDs.append("*")
             }
             if !written.has(table.id) {

@@ -13,6 +13,9 @@ extension TransferError {
         return TransferError(.captureUnusable, problem + valueWords + shown)
     }
 
+    /// The value that such a message shows; empty where it shows none.
+    var placedValue: Substring { message.firstRange(of: Self.valueWords).map { message[$0.upperBound...] } ?? "" }
+
     /// Returns such a message without the value and the number of its row, in which the tasks of one template differ.
     static func withoutRow(_ message: String) -> String {
         let end = message.firstRange(of: valueWords)?.lowerBound ?? message.endIndex

@@ -1,8 +1,7 @@
-import TextFormats
 import TransferModel
 
-/// Says what a JSON body has where a path ends, by names and kinds alone: values are not shown.
-enum JSONNames {
+/// Says what a JSON text has where a path ends, by names and kinds alone: values are not shown.
+package enum JSONNames {
     /// Most keys shown, and the characters that they may fill together.
     private static let most = 12
     private static let longest = 160
@@ -10,10 +9,12 @@ enum JSONNames {
     private static let longestName = 24
 
     /// Returns `` `$.data` has the keys `id`, `kind` ``; `nil` without a value. With `hidesOddNames`, keys that could be
-    /// a secret themselves are counted, not shown.
-    static func words(_ values: [JSONValue], at path: String, hidesOddNames: Bool) -> String? {
+    /// a secret themselves are counted, not shown. `root` names the whole text.
+    package static func words(
+        _ values: [JSONValue], at path: String, hidesOddNames: Bool, root: String = "the body"
+    ) -> String? {
         guard let first = values.first else { return nil }
-        let place = path == "$" ? "the body" : ForeignText.quoted(path)
+        let place = path == "$" ? root : ForeignText.quoted(path)
         let what = kind(first, hidesOddNames)
         return values.count == 1 ? "\(place) \(what)" : "the first of \(values.count) values of \(place) \(what)"
     }

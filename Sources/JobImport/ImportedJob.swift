@@ -140,12 +140,20 @@ struct ImportedJob: Sendable {
         for (number, _) in AnswerValue.references(in: text) { secretAnswers.insert(number) }
     }
 
-    /// Lets the tasks from a number on wait for another, and run on what became of it.
-    mutating func join(tasksFrom first: Int, after condition: Int, when: String) {
+    /// Lets the tasks from a number on wait for others, and run on what became of them.
+    mutating func join(tasksFrom first: Int, after others: [Int], when: String?) {
+        // What one of them waits for, they all wait for.
+        let needed = others.filter { other in !others.contains { tasks[$0].needed.contains(other) } }
         for index in tasks.indices.dropFirst(first) {
-            tasks[index].needed.append(condition)
-            tasks[index].set("when", .text(when))
+            tasks[index].needed += needed
+            if let when { tasks[index].set("when", .text(when)) }
         }
+    }
+
+    /// How a task names another one in `needs`: the one of the same turn of a loop, or all of its turns.
+    private func need(_ other: ImportedTask, of task: ImportedTask) -> String {
+        if other.idSuffix.isEmpty { return other.id }
+        return other.id + (task.idSuffix == other.idSuffix ? other.idSuffix : "-*")
     }
 
     /// Lets a failure of a task be none of the run's.
@@ -399,7 +407,7 @@ struct ImportedJob: Sendable {
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
             tasks[index].id = id
-            var needs = tasks[index].needed.map { tasks[$0].id }
+            var needs = tasks[index].needed.map { need(tasks[$0], of: tasks[index]) }
             for file in tasks[index].readFiles {
                 if let writer = writers[plainPath(file)], !needs.contains(writer) { needs.append(writer) }
             }
@@ -463,7 +471,7 @@ struct ImportedJob: Sendable {
     }
 
     /// The path with the job's own variables filled in, without `.` and `..`.
-    private func plainPath(_ path: String) -> String {
+    func plainPath(_ path: String) -> String {
         let path = filled(path)
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {

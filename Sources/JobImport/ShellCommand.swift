@@ -16,6 +16,8 @@ struct ShellCommand: Sendable {
     var hidden: [HiddenTransfer] = []
     /// Names of the variables that it sets, where it does nothing else.
     var assigned: [String] = []
+    /// Whether it sets variables and does nothing else.
+    var isAssignment = false
     /// The value that the script takes out of what it prints.
     var answer: AnswerValue?
 }

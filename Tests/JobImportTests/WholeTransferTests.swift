@@ -160,7 +160,6 @@ struct WholeTransferTests {
         "V=$(curl --frobnicate https://a.test/v | jq -r .a)\ncurl -O \"https://a.test/$V\"",
         "V=$(curl -w '%{http_code}' https://a.test/v)\ncurl -O \"https://a.test/$V\"",
         "V=$(curl -o f https://a.test/v)\ncurl -d \"v=$V\" https://a.test/",
-        "f() { V=$(curl https://a.test/v); }\ncurl -O \"https://a.test/$V\"",
     ])
     func whatUsesALostValue_isLeftOutToo(_ script: String) {
         let result = JobImportTests.translated("curl -O https://a.test/whole\n\(script)\n")

@@ -165,9 +165,22 @@ struct ImportedJob: Sendable {
         for index in tasks.indices.dropFirst(first) { tasks[index].move(to: folder, job) }
     }
 
+    /// Gives the tasks from a number on a proxy, where their own options do not.
+    mutating func setProxy(_ proxy: YAMLNode?, tasksFrom first: Int) {
+        guard let proxy else { return }
+        for index in tasks.indices.dropFirst(first) where !tasks[index].session.contains(where: { $0.key == "proxy" }) {
+            tasks[index].setSession("proxy", proxy)
+        }
+    }
+
     /// Makes the tasks from a number on one for each value of a loop.
     mutating func loop(tasksFrom first: Int, over loop: ShellLoop) {
-        for index in tasks.indices.dropFirst(first) { tasks[index].loop(over: loop) }
+        for index in tasks.indices.dropFirst(first) {
+            tasks[index].loop(over: loop)
+            guard let note = loop.note else { continue }
+            warnings.append(ImportWarning(place: tasks[index].place, message: note))
+            tasks[index].comments.append(note)
+        }
     }
 
     /// Whether a name is that of a variable of the script, which one of a loop hides.
@@ -281,7 +294,7 @@ struct ImportedJob: Sendable {
         let taskTexts = naming(taskTexts(sessions))
         let variables = usedVariables(in: taskTexts)
         if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
-        if !secrets.isEmpty { text += "secrets:\n" + YAMLText.block(secretFields(), indent: "  ") }
+        text += secretKeys
         if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
         if failFast { text += "failFast: true\n" }
         if !sessions.isEmpty {
@@ -296,6 +309,13 @@ struct ImportedJob: Sendable {
         }
         return text
     }
+
+    private var secretKeys: String {
+        secrets.isEmpty ? "" : "secrets:\n" + YAMLText.block(secretFields(), indent: "  ")
+    }
+
+    /// The key `secrets`, with a comment before it.
+    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys }
 
     private func secretNote() -> String {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")

@@ -29,6 +29,7 @@ struct ScriptImport {
     private var failsInPipes = false
     /// What the commands that are not translated may have done to files.
     private var files = ScriptFiles()
+    private var proxies = ScriptProxies()
 
     /// A compound command that has begun.
     private struct Block {
@@ -40,6 +41,8 @@ struct ScriptImport {
         /// The folder outside of it, and whether it is known.
         let folder: String?
         let isFolderKnown: Bool
+        /// The proxies outside of it.
+        let proxies: ScriptProxies
         /// The list that it is a command of.
         let list: ScriptList
         /// What the commands around it depend on.
@@ -140,7 +143,8 @@ struct ScriptImport {
 
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
-        for name in command.assigned {
+        for (name, value, isExported) in command.assigned
+        where !proxies.take(name, value, isExported: isExported, job) {
             let key =
                 name.lowercased().hasSuffix("proxy") ? "`proxy`" : name.hasSuffix("RC") ? "`credentials`" : "`tls`"
             job.lose(
@@ -327,7 +331,7 @@ struct ScriptImport {
         blocks.append(
             Block(
                 word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
-                isFolderKnown: files.isFolderKnown, list: list, scope: scope, entry: entry))
+                isFolderKnown: files.isFolderKnown, proxies: proxies, list: list, scope: scope, entry: entry))
         scope = entry
         list = ScriptList()
     }
@@ -343,6 +347,7 @@ struct ScriptImport {
         list = block.list
         scope = block.scope
         list.end(own)
+        if block.word == "(" || block.isFunction { proxies = block.proxies }
         if block.word == "(" || block.isFunction { (folder, files.isFolderKnown) = (block.folder, block.isFolderKnown) }
         blocks.removeSubrange(index...)
     }
@@ -399,7 +404,8 @@ struct ScriptImport {
                 loop = ShellLoop(name, linesIn: document)
             } else {
                 let file = rest[end].inputFile ?? previous?.catFile
-                loop = file.flatMap { ShellLoop(name, linesOf: $0) }
+                let trims = !command.words.contains { $0.text == "IFS=" }
+                loop = file.flatMap { ShellLoop(name, linesOf: $0, trims: trims) }
             }
         }
         guard let loop, !job.knows(loop.name) else { return nil }
@@ -528,6 +534,9 @@ struct ScriptImport {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }
         let flow = scope.and(list.runs)
+        if let name = proxies.lost {
+            return job.lose(place, "the proxy of `\(name)` is known to the shell alone: this \(program) was left out")
+        }
         if let reason = flow.reason { return job.lose(place, "\(reason): this \(program) was left out") }
         if command.redirections.contains(where: { $0.sign == ">>" || $0.sign == "1>>" }) {
             return job.lose(place, "`>>` has no equal: this \(program) was left out")
@@ -557,6 +566,7 @@ struct ScriptImport {
         }
         for loop in loops { job.loop(tasksFrom: before, over: loop) }
         if let folder { job.move(tasksFrom: before, to: folder) }
+        job.setProxy(proxies.setting, tasksFrom: before)
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }

@@ -590,7 +590,9 @@ extension ShellScript {
         }
         // A variable of the job cannot be set twice.
         if let known = variables.first(where: { $0.name == name }) {
-            return known.value == word.text ? ShellWord(text: "${\(name)}") : ShellWord(text: word.text)
+            if known.value == word.text { return ShellWord(text: "${\(name)}") }
+            // A text that stands in the place of its name would be written.
+            return SecretNames.isField(name) ? ShellWord(unknown: "$\(name)") : ShellWord(text: word.text)
         }
         variables.append((name, word.text))
         return ShellWord(text: "${\(name)}")

@@ -200,6 +200,7 @@ extension ShellScript {
     mutating func assign(_ command: inout ShellCommand, isConditional: Bool) -> Bool {
         let opening = Self.opening(command)
         var words = command.words.dropFirst(opening.count)
+        let isExported = words.first?.text == "export"
         if let first = words.first?.text, ["export", "readonly", "local", "declare", "typeset"].contains(first) {
             words = words.dropFirst().drop { $0.literal?.hasPrefix("-") == true }
         }
@@ -217,8 +218,9 @@ extension ShellScript {
                 value.text = known.text + value.text
                 value.unknown = known.unknown ?? value.unknown
             }
-            set(name, to: isConditional ? ShellWord(unknown: "$\(name)") : value)
-            if Self.isObeyed(name) { command.assigned.append(name) }
+            if isConditional || ["&", "|"].contains(command.end) { value = ShellWord(unknown: "$\(name)") }
+            set(name, to: value)
+            if Self.isObeyed(name) { command.assigned.append((name, value, isExported)) }
         }
         command.words = opening
         command.isAssignment = true

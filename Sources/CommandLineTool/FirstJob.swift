@@ -1,4 +1,5 @@
 import HTTPRules
+import JobImport
 import TransferModel
 
 /// Generates a first job file for URLs on the command line. Pure.
@@ -8,6 +9,7 @@ enum FirstJob {
         var tasks: [String] = []
         var taken = (files: Set<String>(), ids: Set<String>())
         let site = commonSite(urls)
+        var secrets = URLSecrets()
         for url in urls {
             guard url.userInformation == nil else {
                 throw UsageError(
@@ -16,14 +18,14 @@ enum FirstJob {
                         "leave them out, and write `credentials: [{ host: \(url.host), user: me, password: \"${secret.PASSWORD}\" }]` "
                         + "into a session")
             }
-            tasks.append(task(url, site, &taken))
+            tasks.append(task(url, site, &taken, &secrets))
         }
         let variables = site.map { "variables:\n  site: \(quoted($0))\n" } ?? ""
         return """
             # What to fetch and where to put it. `transfer-run check FILE` looks for mistakes,
             # `transfer-run FILE` runs it, and a second run asks only for what has changed.
             version: 1
-            \(variables)tasks:
+            \(variables)\(secrets.text)tasks:
             \(tasks.joined())
             """
     }
@@ -42,13 +44,15 @@ enum FirstJob {
         return String(text[..<(text[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex)])
     }
 
-    private static func task(_ url: ResourceURL, _ site: String?, _ taken: inout (files: Set<String>, ids: Set<String>))
-        -> String
-    {
+    private static func task(
+        _ url: ResourceURL, _ site: String?, _ taken: inout (files: Set<String>, ids: Set<String>),
+        _ secrets: inout URLSecrets
+    ) -> String {
         let name = SuggestedFilename.of(.empty, url: url) ?? "download"
         let file = unique(name, &taken.files)
         let id = unique(identifier(file), &taken.ids)
-        let location = site.map { "${site}" + escaped(String(url.text.dropFirst($0.count))) } ?? escaped(url.text)
+        let text = secrets.hide(escaped(url.text))
+        let location = site.map { "${site}" + text.dropFirst($0.count) } ?? text
         return """
               - id: \(quoted(id))
                 url: \(quoted(location))

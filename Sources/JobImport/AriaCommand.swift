@@ -84,10 +84,12 @@ struct AriaCommand {
         var own: [(place: ImportPlace, name: String, value: String)] = []
         var session: [YAMLField] = []
         var isSequential = false
+        var isParameterized = false
         for (name, value) in options {
             switch name {
             case _ where Self.shown.contains(name): break
             case "force-sequential": isSequential = value == "true"
+            case "parameterized-uri": isParameterized = value == "true"
             case "max-concurrent-downloads" where Int(value).map { $0 > 0 } == true:
                 job.limits = job.limits.filter { $0.key != "maximumConcurrentTasks" }
                 job.limits.append(YAMLField("maximumConcurrentTasks", .plain(value)))
@@ -110,6 +112,16 @@ struct AriaCommand {
             let names = own.map { "`--\($0.name.prefix(40))`" }.joined(separator: ", ")
             if !own.isEmpty { job.lose(place, "the options for its files were left out: \(names)") }
             return
+        }
+        var uris = uris
+        if isParameterized {
+            uris = uris.flatMap { CurlGlob.expand($0, isOff: false, job: &job, place).map(\.text) }
+            // What holds a variable is not expanded.
+            let isWhole = uris.allSatisfy { !$0.replacing("${", with: "").contains { "{[".contains($0) } }
+            guard isWhole, !uris.isEmpty else {
+                return job.lose(
+                    place, "what `--parameterized-uri` makes of the URL is not known: this aria2c was left out")
+            }
         }
         // Without `-Z` all URIs are places of one file.
         for group in isSequential ? uris.map({ [$0] }) : [uris] {

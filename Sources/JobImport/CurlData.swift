@@ -25,7 +25,7 @@ struct CurlData {
     }
 
     /// Whether `--data-urlencode` reads a file: `@file` or `name@file`.
-    private static func isFile(encoding text: String) -> Bool {
+    static func isFile(encoding text: String) -> Bool {
         guard let at = text.firstIndex(of: "@") else { return false }
         return !text[..<at].contains("=")
     }
@@ -41,6 +41,15 @@ struct CurlData {
     /// A reference cannot be encoded before its value is known.
     private static func value(_ text: String) -> String {
         JobText.plain(text).map { Percent.encoded($0).replacing("%20", with: "+") } ?? text
+    }
+
+    /// Whether an option that encodes holds a secret which encoding changes: its value is encoded in the run alone.
+    static func encodesSecret(_ text: String, _ job: ImportedJob) -> Bool {
+        guard !text.hasPrefix("+"), let equals = text.firstIndex(of: "=") else { return false }
+        let content = String(text[text.index(after: equals)...])
+        guard !content.utf8.allSatisfy(\.isUnreserved) else { return false }
+        var job = job
+        return SecretNames.isField(text[..<equals]) || job.hideSecrets(ofValue: content, for: nil) != content
     }
 
     /// The data as fields that a run encodes; `nil` where they are none, or would be encoded otherwise.
@@ -77,6 +86,14 @@ struct CurlData {
             job.lose(
                 place, "the value of a variable in `--data-urlencode` is not encoded here: this transfer was left out")
             return false
+        }
+        if items.contains(where: { $0.name == "data-urlencode" && Self.encodesSecret($0.value, job) }) {
+            guard let form = Self.form(items, job) else {
+                job.lose(place, "a secret in `--data-urlencode` is not encoded here: this transfer was left out")
+                return false
+            }
+            task.set("body", .map(["form": .map(form)]))
+            return true
         }
         if !parts.contains(nil) {
             let text = parts.compactMap(\.self).joined(separator: isJSON ? "" : "&")

@@ -48,9 +48,9 @@ enum CurlOptions {
         location L F translated
         location-trusted - F translated
         max-redirs - V translated
-        post301 - F refused 301 turns POST into GET; 307 and 308 keep it
-        post302 - F refused 302 turns POST into GET; 307 and 308 keep it
-        post303 - F refused
+        post301 - F translated
+        post302 - F translated
+        post303 - F translated
         proto - V translated
         proto-default - V lost write the scheme into the URL
         proto-redir - V translated

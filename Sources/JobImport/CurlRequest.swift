@@ -36,7 +36,18 @@ struct CurlRequest {
     private func setBody(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
         let data = command.items.filter { CurlData.names.contains($0.name) }
         let forms = command.items.filter { $0.name == "form" || $0.name == "form-string" }
-        let queries = command.values("url-query").map { CurlData.encoded($0) }
+        let typed = command.values("url-query")
+        // `+` before a value says that it is encoded already.
+        let queries = typed.map { $0.hasPrefix("+") ? job.raw(String($0.dropFirst())) : CurlData.encoded($0) }
+        let encoding = typed + (command.has("get") ? data.filter { $0.name == "data-urlencode" }.map(\.value) : [])
+        if typed.contains(where: { !$0.hasPrefix("+") && CurlData.isFile(encoding: $0) }) {
+            job.lose(place, "`--url-query` with data from a file has no equal: this transfer was left out")
+            return false
+        }
+        if encoding.contains(where: { CurlData.encodesSecret($0, job) }) {
+            job.lose(place, "a secret that is encoded for a query has no equal: this transfer was left out")
+            return false
+        }
         if command.has("get") {
             guard let text = CurlData.query(data, job) else {
                 job.lose(place, "`--get` with data from a file has no equal: this transfer was left out")
@@ -168,7 +179,9 @@ struct CurlRequest {
         if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {
             job.lose(&task, "the host of the credentials is not known: `host: \"*\"` lets them go to each")
         }
-        if let proxy = proxyUser(&job) { list.append(proxy) }
+        if !CurlSession(location: location, command: command).hasUserInProxy(job), let proxy = proxyUser(&job) {
+            list.append(proxy)
+        }
         if !list.isEmpty { task.set("credentials", .list(list)) }
     }
 
@@ -285,9 +298,10 @@ struct CurlRequest {
         if command.has("location-trusted") {
             job.lose(&task, "`--location-trusted` has no equal: credentials stay with the origin they were written for")
         }
-        if command.value("request") == "POST" {
-            job.lose(
-                &task, "`-X POST` with `-L` is a POST after each redirect in curl; here 301, 302 and 303 make it a GET")
+        let keepsPost = ["post301", "post302", "post303"].contains { command.has($0) } && !task.body.isEmpty
+        if command.value("request") == "POST" || keepsPost {
+            job.lose(&task, "curl sends the POST again to where a redirect leads; here no redirect of it is followed")
+            return task.set("redirects", .map(["follow": .text("never")]))
         }
         guard let most = command.value("max-redirs") else { return }
         if let number = Int(most), (0...1000).contains(number) {

@@ -58,18 +58,39 @@ struct CurlSession {
         for (option, scheme) in socks { if let host = command.value(option) { proxy = "\(scheme)://\(host)" } }
         let bypass = (command.value("noproxy") ?? "").split { $0 == "," || $0 == " " }.map { String($0) }
         if bypass == ["*"] || command.value("proxy") == "" { return task.setSession("proxy", .text("none")) }
-        guard let proxy else {
+        guard var proxy else {
             if !bypass.isEmpty {
                 job.lose(&task, "`--noproxy` without a proxy of the command has no equal: NO_PROXY says it")
             }
             return
         }
+        if hasUserInProxy(job) { proxy = withUser(proxy, &job) }
         guard !bypass.isEmpty else { return task.setSession("proxy", .text(Self.trimmed(proxy))) }
         let hosts = bypass.flatMap { host -> [YAMLNode] in
             let bare = host.hasPrefix(".") ? String(host.dropFirst()) : host
             return [.text(bare), .text("*.\(bare)")]
         }
         task.setSession("proxy", .map(["all": .text(Self.trimmed(proxy)), "bypass": .list(hosts)]))
+    }
+
+    /// Whether curl sends a user of the proxy unasked, by the method `basic`.
+    func hasUserInProxy(_ job: ImportedJob) -> Bool {
+        guard let typed = command.value("proxy").map({ job.filled($0) }), !typed.isEmpty, !typed.hasPrefix("${") else {
+            return false
+        }
+        let isOther = ["digest", "ntlm", "negotiate", "anyauth"].contains { command.has("proxy-\($0)") }
+        return !isOther && (command.has("proxy-user") || URLText(typed).user != nil)
+    }
+
+    /// The proxy's URL with its user.
+    private func withUser(_ proxy: String, _ job: inout ImportedJob) -> String {
+        let typed = job.filled(command.value("proxy") ?? "")
+        let user = command.value("proxy-user") ?? URLText(typed).user.map { Percent.decoded($0) } ?? ""
+        let (name, password) = CurlRequest.halves(user)
+        let secret = job.hide(password ?? "", "PROXY_PASSWORD", URLText(proxy).host)
+        guard let mark = proxy.firstRange(of: "://") else { return proxy }
+        let shown = JobText.hasReference(name) ? name : Percent.encoded(name)
+        return proxy[..<mark.upperBound] + "\(shown):\(secret)@" + proxy[mark.upperBound...]
     }
 
     private static func trimmed(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }

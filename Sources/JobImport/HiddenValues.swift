@@ -28,6 +28,12 @@ extension ImportedJob {
         let host = URLText(task.url, filled: filled(task.url)).host
         task.url = hideSecrets(ofURL: task.url)
         task.mirrors = task.mirrors.map { hideSecrets(ofURL: $0) }
+        if let index = task.fields.firstIndex(where: { $0.key == "headers" }),
+            case .map(let headers) = task.fields[index].value
+        {
+            let hidden = headers.map { YAMLField($0.key, hiddenURLs($0.value, host)) }
+            task.fields[index] = YAMLField("headers", .map(hidden))
+        }
         guard let index = task.fields.firstIndex(where: { $0.key == "body" }) else { return }
         let body = task.body.map { YAMLField($0.key, hidden($0, host)) }
         task.fields[index] = YAMLField("body", .map(body))
@@ -44,8 +50,24 @@ extension ImportedJob {
     }
 
     private mutating func hidden(_ value: YAMLNode, named name: String, _ host: String?) -> YAMLNode {
-        guard SecretNames.isField(name), case .text(let text) = value, !text.isEmpty else { return value }
-        return .text(hide(text, name, host))
+        guard case .text(let text) = value, !text.isEmpty else { return value }
+        return .text(SecretNames.isField(name) ? hide(text, name, host) : hideSecrets(ofValue: text, for: host))
+    }
+
+    /// The URLs in a header, such as `Referer`.
+    private mutating func hiddenURLs(_ value: YAMLNode, _ host: String?) -> YAMLNode {
+        switch value {
+        case .text(let text) where text.contains("://"): .text(hideSecrets(ofURL: text, sentTo: host))
+        case .list(let values): .list(values.map { hiddenURLs($0, host) })
+        default: value
+        }
+    }
+
+    /// The text of a field or of a part: JSON or a URL may have secrets in it.
+    mutating func hideSecrets(ofValue text: String, for host: String?) -> String {
+        let first = text.first { !$0.isWhitespace }
+        if first == "{" || first == "[" { return hideSecrets(inJSON: text, for: host) }
+        return text.contains("://") ? hideSecrets(ofURL: text, sentTo: host) : text
     }
 
     private mutating func hidden(part: YAMLNode, _ host: String?) -> YAMLNode {
@@ -63,33 +85,45 @@ extension ImportedJob {
 
     /// The URL with references to secrets in its path and its query.
     mutating func hideSecrets(ofURL url: String) -> String {
+        hideSecrets(ofURL: url, for: URLText(url, filled: filled(url)).host, isSent: false)
+    }
+
+    /// The URL, which stands in a request to a host.
+    private mutating func hideSecrets(ofURL url: String, sentTo host: String?) -> String {
+        hideSecrets(ofURL: url, for: host, isSent: true)
+    }
+
+    private mutating func hideSecrets(ofURL url: String, for host: String?, isSent: Bool) -> String {
         // A `?` in a reference, `${name:?message}`, begins no query.
         let mark = url.firstIndex(of: "?").flatMap { url[..<$0].hasSuffix(":") ? nil : $0 } ?? url.endIndex
-        let host = URLText(url, filled: filled(url)).host
-        let path = url[..<mark].split(separator: "/", omittingEmptySubsequences: false).map { hidden(botIn: $0, host) }
+        let path = url[..<mark].split(separator: "/", omittingEmptySubsequences: false).map {
+            hidden(botIn: $0, host, isSent: isSent)
+        }
         guard mark < url.endIndex else { return path.joined(separator: "/") }
         let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
-        let query = hideSecrets(in: String(url[url.index(after: mark)..<end]), for: host, isURL: true)
+        let query = hideSecrets(in: String(url[url.index(after: mark)..<end]), for: host, isURL: !isSent)
         return path.joined(separator: "/") + "?" + query + url[end...]
     }
 
     /// Telegram's bots have their token in the path: `/bot123456:ABC…/sendMessage`.
-    private mutating func hidden(botIn component: Substring, _ host: String?) -> String {
+    private mutating func hidden(botIn component: Substring, _ host: String?, isSent: Bool) -> String {
         let token = String(component.dropFirst(3))
         let number = token.prefix { $0.isASCII && $0.isNumber }
         let isToken = number.count >= 5 && token.dropFirst(number.count).hasPrefix(":") && token.count >= 20
         let isReference = token.hasPrefix("${") && token.firstIndex(of: "}") == token.indices.last
         guard component.hasPrefix("bot"), isToken || isReference else { return String(component) }
-        return "bot" + raw(secret: hide(token, "BOT_TOKEN", host))
+        let secret = hide(token, "BOT_TOKEN", host)
+        return "bot" + (isSent ? secret : raw(secret: secret))
     }
 
     private mutating func hideSecrets(in text: String, for host: String?, isURL: Bool) -> String {
         text.split(separator: "&", omittingEmptySubsequences: false).map { part in
-            guard let equals = part.firstIndex(of: "="), SecretNames.isField(part[..<equals]) else {
-                return String(part)
-            }
+            guard let equals = part.firstIndex(of: "=") else { return String(part) }
             let value = String(part[part.index(after: equals)...])
             guard !value.isEmpty else { return String(part) }
+            guard SecretNames.isField(part[..<equals]) else {
+                return isURL ? String(part) : part[...equals] + hideSecrets(ofValue: value, for: host)
+            }
             let shown = hide(value, Percent.decoded(String(part[..<equals])), host)
             let isEncoded = isURL && !value.utf8.allSatisfy(\.isUnreserved)
             return "\(part[...equals])\(isEncoded ? raw(secret: shown) : shown)"
@@ -109,9 +143,13 @@ extension ImportedJob {
             rest = rest[name.endIndex...].dropFirst()
             let colon = rest.prefix { $0 == ":" || $0.isWhitespace }
             guard colon.contains(":"), let value = Self.string(rest[colon.endIndex...]), !value.isEmpty,
-                SecretNames.isField(name)
+                SecretNames.isField(name) || value.contains("://")
             else { continue }
-            result += colon + "\"" + hide(String(value), String(name), host) + "\""
+            let isSecret = SecretNames.isField(name)
+            let shown =
+                isSecret
+                ? hide(String(value), String(name), host) : hideSecrets(ofURL: String(value), sentTo: host)
+            result += colon + "\"" + shown + "\""
             rest = rest[value.endIndex...].dropFirst()
         }
         return result + rest
@@ -164,6 +202,11 @@ extension ImportedJob {
             let name = text.dropFirst(2).dropLast()
             if name.hasPrefix("env."), ShellScript.isName(name.dropFirst(4)) {
                 return secret(String(name.dropFirst(4)), for: host)
+            }
+            if name.hasPrefix("env."), let mark = name.firstRange(of: ":-"), !name.contains("}") {
+                let name = String(name[..<mark.lowerBound].dropFirst(4))
+                note("What `$\(name)` is without the environment was taken out, as a secret: set `\(name)`.")
+                return secret(name, for: host)
             }
             if ShellScript.isName(name) {
                 forget(String(name))

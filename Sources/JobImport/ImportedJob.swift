@@ -140,12 +140,20 @@ struct ImportedJob: Sendable {
         for (number, _) in AnswerValue.references(in: text) { secretAnswers.insert(number) }
     }
 
-    /// Lets the tasks from a number on wait for another, and run on what became of it.
-    mutating func join(tasksFrom first: Int, after condition: Int, when: String) {
+    /// Lets the tasks from a number on wait for others, and run on what became of them.
+    mutating func join(tasksFrom first: Int, after others: [Int], when: String?) {
+        // What one of them waits for, they all wait for.
+        let needed = others.filter { other in !others.contains { tasks[$0].needed.contains(other) } }
         for index in tasks.indices.dropFirst(first) {
-            tasks[index].needed.append(condition)
-            tasks[index].set("when", .text(when))
+            tasks[index].needed += needed
+            if let when { tasks[index].set("when", .text(when)) }
         }
+    }
+
+    /// How a task names another one in `needs`: the one of the same turn of a loop, or all of its turns.
+    private func need(_ other: ImportedTask, of task: ImportedTask) -> String {
+        if other.idSuffix.isEmpty { return other.id }
+        return other.id + (task.idSuffix == other.idSuffix ? other.idSuffix : "-*")
     }
 
     /// Lets a failure of a task be none of the run's.
@@ -157,9 +165,22 @@ struct ImportedJob: Sendable {
         for index in tasks.indices.dropFirst(first) { tasks[index].move(to: folder, job) }
     }
 
+    /// Gives the tasks from a number on a proxy, where their own options do not.
+    mutating func setProxy(_ proxy: YAMLNode?, tasksFrom first: Int) {
+        guard let proxy else { return }
+        for index in tasks.indices.dropFirst(first) where !tasks[index].session.contains(where: { $0.key == "proxy" }) {
+            tasks[index].setSession("proxy", proxy)
+        }
+    }
+
     /// Makes the tasks from a number on one for each value of a loop.
     mutating func loop(tasksFrom first: Int, over loop: ShellLoop) {
-        for index in tasks.indices.dropFirst(first) { tasks[index].loop(over: loop) }
+        for index in tasks.indices.dropFirst(first) {
+            tasks[index].loop(over: loop)
+            guard let note = loop.note else { continue }
+            warnings.append(ImportWarning(place: tasks[index].place, message: note))
+            tasks[index].comments.append(note)
+        }
     }
 
     /// Whether a name is that of a variable of the script, which one of a loop hides.
@@ -273,7 +294,7 @@ struct ImportedJob: Sendable {
         let taskTexts = naming(taskTexts(sessions))
         let variables = usedVariables(in: taskTexts)
         if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
-        if !secrets.isEmpty { text += "secrets:\n" + YAMLText.block(secretFields(), indent: "  ") }
+        text += secretKeys
         if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
         if failFast { text += "failFast: true\n" }
         if !sessions.isEmpty {
@@ -288,6 +309,13 @@ struct ImportedJob: Sendable {
         }
         return text
     }
+
+    private var secretKeys: String {
+        secrets.isEmpty ? "" : "secrets:\n" + YAMLText.block(secretFields(), indent: "  ")
+    }
+
+    /// The key `secrets`, with a comment before it.
+    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys }
 
     private func secretNote() -> String {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")
@@ -399,7 +427,7 @@ struct ImportedJob: Sendable {
         for index in tasks.indices {
             let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
             tasks[index].id = id
-            var needs = tasks[index].needed.map { tasks[$0].id }
+            var needs = tasks[index].needed.map { need(tasks[$0], of: tasks[index]) }
             for file in tasks[index].readFiles {
                 if let writer = writers[plainPath(file)], !needs.contains(writer) { needs.append(writer) }
             }
@@ -463,7 +491,7 @@ struct ImportedJob: Sendable {
     }
 
     /// The path with the job's own variables filled in, without `.` and `..`.
-    private func plainPath(_ path: String) -> String {
+    func plainPath(_ path: String) -> String {
         let path = filled(path)
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {

@@ -6,7 +6,7 @@ struct ScriptImport {
     /// The folder that `cd` of a subshell went to; `nil` for the one that the script began in.
     private var folder: String?
     /// Variables whose text is put in the place of their names.
-    private var inlined: [String: String] = [:]
+    var inlined: [String: String] = [:]
     /// The command that is read, and those after it.
     private var rest: ArraySlice<ShellCommand> = []
     /// The time that `timeout` gives the command that is read.
@@ -15,16 +15,40 @@ struct ScriptImport {
     private var isSet: String?
     /// Whether the next group is the body of a function.
     private var isFunction = false
+    /// The list of commands that is read.
+    private var list = ScriptList()
+    /// What all commands depend on that come next in the group, the loop or the script that is read.
+    private var scope = ScriptFlow()
+    /// What the transfer in a substitution of the next command made of its status.
+    private var answered: ScriptStatus?
+    /// Name of the function that was read last, and of those that may end the script.
+    private var function = ""
+    private var exits: Set<String> = []
+    /// Whether a command that fails ends the script: `set -e`; and whether one in a pipe does.
+    private var endsOnError = false
+    private var failsInPipes = false
+    /// What the commands that are not translated may have done to files.
+    private var files = ScriptFiles()
+    private var proxies = ScriptProxies()
 
     /// A compound command that has begun.
     private struct Block {
         let word: String
         /// Whether its commands are left out.
-        let isLeftOut: Bool
+        var isLeftOut: Bool
         /// Whether it is the body of a function.
         let isFunction: Bool
-        /// The folder outside of it.
+        /// The folder outside of it, and whether it is known.
         let folder: String?
+        let isFolderKnown: Bool
+        /// The proxies outside of it.
+        let proxies: ScriptProxies
+        /// The list that it is a command of.
+        let list: ScriptList
+        /// What the commands around it depend on.
+        var scope: ScriptFlow
+        /// What its own commands depend on where they begin.
+        let entry: ScriptFlow
         /// The loop that it is; `nil` for another command, and for one that is left out.
         var loop: ShellLoop?
         /// How often it tries what it runs, where it does nothing else.
@@ -48,6 +72,9 @@ struct ScriptImport {
         let script = ShellScript(text, answers: job.answerCount)
         job.answerCount = script.answerCount
         var reader = ScriptImport(file: file)
+        if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
+            reader.set(first.split(separator: " ").dropFirst().map { String($0) })
+        }
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
@@ -66,7 +93,8 @@ struct ScriptImport {
             reader.rest = script.commands[index...]
             // A pipe leads past the transfers of a command's substitutions.
             let isSubstituted = command.answer != nil
-            reader.add(command, after: isSubstituted && previous?.end != "||" ? nil : previous, to: &job)
+            reader.list.begin(after: previous?.end)
+            reader.add(command, after: isSubstituted ? nil : previous, to: &job)
             if !isSubstituted { previous = command }
         }
         if script.commands.count > 1 {
@@ -85,7 +113,12 @@ struct ScriptImport {
     /// Commands whose absence changes nothing of the transfers.
     private static let harmless: Set<String> = [
         "set", "echo", "printf", ":", "true", "exit", "mkdir", "sleep", "wait", "shopt", "umask", "trap", "date",
+        "export", "readonly", "unset", "local", "declare", "typeset", "false", "return", "break", "continue",
     ]
+    /// Commands that end the script, a function or a turn of a loop.
+    private static let stops: Set<String> = ["exit", "return", "break", "continue"]
+    /// Commands that a script runs for their status.
+    private static let tests: Set<String> = ["[", "[[", "test", "grep", "false", "which", "diff", "cmp"]
 
     /// Whether a command is one of the patterns before a `)` of `case`.
     private static func isPattern(_ index: Int, _ commands: [ShellCommand]) -> Bool {
@@ -110,7 +143,8 @@ struct ScriptImport {
 
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
-        for name in command.assigned {
+        for (name, value, isExported) in command.assigned
+        where !proxies.take(name, value, isExported: isExported, job) {
             let key =
                 name.lowercased().hasSuffix("proxy") ? "`proxy`" : name.hasSuffix("RC") ? "`credentials`" : "`tls`"
             job.lose(
@@ -123,17 +157,19 @@ struct ScriptImport {
                     let isMet = (first.text == "then") != condition.isNegated
                     blocks[blocks.count - 1].condition?.when = isMet ? "succeeded" : "failed"
                 }
+                if let block = blocks.last, block.word == "if" { scope = block.entry }
                 words.removeFirst()
             } else if first.text == "if", let condition = condition(words) {
-                blocks.append(
-                    Block(word: "if", isLeftOut: false, isFunction: false, folder: folder, condition: condition))
+                open("if")
+                blocks[blocks.count - 1].condition = condition
                 words = words.dropFirst(condition.isNegated ? 2 : 1)
             } else if let attempts = attempts(words, &job) {
-                blocks.append(
-                    Block(word: first.text, isLeftOut: false, isFunction: false, folder: folder, attempts: attempts))
+                open(first.text)
+                blocks[blocks.count - 1].attempts = attempts
                 return
             } else if let loop = loop(words, previous, &job) {
-                blocks.append(Block(word: first.text, isLeftOut: false, isFunction: false, folder: folder, loop: loop))
+                open(first.text)
+                blocks[blocks.count - 1].loop = loop
                 if !loop.isUnreserved { job.rawNames.append(loop.name) }
                 return
             } else if Self.openers.contains(first.text) {
@@ -143,10 +179,11 @@ struct ScriptImport {
             } else if first.text == "function" || first.text.hasSuffix("()") {
                 let name = first.text == "function" ? words.dropFirst().first?.text ?? "" : first.text
                 isFunction = true
+                function = String(name.prefix { $0 != "(" })
                 job.lose(place, "`\(name.prefix(40))` is not translated: the commands in it are left out")
                 words = words.dropFirst(first.text == "function" ? 2 : 1)
             } else if first.text == "{" || first.text == "(" {
-                begin(first.text, isLeftOut: previous?.end == "||" || previous?.end == "|", place, &job)
+                begin(first.text, isLeftOut: previous?.end == "|", place, &job)
                 words.removeFirst()
             } else if Self.ends[first.text] != nil {
                 return end(first.text, command, place, &job)
@@ -154,12 +191,32 @@ struct ScriptImport {
                 break
             }
         }
-        guard !words.isEmpty, let (program, arguments) = strip(words, place, &job) else { return }
+        if command.isAssignment {
+            list.end(answered ?? .succeeds)
+            return answered = nil
+        }
+        guard !words.isEmpty else { return }
+        guard let (program, arguments) = strip(words, place, &job) else {
+            files.note(command, folder, job)
+            return list.end(.unknown("a command before it decides whether it runs"))
+        }
+        let before = job.tasks.count
+        run(program, arguments, command, previous, place, &job)
+        follow(program, arguments, command, Array(before..<job.tasks.count), words.first?.text == "!", job)
+    }
+
+    /// Translates a command that is no part of the shell's grammar.
+    private mutating func run(
+        _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ previous: ShellCommand?,
+        _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
         if let block = blocks.first(where: \.isLeftOut) {
             if let transfer = command.transfer {
                 let through = program == transfer ? "" : " of `\(program.prefix(40))`"
                 let what = block.isFunction ? "a function" : "a loop or a condition"
                 job.lose(place, "this \(transfer)\(through) is in \(what): it was left out")
+            } else if program == "cd" || program == "pushd" || program == "popd" {
+                files.isFolderKnown = false
             }
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
@@ -168,21 +225,90 @@ struct ScriptImport {
         } else if program == "xargs", let xargs = XArgs(arguments, linesOf: command.inputFile ?? previous?.catFile),
             ["curl", "wget"].contains(xargs.program)
         {
-            blocks.append(Block(word: "xargs", isLeftOut: false, isFunction: false, folder: folder, loop: xargs.loop))
+            open("xargs")
+            blocks[blocks.count - 1].loop = xargs.loop
             job.rawNames.append(xargs.loop.name)
             var command = command
             command.redirections = []
             transfer(xargs.program, xargs.words, command, nil, place, &job)
             job.rawNames.removeLast()
-            blocks.removeLast()
+            close(blocks.count - 1)
         } else if let transfer = command.transfer {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
         } else if program == "cat", isReadNext(command) {
             return
-        } else if program == "break", blocks.last?.attempts != nil {
-            return
         } else if !Self.harmless.contains(program), !isNamed(command, program) {
+            if ["cd", "pushd", "popd"].contains(program) { files.isFolderKnown = false }
             tellOf(program, previous, place, &job)
+        }
+    }
+
+    /// Notes what a command means for those after it. `made` are the tasks that it became.
+    private mutating func follow(
+        _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ made: [Int],
+        _ isNegated: Bool, _ job: ImportedJob
+    ) {
+        var status = status(program, made)
+        if isNegated { status = status.negated }
+        if made.isEmpty, !(program == "cat" && isReadNext(command)) { files.note(command, folder, job) }
+        if command.answer != nil { answered = status }
+        if program == "set" { set(arguments.compactMap(\.literal)) }
+        let isRetry = program == "break" && blocks.last?.attempts != nil && list.runs.reason == nil
+        if Self.stops.contains(program) || exits.contains(program), !isRetry {
+            stop(program, command.line)
+            return list.end(nil)
+        }
+        list.end(status)
+        if command.words.first?.text == "exec" { stop("exec", command.line) }
+        let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || failsInPipes)
+        guard endsOnError, isLast, !isNegated,
+            blocks.last.map({ $0.condition == nil || $0.condition?.task != made.first }) != false
+        else { return }
+        if !made.isEmpty {
+            stop("set -e", command.line, where: ScriptFlow(status.negated))
+        } else if Self.tests.contains(program), blocks.allSatisfy({ !$0.isLeftOut }) {
+            stop("set -e", command.line, where: ScriptFlow(status.negated))
+        }
+    }
+
+    private func status(_ program: String, _ made: [Int]) -> ScriptStatus {
+        if !made.isEmpty { return .tasks(made) }
+        if program == "false" { return .fails }
+        if program == "cd" || program == "cat" || Self.harmless.contains(program) { return .succeeds }
+        let isTransfer = ["curl", "wget", "aria2c"].contains(program)
+        let what = isTransfer ? "a \(program) that was left out" : "`\(program.prefix { $0 != "=" }.prefix(40))`"
+        return .unknown("\(what) decides whether it runs")
+    }
+
+    /// Follows `set -e` and its like.
+    private mutating func set(_ words: [String]) {
+        for word in words {
+            let isOn = word.hasPrefix("-")
+            if word == "errexit" { endsOnError = true }
+            if word == "pipefail" { failsInPipes = true }
+            guard isOn || word.hasPrefix("+"), !word.hasPrefix("--") else { continue }
+            if word.contains("e") { endsOnError = isOn }
+        }
+    }
+
+    /// Follows a command that ends what the next ones are in, where it runs; `condition` is what else must hold for that.
+    private mutating func stop(_ name: String, _ line: Int, where condition: ScriptFlow = ScriptFlow()) {
+        var runs = list.runs.and(condition)
+        scope = scope.and(runs.past(name, line))
+        for index in blocks.indices.reversed() {
+            let block = blocks[index]
+            if block.isFunction {
+                if name != "return" { exits.insert(function) }
+                return
+            }
+            let isLoop = Self.ends["done"]?.contains(block.word) == true
+            if isLoop && ["break", "continue"].contains(name) || block.word == "(" && name != "set -e" { return }
+            if block.isLeftOut { runs.reason = runs.reason ?? "" }
+            if let condition = block.condition, let task = condition.task {
+                runs = runs.and(ScriptFlow(condition.when == "failed" ? .failureOf([task]) : .tasks([task])))
+            }
+            runs = runs.and(block.list.runs)
+            blocks[index].scope = block.scope.and(runs.past(name, line))
         }
     }
 
@@ -196,9 +322,34 @@ struct ScriptImport {
     /// Begins a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
     private mutating func begin(_ word: String, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob) {
         if isLeftOut { job.lose(place, "`\(word)` is not translated: the commands in it are left out") }
-        blocks.append(
-            Block(word: word, isLeftOut: isLeftOut || isFunction, isFunction: isFunction, folder: folder))
+        open(word, isLeftOut: isLeftOut || isFunction, isFunction: isFunction)
         isFunction = false
+    }
+
+    private mutating func open(_ word: String, isLeftOut: Bool = false, isFunction: Bool = false) {
+        let entry = scope.and(list.runs)
+        blocks.append(
+            Block(
+                word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
+                isFolderKnown: files.isFolderKnown, proxies: proxies, list: list, scope: scope, entry: entry))
+        scope = entry
+        list = ScriptList()
+    }
+
+    /// Ends the compound command at a place and those in it.
+    private mutating func close(_ index: Int) {
+        let block = blocks[index]
+        let isGroup = block.word == "{" || block.word == "("
+        // After an `exit` in a subshell its status says nothing of the commands in it.
+        let isWhole = isGroup && !block.isLeftOut && scope.reason == block.entry.reason
+        let own =
+            isWhole ? list.status : ScriptStatus.unknown("`\(block.word)` before it decides whether it runs")
+        list = block.list
+        scope = block.scope
+        list.end(own)
+        if block.word == "(" || block.isFunction { proxies = block.proxies }
+        if block.word == "(" || block.isFunction { (folder, files.isFolderKnown) = (block.folder, block.isFolderKnown) }
+        blocks.removeSubrange(index...)
     }
 
     private mutating func end(
@@ -215,8 +366,8 @@ struct ScriptImport {
         {
             job.tolerate(task)
         }
-        if word == ")" { folder = blocks[index].folder }
-        blocks.removeSubrange(index...)
+        files.note(command, folder, job)
+        close(index)
         guard !isLeftOut else { return }
         for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
             // The list that the loop reads.
@@ -253,14 +404,20 @@ struct ScriptImport {
                 loop = ShellLoop(name, linesIn: document)
             } else {
                 let file = rest[end].inputFile ?? previous?.catFile
-                loop = file.flatMap { ShellLoop(name, linesOf: $0) }
+                let trims = !command.words.contains { $0.text == "IFS=" }
+                loop = file.flatMap { ShellLoop(name, linesOf: $0, trims: trims) }
             }
         }
         guard let loop, !job.knows(loop.name) else { return nil }
         // A loop whose transfers do not use its variable tries again, or waits.
         let body = rest[rest.startIndex + 1..<end].filter { $0.transfer != nil }
         let isUsed = body.contains { $0.words.contains { $0.text.contains("${\(loop.name)") } }
-        return isUsed && !blocks.contains { $0.loop?.name == loop.name } ? loop : nil
+        // One that may end early does not do the same for each value.
+        let mayEnd = rest[rest.startIndex + 1..<end].contains {
+            guard let first = $0.afterSteps.first?.text else { return false }
+            return first != "continue" && Self.stops.contains(first) || exits.contains(first)
+        }
+        return isUsed && !mayEnd && !blocks.contains { $0.loop?.name == loop.name } ? loop : nil
     }
 
     /// The place of the `done` that ends the loop with which the commands begin. A loop of more commands is left out.
@@ -306,15 +463,20 @@ struct ScriptImport {
         _ arguments: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob
     ) {
         let words = arguments.first?.text == "--" ? arguments.dropFirst() : arguments
+        if scope.and(list.runs).reason != nil || !list.runs.failed.isEmpty { files.isFolderKnown = false }
         guard words.count == 1, let word = words.first, word.unknown == nil, !word.text.isEmpty,
             !word.text.hasPrefix("-")
-        else { return tellOf("cd", nil, place, &job) }
+        else {
+            // The folder that a script begins in is that of `--directory`.
+            if folder != nil || !job.tasks.isEmpty || words.first?.text == "-" { files.isFolderKnown = false }
+            return tellOf("cd", nil, place, &job)
+        }
         let path = word.text.hasSuffix("/") ? word.text : word.text + "/"
         folder = ImportedTask.path(path, in: folder, job)
     }
 
     private func tellOf(_ program: String, _ previous: ShellCommand?, _ place: ImportPlace, _ job: inout ImportedJob) {
-        let shown = program.prefix(40)
+        let shown = program.prefix { $0 != "=" }.prefix(40)
         if program == "cd" {
             return job.lose(place, "`cd` is not translated: give the job's folder with `--directory`")
         }
@@ -371,10 +533,13 @@ struct ScriptImport {
         for what in Set(arguments.compactMap(\.unknown)).sorted() {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }
-        if previous?.end == "||" {
-            return job.lose(
-                place,
-                "this \(program) runs only where the one before failed: it was left out (`urls` names several places)")
+        let flow = scope.and(list.runs)
+        if let name = proxies.lost {
+            return job.lose(place, "the proxy of `\(name)` is known to the shell alone: this \(program) was left out")
+        }
+        if let reason = flow.reason { return job.lose(place, "\(reason): this \(program) was left out") }
+        if command.redirections.contains(where: { $0.sign == ">>" || $0.sign == "1>>" }) {
+            return job.lose(place, "`>>` has no equal: this \(program) was left out")
         }
         if let name = isSet {
             return job.lose(place, "`\(name)` before the command is not set here: this \(program) was left out")
@@ -401,6 +566,7 @@ struct ScriptImport {
         }
         for loop in loops { job.loop(tasksFrom: before, over: loop) }
         if let folder { job.move(tasksFrom: before, to: folder) }
+        job.setProxy(proxies.setting, tasksFrom: before)
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
@@ -416,139 +582,52 @@ struct ScriptImport {
                 job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
             }
         }
-        depend(tasksFrom: before, program, place, &job)
+        if let why = files.reason(against: Array(job.tasks[min(before, job.tasks.count)...]), job)
+            ?? (endsOnError ? Self.reason(loops, Array(job.tasks[min(before, job.tasks.count)...])) : nil)
+        {
+            job.drop(tasksFrom: before)
+            return job.lose(place, "\(why): this \(program) was left out")
+        }
+        depend(tasksFrom: before, flow, program, place, &job)
     }
 
-    /// Lets the tasks from a number on be the condition of the `if` that is read, or depend on it.
-    private mutating func depend(
-        tasksFrom first: Int, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
-    ) {
-        guard let index = blocks.firstIndex(where: { $0.condition != nil }), let condition = blocks[index].condition
-        else {
-            return
+    /// Why the turns of a loop that ends at the first failure cannot be tasks.
+    private static func reason(_ loops: [ShellLoop], _ tasks: [ImportedTask]) -> String? {
+        let sends = tasks.contains { task in
+            !task.body.isEmpty || !["GET", "HEAD", nil].contains(task.text("method"))
         }
-        if let task = condition.task { return job.join(tasksFrom: first, after: task, when: condition.when) }
+        return sends && loops.contains { $0.count != 1 } ? "`set -e` ends the loop where one turn fails" : nil
+    }
+
+    /// Lets the tasks from a number on depend on those that the script makes them depend on, or be the condition of the `if`
+    /// that is read.
+    private mutating func depend(
+        tasksFrom first: Int, _ flow: ScriptFlow, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        let index = blocks.firstIndex { $0.condition != nil }
+        let condition = index.flatMap { blocks[$0].condition }
+        var flow = flow
+        if let task = condition?.task {
+            flow = flow.and(ScriptFlow(condition?.when == "failed" ? .failureOf([task]) : .tasks([task])))
+        }
+        // `when: failed` is of all that a task needs.
+        if !flow.failed.isEmpty,
+            flow.reason != nil || flow.failed.count > 1 || !flow.needed.isEmpty
+                || flow.failed.contains(where: { !job.tasks[$0].needed.isEmpty })
+        {
+            job.drop(tasksFrom: first)
+            return job.lose(place, "more than one transfer decides whether it runs: this \(program) was left out")
+        }
+        let when = flow.failed.isEmpty ? condition?.task == nil ? nil : "succeeded" : "failed"
+        job.join(tasksFrom: first, after: flow.needed + flow.failed, when: when)
+        guard let index, let condition, condition.task == nil else { return }
         if job.tasks.count == first + 1 {
             blocks[index].condition?.task = first
         } else {
             job.drop(tasksFrom: first)
             job.lose(place, "this \(program) is no single task: it was left out, with what depends on it")
-            blocks[index] = Block(word: "if", isLeftOut: true, isFunction: false, folder: blocks[index].folder)
-        }
-    }
-
-    /// Words in which `-o $(basename URL)`, of the transfer's own URL, is the option that says the same.
-    private static func named(_ arguments: ArraySlice<ShellWord>, _ program: String) -> ArraySlice<ShellWord> {
-        guard let place = arguments.firstIndex(where: { $0.basename != nil }), place > arguments.startIndex,
-            arguments.contains(where: { $0.unknown == nil && $0.text == arguments[place].basename }),
-            ["-o", "--output", "-O", "--output-document"].contains(arguments[place - 1].text)
-        else { return arguments }
-        let option = program == "curl" ? [ShellWord(text: "-O")] : []
-        return ArraySlice(arguments[..<(place - 1)] + option + arguments[(place + 1)...])
-    }
-
-    /// What a command is given on standard input.
-    private static func input(of command: ShellCommand, _ previous: ShellCommand?) -> StandardInput {
-        if let document = command.input { return document.unknown == nil ? .text(document.text) : .unknown }
-        if let file = command.redirections.last(where: { $0.sign == "<" })?.word {
-            return file.unknown == nil ? .file(file.text) : .unknown
-        }
-        guard let previous, previous.end == "|" else { return .own }
-        if let file = previous.catFile { return file.unknown == nil ? .file(file.text) : .unknown }
-        var words = previous.words[...]
-        let program = words.popFirst()?.text
-        // What these print of a backslash or a `%` is another thing in each shell.
-        let isPlain = previous.redirections.isEmpty && words.allSatisfy { $0.unknown == nil && !$0.text.contains("\\") }
-        if program == "echo", isPlain {
-            let endsLine = words.first?.text != "-n"
-            if !endsLine { words.removeFirst() }
-            return .text(words.map(\.text).joined(separator: " ") + (endsLine ? "\n" : ""))
-        }
-        if program == "printf", isPlain, words.first?.text == "%s" { words.removeFirst() }
-        guard program == "printf", isPlain, words.count == 1, let text = words.first?.text, !text.contains("%") else {
-            return .unknown
-        }
-        return .text(text)
-    }
-
-    /// The words of a command, with the options that a variable holds: the shell splits what is not quoted.
-    private func words(
-        _ arguments: ArraySlice<ShellWord>, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
-    ) -> [String] {
-        var words: [String] = []
-        for var word in arguments {
-            for (name, text) in inlined { word.text = word.text.replacing("${\(name)}", with: text) }
-            if !word.isQuoted, let (name, fallback) = Self.fallback(of: word), Self.namesOptions(name) {
-                job.lose(
-                    place,
-                    "`$\(name)` is known to the shell alone: what it adds to this \(program) was left out")
-                words += fallback.split(separator: " ").map { String($0) }
-                continue
-            }
-            guard !word.isQuoted, let name = word.reference else {
-                words.append(word.text)
-                continue
-            }
-            let value = job.filled(word.text)
-            if value.isEmpty {
-                // The shell makes no word of it.
-                job.spread(name)
-            } else if value != word.text, value.hasPrefix("-") || value.contains(" ") {
-                let parts = value.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { String($0) }
-                // Quotes in a value are no quotes for the shell, which is hardly what the script means.
-                if value.contains("\"") || value.contains("'") {
-                    job.lose(place, "the quotes in `$\(name)` are not read as quotes, as in a shell")
-                }
-                job.spread(name)
-                words += parts
-            } else if value == word.text, name.hasPrefix("env."), Self.namesOptions(String(name)) {
-                job.lose(
-                    place,
-                    "`$\(name.dropFirst(4))` is known to the shell alone: what it adds to this \(program) was left out")
-            } else {
-                words.append(word.text)
-            }
-        }
-        return words
-    }
-
-    /// Whether a variable is named as those that hold options, such as `CURL_OPTS`.
-    private static func namesOptions(_ name: String) -> Bool {
-        name.lowercased().split { $0 == "_" || $0 == "." }.contains { part in
-            ["opt", "flag"].contains(part)
-                || ["opts", "options", "args", "flags", "params"].contains { part.hasSuffix($0) }
-        }
-    }
-
-    /// Name and default of a word that is `${NAME:-default}` of the environment and nothing else.
-    private static func fallback(of word: ShellWord) -> (name: String, fallback: String)? {
-        guard word.text.hasPrefix("${env."), word.text.hasSuffix("}"), let mark = word.text.firstRange(of: ":-") else {
-            return nil
-        }
-        let name = word.text[..<mark.lowerBound].dropFirst(6)
-        return ShellScript.isName(name) ? (String(name), String(word.text[mark.upperBound...].dropLast())) : nil
-    }
-
-    private func take(
-        _ redirection: ShellCommand.Redirection, _ output: inout String?, _ program: String, _ place: ImportPlace,
-        _ job: inout ImportedJob
-    ) {
-        switch redirection.sign {
-        case ">", "1>", ">|", "&>":
-            guard redirection.word.unknown == nil else {
-                return job.lose(place, "the file of `>` is known to the shell alone")
-            }
-            output = redirection.word.text
-        case ">>", "1>>":
-            guard redirection.word.unknown == nil else {
-                return job.lose(place, "the file of `>>` is known to the shell alone")
-            }
-            job.lose(place, "`>>` has no equal: the file is replaced")
-            output = redirection.word.text
-        case "2>", "2>>", "2>&", ">&", "<<", "<<-", "<<<": break
-        case "<" where program == "curl": break
-        case "<": job.lose(place, "`<` is not translated: `body: { file: … }` reads a file")
-        default: job.lose(place, "`\(redirection.sign)` is not translated")
+            blocks[index].condition = nil
+            blocks[index].isLeftOut = true
         }
     }
 }

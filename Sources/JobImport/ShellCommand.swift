@@ -14,8 +14,10 @@ struct ShellCommand: Sendable {
     var end = "\n"
     /// The transfers in command substitutions of its words.
     var hidden: [HiddenTransfer] = []
-    /// Names of the variables that it sets, where it does nothing else.
-    var assigned: [String] = []
+    /// The variables that curl, wget and aria2c obey and that it sets, where it does nothing else.
+    var assigned: [(name: String, value: ShellWord, isExported: Bool)] = []
+    /// Whether it sets variables and does nothing else.
+    var isAssignment = false
     /// The value that the script takes out of what it prints.
     var answer: AnswerValue?
 }

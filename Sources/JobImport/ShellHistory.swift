@@ -23,7 +23,7 @@ enum ShellHistory {
     /// Whether the entry sets a variable and does nothing else.
     private static func isAssignment(_ command: String) -> Bool {
         let script = ShellScript(command)
-        return command.contains("=") && script.brokenLines.isEmpty && script.commands.isEmpty
+        return command.contains("=") && script.brokenLines.isEmpty && script.commands.allSatisfy(\.isAssignment)
     }
 
     /// The number and the command of an entry.

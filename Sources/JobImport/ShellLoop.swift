@@ -6,6 +6,8 @@ struct ShellLoop: Hashable, Sendable {
     let values: YAMLNode
     /// Whether no value changes by being encoded in a URL.
     let isUnreserved: Bool
+    /// What the shell makes of the lines of a file beyond reading them; `nil` for nothing.
+    var note: String?
 
     /// Names that mean something else in a job.
     private static let takenNames: Set<String> = ["run", "page", "tasks", "env", "secret", "vars", "raw"]
@@ -18,10 +20,12 @@ struct ShellLoop: Hashable, Sendable {
         self.isUnreserved = isUnreserved
     }
 
-    /// The lines of a file.
-    init?(_ name: String, linesOf file: ShellWord) {
+    /// The lines of a file, which the shell splits at blanks, or whose ends it trims.
+    init?(_ name: String, linesOf file: ShellWord, splits: Bool = false, trims: Bool = false) {
         guard file.unknown == nil, !file.text.isEmpty, file.text != "-" else { return nil }
         self.init(name, .map(["lines": .text(file.text)]), isUnreserved: false)
+        if splits { note = "the shell takes each word of `\(file.text)` for a value, the job each line" }
+        if trims { note = "`read` leaves out blanks at the ends of a line, the job does not" }
     }
 
     /// The lines of a here-document.
@@ -77,12 +81,12 @@ struct ShellLoop: Hashable, Sendable {
     private static func over(_ name: String, _ script: String) -> ShellLoop? {
         let commands = ShellScript(script).commands
         guard commands.count == 1, let command = commands.first else { return nil }
-        if command.words.isEmpty { return command.inputFile.flatMap { ShellLoop(name, linesOf: $0) } }
+        if command.words.isEmpty { return command.inputFile.flatMap { ShellLoop(name, linesOf: $0, splits: true) } }
         guard command.redirections.isEmpty else { return nil }
         let words = command.words.compactMap(\.literal)
         guard words.count == command.words.count else { return nil }
         if words.count == 2, words[0] == "cat", !words[1].hasPrefix("-") {
-            return ShellLoop(name, linesOf: command.words[1])
+            return ShellLoop(name, linesOf: command.words[1], splits: true)
         }
         let numbers = words.dropFirst().compactMap { Int($0) }
         guard words[0] == "seq", (1...2).contains(numbers.count), numbers.count == words.count - 1 else { return nil }
@@ -143,7 +147,6 @@ struct XArgs {
 
     /// `nil` where it gives its command several lines at once, or reads what is not known.
     init?(_ arguments: ArraySlice<ShellWord>, linesOf file: ShellWord?) {
-        guard let file, let loop = ShellLoop(Self.name, linesOf: file) else { return nil }
         var words = arguments
         var placeholder: String?
         var isOneByOne = false
@@ -162,6 +165,7 @@ struct XArgs {
             default: return nil
             }
         }
+        guard let file, let loop = ShellLoop(Self.name, linesOf: file, splits: placeholder == nil) else { return nil }
         guard isOneByOne || placeholder?.isEmpty == false, let first = words.popFirst()?.literal else { return nil }
         program = first.split(separator: "/").last.map { String($0) } ?? first
         let reference = "${\(Self.name)}"

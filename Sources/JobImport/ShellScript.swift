@@ -48,6 +48,9 @@ struct ShellScript: Sendable {
     /// The loops that are open, each with its variable where it has one, and how that is written in a job.
     var loops: [(name: String, reference: String)?] = []
 
+    /// What is known of variables besides their values.
+    var scopes = VariableScopes()
+
     private var scalars: [Unicode.Scalar]
     private var index = 0
     private var line: Int
@@ -63,7 +66,10 @@ struct ShellScript: Sendable {
 
     /// `answers` is the number of values that scripts before took out of answers.
     init(_ text: String, answers: Int = 0) {
+        var first = ShellScript([:], text, line: 1, nesting: 0, answers: answers)
+        first.readCommands()
         self.init([:], text, line: 1, nesting: 0, answers: answers)
+        scopes.namesOfLoops = first.scopes.namesOfLoops
         readCommands()
     }
 
@@ -77,7 +83,10 @@ struct ShellScript: Sendable {
 
     mutating func readCommands() {
         while index < scalars.count, commands.count < Self.most { readCommand() }
-        commands.removeAll { $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty && $0.assigned.isEmpty }
+        commands.removeAll {
+            $0.words.isEmpty && $0.redirections.isEmpty && $0.hidden.isEmpty && $0.assigned.isEmpty
+                && (nesting > 0 || !$0.isAssignment)
+        }
     }
 
     // MARK: Commands
@@ -129,7 +138,8 @@ struct ShellScript: Sendable {
             command.words.append(word)
         }
         collectHidden(&command)
-        let isAssignment = assign(&command)
+        let isConditional = followScopes(command)
+        let isAssignment = assign(&command, isConditional: isConditional)
         if !askedBefore.isEmpty, isAssignment || command.ownTransfer != nil {
             let opening = Self.opening(command)
             if !opening.isEmpty { commands.append(ShellCommand(line: command.line, words: opening, end: ";")) }
@@ -281,77 +291,6 @@ struct ShellScript: Sendable {
         }
     }
 
-    /// Notes the variable of a loop that begins, and forgets it at the loop's end.
-    private mutating func followLoop(_ command: ShellCommand) {
-        let words = command.afterSteps
-        guard let first = words.first, !first.isQuoted else { return }
-        switch first.text {
-        case "for" where words.dropFirst().first?.literal.map(Self.isName) == true:
-            let name = words.dropFirst().first?.text ?? ""
-            loops.append((name, ShellLoop.reference(to: name, in: words)))
-        case "while" where command.readName != nil:
-            let name = command.readName ?? ""
-            loops.append((name, "${\(name)}"))
-        case "for", "while", "until", "select": loops.append(nil)
-        case "done":
-            guard let ended = loops.popLast(), let ended else { return }
-            // What only the shell knows from here on.
-            assigned[ended.name] = ShellWord(unknown: "$\(ended.name)")
-            for (name, word) in assigned where word.text.contains(ended.reference) {
-                assigned[name] = ShellWord(unknown: "$\(name)")
-            }
-        default: return
-        }
-    }
-
-    /// Words of a compound command before the command in it.
-    private static func opening(_ command: ShellCommand) -> [ShellWord] {
-        Array(command.words.prefix { !$0.isQuoted && ["do", "then", "else", "{"].contains($0.text) })
-    }
-
-    /// Takes assignments that stand alone, which define variables of the script. Returns whether the command is no more.
-    private mutating func assign(_ command: inout ShellCommand) -> Bool {
-        let opening = Self.opening(command)
-        var words = command.words.dropFirst(opening.count)
-        if let first = words.first?.text, ["export", "readonly", "local"].contains(first) { words.removeFirst() }
-        guard !words.isEmpty, words.allSatisfy({ Self.assignment($0) != nil }) else { return false }
-        let isConditional = opening.contains { $0.text == "then" || $0.text == "else" }
-        for word in words {
-            guard case (let name, var value)? = Self.assignment(word) else { continue }
-            if let last = askedBefore.indices.last, let answer = askedBefore[last].answer,
-                value.text == answer.reference
-            {
-                askedBefore[last].answer?.name = name
-                value.text = askedBefore[last].answer?.reference ?? value.text
-            }
-            assigned[name] = isConditional ? ShellWord(unknown: "$\(name)") : value
-            if Self.isObeyed(name) { command.assigned.append(name) }
-        }
-        command.words = opening
-        return true
-    }
-
-    /// Whether curl, wget and aria2c do as a variable of the environment says.
-    static func isObeyed(_ name: String) -> Bool {
-        ["http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"].contains(name.lowercased())
-            || ["CURL_HOME", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "NETRC", "WGETRC"].contains(name)
-    }
-
-    /// Returns name and value of `NAME=value`.
-    static func assignment(_ word: ShellWord) -> (String, ShellWord)? {
-        guard let equals = word.text.firstIndex(of: "="), equals != word.text.startIndex else { return nil }
-        let name = word.text[..<equals]
-        guard isName(name) else { return nil }
-        var value = word
-        value.text = String(word.text[word.text.index(after: equals)...])
-        return (String(name), value)
-    }
-
-    static func isName(_ text: some StringProtocol) -> Bool {
-        guard let first = text.utf8.first, !first.isASCIIDigit else { return false }
-        return text.utf8.allSatisfy { $0.isASCIIDigit || $0.isASCIILetter || $0 == UInt8(ascii: "_") }
-    }
-
     /// Reads the here-documents of the line that has ended.
     private mutating func readDocuments() {
         for document in waiting {
@@ -381,6 +320,7 @@ struct ShellScript: Sendable {
     private mutating func expanded(_ text: String, _ line: Int) -> ShellWord {
         var reader = ShellScript(assigned, text, line: line, nesting: nesting, answers: Self.most)
         reader.loops = loops
+        reader.scopes.isAnyUnknown = scopes.isAnyUnknown
         reader.variables = variables
         var word = reader.readDoubleQuoted(endsAtQuote: false)
         variables = reader.variables
@@ -570,7 +510,7 @@ extension ShellScript {
             return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
         }
         let name = String(content[..<mark.lowerBound])
-        if assigned[name] != nil { return value(of: name) }
+        if assigned[name] != nil || scopes.isAnyUnknown { return value(of: name) }
         let fallback = content[mark.upperBound...]
         guard !fallback.contains(where: { "$`\"'\\{}".contains($0) }) else {
             return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
@@ -637,7 +577,10 @@ extension ShellScript {
     /// A variable that the script sets is one of the job, another one is of the environment.
     private mutating func value(of name: String) -> ShellWord {
         if let loop = loops.last(where: { $0?.name == name }) ?? nil { return ShellWord(text: loop.reference) }
-        guard let word = assigned[name] else { return ShellWord(text: "${env.\(name)}") }
+        guard let word = assigned[name] else {
+            let isKnown = !scopes.isAnyUnknown && !VariableScopes.ofShell.contains(name)
+            return isKnown ? ShellWord(text: "${env.\(name)}") : ShellWord(unknown: "$\(name)")
+        }
         guard word.unknown == nil else { return ShellWord(unknown: "$\(name)") }
         // A variable of the job knows no values of a loop, nor of an answer.
         if word.text.contains("${tasks.@")
@@ -647,7 +590,9 @@ extension ShellScript {
         }
         // A variable of the job cannot be set twice.
         if let known = variables.first(where: { $0.name == name }) {
-            return known.value == word.text ? ShellWord(text: "${\(name)}") : ShellWord(text: word.text)
+            if known.value == word.text { return ShellWord(text: "${\(name)}") }
+            // A text that stands in the place of its name would be written.
+            return SecretNames.isField(name) ? ShellWord(unknown: "$\(name)") : ShellWord(text: word.text)
         }
         variables.append((name, word.text))
         return ShellWord(text: "${\(name)}")

@@ -161,6 +161,10 @@ struct WgetCommand {
         let words = words.map { pairs[$0] ?? $0 }
         let command = ParsedCommand(words, WgetOptions.table, negates: false)
         guard job.tell(of: command, "wget", place) else { return }
+        if !command.has("no-netrc") {
+            job.note(
+                "wget takes users from `~/.netrc` by itself; a session does with `credentials: [{ netrc: true }]`.")
+        }
         WgetCommand(place: place, command: command).add(to: &job, output)
     }
 
@@ -186,7 +190,8 @@ struct WgetCommand {
         if let base = command.value("base") {
             let folder = URLText(base).folder
             task.url = folder + "${raw:\(name)}"
-            task.comments.append("`--base`: each line is taken for a path below it, without a `/` at its beginning")
+            job.lose(
+                &task, "`--base`: each line is taken for a path below it, not for a whole URL, nor for one from `/`")
         }
         task.name = "from-list"
         task.set("forEach", .map([name: .map(["lines": .text(list)])]))

@@ -21,6 +21,10 @@ enum ForeignLines {
         "date | curl -s --data-binary @- URL/date", "curl -s -C 4 -o part.bin URL/part.bin",
         "wget -q -r -l 1 URL/pool/ -P tree", "wget -q -e 'robots=off' URL/robots -O robots",
         "curl -s -z note.txt -o newer URL/newer",
+        "[ -e note.txt ] && curl -s -X DELETE URL/guarded", "grep -q note note.txt && curl -s -d a=1 URL/found",
+        "[ -e no-file ] || { curl -s URL/group; }", "([ -e note.txt ] || exit 1; curl -s URL/after-exit)",
+        "echo x > made-%%; curl -s -T made-%% URL/made", "curl -s URL/log >> log-%%.txt",
+        "([ -d folder ] && cd folder; curl -s -T inside.txt URL/moved-to)",
     ].map { Line(text: $0, isLeftOut: true) }
 
     private static let curl = [
@@ -105,6 +109,8 @@ enum ForeignLines {
         "if curl -fs -o new-%% URL/new; then curl -s -T new-%% URL/up; else curl -s URL/not; fi",
         "(cd folder && curl -s -T inside.txt URL/inside)",
         "curl -s -o chain-%% URL/chain\ncurl -s -T chain-%% URL/chained",
+        "curl -fs -o and-%% URL/and && curl -s URL/and-then", "mkdir -p made && curl -s URL/mkdir",
+        "(curl -fs URL/or || exit 1; curl -s URL/or-after)",
     ]
 }
 

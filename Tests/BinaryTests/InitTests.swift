@@ -21,6 +21,16 @@ import TextFormats
         #expect(binary.folder.list("downloads").count == 4)
     }
 
+    @Test(arguments: ["https://h.test/a?token=hunter2", "https://h.test/bot123456789:AAhunter2hunter2/getMe"])
+    func aSecretInAURL_isNotWritten(_ url: String) throws {
+        let binary = try Binary()
+        let printed = try binary.run("init", "-o", "-", url, "https://h.test/b")
+        #expect(printed.exitStatus == 0 && !printed.outputText.contains("hunter2"), "\(printed.outputText)")
+        #expect(printed.outputText.contains("secrets:\n  H_TEST_"), "\(printed.outputText)")
+        try binary.folder.write("job.yaml", printed.output)
+        #expect(try binary.run("check", "job.yaml").exitStatus == 0)
+    }
+
     @Test func aFileThatIsThere_isNotOverwritten() throws {
         let binary = try Binary()
         try binary.folder.write("transfer.yaml", "mine")

@@ -61,6 +61,17 @@ struct JobImportTests {
         "API_TOKEN=hunter2\ncurl -d \"x=1&y=$API_TOKEN\" https://a.test/",
         "curl -d @- https://a.test/ <<EOF\n{ \"token\": \"hunter2\" }\nEOF",
         "echo '{\"secret\":\"hunter2\"}' | curl -d @- https://a.test/",
+        "curl -d 'payload={\"token\":\"hunter2\"}' https://a.test/",
+        "curl --data-urlencode 'payload={\"token\":\"hunter2\"}' https://a.test/",
+        "curl -F 'json={\"password\":\"hunter2\"};type=application/json' https://a.test/",
+        "curl -e 'http://r.test/?token=hunter2' https://a.test/",
+        "wget --referer='http://r.test/?token=hunter2' https://a.test/",
+        "curl -H 'X-From: http://r.test/?token=hunter2' https://a.test/",
+        "curl -d 'url=http://r.test/?token=hunter2' https://a.test/",
+        "curl --json '{\"url\":\"http://r.test/?token=hunter2\"}' https://a.test/",
+        "API_TOKEN=hun\nAPI_TOKEN+=ter2\ncurl -d \"x=$API_TOKEN\" https://a.test/",
+        "curl --data-urlencode 'password=hunter2&w +1' https://a.test/",
+        "curl -H \"X-Api-Key: ${KEY:-hunter2}\" https://a.test/",
         "curl -G -d token=hunter2 https://a.test/", "U='https://a.test/x?access_token=hunter2'\ncurl -O \"$U\"",
     ])
     func aSecretIsNeverWritten(_ text: String) {
@@ -265,12 +276,10 @@ struct JobImportTests {
         #expect(result.warnings[0].contains("`$CURL_OPTS` is known to the shell alone"))
     }
 
-    @Test func proxyThatTheScriptExports_isTold() {
+    @Test func proxyThatTheScriptExports_isOneOfTheSession() {
         let result = Self.translated("#!/bin/sh\nexport https_proxy=http://p.test:3128\ncurl -O https://a.test/x\n")
         #expect(
-            result.warnings == [
-                "x:2: `https_proxy` is not set for the job: write `proxy` in the session, or set it for `transfer-run`"
-            ])
+            result.text.contains("proxy: { https: \"http://p.test:3128\" }\n") && result.warnings.isEmpty, "\(result)")
     }
 
     @Test func nameOfAFile_isDecodedByWgetAlone() {

@@ -20,7 +20,9 @@ struct WholeTransferTests {
         "curl --pinnedpubkey key.pem https://a.test/", "https_proxy=http://p.test curl -O https://a.test/x",
         "date | curl -d @- https://a.test/", "curl -T - https://a.test/x < $1", "wget -r https://a.test/",
         "wget -e use_proxy=on https://a.test/", "wget --header='Host: b.test' https://a.test/",
-        "aria2c --header='Host: b.test' https://a.test/x",
+        "aria2c --header='Host: b.test' https://a.test/x", "curl --url-query a@q https://a.test/",
+        "curl --url-query @q https://a.test/", "curl -G --data-urlencode 'password=a b' https://a.test/",
+        "aria2c -P \"https://a.test/{a,$B}\"",
         "curl -F f=@a -H 'Content-Type: multipart/form-data; boundary=x' https://a.test/",
     ])
     func whatHasNoEqual_isLeftOutWhole(_ line: String) {
@@ -109,8 +111,12 @@ struct WholeTransferTests {
     }
 
     @Test func typedPost_afterARedirect_isWarnedOf() {
-        let result = JobImportTests.translated("curl -L -X POST https://a.test/1\ncurl -L -d x https://a.test/2\n")
-        #expect(result.warnings.count == 1 && result.warnings[0].contains("here 301, 302 and 303 make it a GET"))
+        let result = JobImportTests.translated(
+            "curl -L -X POST https://a.test/1\ncurl -L -d x https://a.test/2\ncurl -L --post302 -d x https://a.test/3\n"
+        )
+        #expect(
+            result.warnings.count == 2 && result.warnings.allSatisfy { $0.contains("no redirect of it is followed") })
+        #expect(result.text.components(of: "follow: never").count == 3, "\(result.text)")
     }
 
     // MARK: Values of answers
@@ -160,7 +166,6 @@ struct WholeTransferTests {
         "V=$(curl --frobnicate https://a.test/v | jq -r .a)\ncurl -O \"https://a.test/$V\"",
         "V=$(curl -w '%{http_code}' https://a.test/v)\ncurl -O \"https://a.test/$V\"",
         "V=$(curl -o f https://a.test/v)\ncurl -d \"v=$V\" https://a.test/",
-        "f() { V=$(curl https://a.test/v); }\ncurl -O \"https://a.test/$V\"",
     ])
     func whatUsesALostValue_isLeftOutToo(_ script: String) {
         let result = JobImportTests.translated("curl -O https://a.test/whole\n\(script)\n")

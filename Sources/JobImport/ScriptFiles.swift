@@ -1,0 +1,64 @@
+/// What the commands that are not translated may have done to the files that transfers read and write.
+struct ScriptFiles: Sendable {
+    /// Whether it is known in which folder the script is.
+    var isFolderKnown = true
+    /// Paths of files that may be others by now.
+    private var changed: Set<String> = []
+
+    /// Programs that read the files in their words.
+    private static let readers: Set<String> = [
+        "cat", "ls", "test", "[", "[[", "sha256sum", "md5sum", "wc", "head", "tail", "grep", "stat", "du", "echo",
+        "printf", "mkdir", "chmod", "cd", "curl", "wget", "jq", "export", "set",
+    ]
+
+    /// Notes the files that a command which is not translated may write.
+    mutating func note(_ command: ShellCommand, _ folder: String?, _ job: ImportedJob) {
+        var words = command.redirections.filter { $0.sign.contains(">") && !$0.sign.hasPrefix("2") }.map(\.word.text)
+        let program = command.afterSteps.first?.text ?? ""
+        if !Self.readers.contains(program) {
+            for word in command.afterSteps.dropFirst() {
+                words.append(word.text)
+                // `of=FILE`, `--output=FILE`.
+                if let equals = word.text.firstIndex(of: "=") { words.append(String(word.text[equals...].dropFirst())) }
+            }
+        } else if command.ownTransfer != nil {
+            for (option, file) in zip(command.words, command.words.dropFirst())
+            where ["-o", "-O", "--output", "--output-document"].contains(option.text) {
+                words.append(file.text)
+            }
+        }
+        for word in words where !word.isEmpty && word != "/dev/null" {
+            changed.insert(job.plainPath(ImportedTask.path(word, in: folder, job)))
+        }
+    }
+
+    /// Why tasks cannot be the script's; `nil` where nothing stands against them.
+    func reason(against tasks: [ImportedTask], _ job: ImportedJob) -> String? {
+        for task in tasks {
+            let read = task.readFiles + task.listFiles
+            if let file = read.first(where: { changed.contains(job.plainPath($0)) }) {
+                return "the script itself may write `\(file.prefix(40))` before it"
+            }
+            guard !isFolderKnown else { continue }
+            let paths = read + (task.text("to").map { [$0] } ?? [])
+            let isKnown = paths.allSatisfy {
+                $0 == "-" || $0.hasPrefix("${env.HOME}") || job.filled($0).hasPrefix("/")
+            }
+            if !isKnown { return "only the script knows the folder of its files" }
+        }
+        return nil
+    }
+}
+
+extension ImportedTask {
+    /// Files whose lines its loop goes over.
+    fileprivate var listFiles: [String] {
+        guard case .map(let lists)? = fields.first(where: { $0.key == "forEach" })?.value else { return [] }
+        return lists.compactMap { list in
+            guard case .map(let source) = list.value,
+                case .text(let file)? = source.first(where: { $0.key == "lines" })?.value
+            else { return nil }
+            return file
+        }
+    }
+}

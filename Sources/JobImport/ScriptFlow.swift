@@ -1,0 +1,125 @@
+/// What the exit status of a command, or of a list of them, depends on.
+enum ScriptStatus: Hashable, Sendable {
+    /// It succeeds, as `mkdir -p` nearly always does.
+    case succeeds
+    case fails
+    /// It succeeds where all these tasks of the job did.
+    case tasks([Int])
+    /// It succeeds where one of these tasks failed.
+    case failureOf([Int])
+    /// Only the script knows it, for this reason.
+    case unknown(String)
+
+    var negated: ScriptStatus {
+        switch self {
+        case .succeeds: .fails
+        case .fails: .succeeds
+        case .tasks(let tasks): .failureOf(tasks)
+        case .failureOf(let tasks): .tasks(tasks)
+        case .unknown: self
+        }
+    }
+
+    /// The status of `self && next`.
+    func and(_ next: ScriptStatus) -> ScriptStatus {
+        switch (self, next) {
+        case (.succeeds, _): next
+        case (.fails, _), (.unknown, _): self
+        case (_, .succeeds): self
+        case (.tasks(let first), .tasks(let second)): .tasks(first + second)
+        case (_, .unknown), (_, .fails): next
+        default: .unknown("more than one transfer decides whether it runs")
+        }
+    }
+
+    /// The status of `self || next`.
+    func or(_ next: ScriptStatus) -> ScriptStatus {
+        switch (self, next) {
+        case (.succeeds, _), (_, .succeeds): .succeeds
+        case (.fails, _): next
+        case (_, .fails), (.unknown, _): self
+        case (_, .unknown): next
+        default: .unknown("more than one transfer decides whether it runs")
+        }
+    }
+}
+
+/// Under what conditions the commands at a place of a script run.
+struct ScriptFlow: Hashable, Sendable {
+    /// Why only the script knows whether they run; `nil` where a job can say it.
+    var reason: String?
+    /// Tasks that must have succeeded.
+    var needed: [Int] = []
+    /// Tasks one of which must have failed; none where nothing must.
+    var failed: [Int] = []
+
+    init() {}
+
+    private static let never = "the script never runs it"
+
+    /// Where a status is success.
+    init(_ status: ScriptStatus) {
+        switch status {
+        case .succeeds: break
+        case .fails: reason = Self.never
+        case .tasks(let tasks): needed = tasks
+        case .failureOf(let tasks): failed = tasks
+        case .unknown(let why): reason = why
+        }
+    }
+
+    /// Both conditions.
+    func and(_ other: ScriptFlow) -> ScriptFlow {
+        var both = self
+        both.reason = reason ?? other.reason
+        for task in other.needed where !needed.contains(task) { both.needed.append(task) }
+        if !failed.isEmpty, !other.failed.isEmpty, failed != other.failed {
+            both.reason = both.reason ?? "more than one transfer decides whether it runs"
+        }
+        both.failed = failed.isEmpty ? other.failed : failed
+        return both
+    }
+
+    /// What holds after a command, such as `exit`, that runs where this holds and ends what the others are in.
+    func past(_ name: String, _ line: Int) -> ScriptFlow {
+        if reason == Self.never { return ScriptFlow() }
+        if !failed.isEmpty, reason == nil, needed.isEmpty { return ScriptFlow(.tasks(failed)) }
+        let verb = self == ScriptFlow() ? "keeps" : "may keep"
+        return ScriptFlow(.unknown("`\(name)` in line \(line) \(verb) it from running"))
+    }
+}
+
+/// A list of commands, `A && B || C`, as far as it was read.
+struct ScriptList: Sendable {
+    /// Status of the commands so far.
+    private(set) var status = ScriptStatus.succeeds
+    /// When the pipe that is read runs.
+    private(set) var runs = ScriptFlow()
+    private var sign = ";"
+    private var left = ScriptStatus.succeeds
+
+    /// Begins a command after the sign that ends the one before.
+    mutating func begin(after sign: String?) {
+        switch sign {
+        case "|": return
+        case "&&":
+            left = status
+            runs = ScriptFlow(status)
+        case "||":
+            left = status
+            runs = ScriptFlow(status.negated)
+        default: runs = ScriptFlow()
+        }
+        self.sign = sign ?? ";"
+    }
+
+    /// Ends a command with its own status. `nil` for one after which nothing of the list runs, such as `exit`.
+    mutating func end(_ own: ScriptStatus?) {
+        guard let own else { return status = sign == "||" || sign == "&&" ? left : .succeeds }
+        switch sign {
+        case "&&": status = left.and(own)
+        case "||": status = left.or(own)
+        default: status = own
+        }
+    }
+}

@@ -252,6 +252,9 @@ struct ScriptImport {
         if isNegated { status = status.negated }
         if made.isEmpty, !(program == "cat" && isReadNext(command)) { files.note(command, folder, job) }
         if command.answer != nil { answered = status }
+        if ["export", "unset", "declare", "typeset"].contains(program) {
+            proxies.change(arguments.compactMap(\.literal))
+        }
         if program == "set" { set(arguments.compactMap(\.literal)) }
         let isRetry = program == "break" && blocks.last?.attempts != nil && list.runs.reason == nil
         if Self.stops.contains(program) || exits.contains(program), !isRetry {
@@ -259,6 +262,9 @@ struct ScriptImport {
             return list.end(nil)
         }
         list.end(status)
+        // A loop that waits for something lets nothing after it run before that.
+        let waits = blocks.contains { $0.isLeftOut && ["while", "until"].contains($0.word) }
+        if program == "sleep", waits { stop(program, command.line) }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
         let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || failsInPipes)
         guard endsOnError, isLast, !isNegated,

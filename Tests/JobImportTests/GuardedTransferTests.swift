@@ -35,7 +35,8 @@ struct GuardedTransferTests {
         "for h in a b; do curl https://b.test/$h; [ -e stop ] && break; done", "exec true\ncurl https://b.test/x",
         "case $1 in go) ;; *) exit 1;; esac\ncurl https://b.test/x", "set -e\n[ -f x ]\ncurl https://b.test/x",
         "set -e\nfor h in a b; do curl -X DELETE https://b.test/$h; done",
-        "(exit 1) && curl https://b.test/x",
+        "(exit 1) && curl https://b.test/x", "until [ -f x ]; do sleep 1; done\ncurl https://b.test/x",
+        "while ! curl -f https://b.test/y; do\n  sleep 1\ndone\ncurl https://b.test/x",
     ])
     func behindAnEnd(_ script: String) { Self.expectLeftOut(script) }
 

@@ -105,7 +105,7 @@ struct GuardedTransferTests {
         "V=a\n[ -f x ] && V=b", "V=a\nsource ./env", ". ./env", "V=a\n[ -f x ] || { V=b; }", "V=a\nread V",
         "V=a\n((V++))",
         "V=a\nprintf -v V x", "V=a\nlet V=V+1", "V=a\nf() { V=b; }\nf", "V=a\nif [ -f x ]; then\n  V=b\nfi",
-        "V=a\nwhile true; do V=b; done", "V=$RANDOM", "V=a\necho x | read V", "V=a\neval \"$X\"",
+        "V=a\nwhile true; do V=b; done", "V=$RANDOM", "V=a\necho x | read V", "cd d; V=$PWD", "V=a\neval \"$X\"",
     ])
     func variableThatMayBeAnother_isUnknown(_ script: String) {
         Self.expectLeftOut(script + "\ncurl https://b.test/$V")
@@ -154,6 +154,12 @@ struct GuardedTransferTests {
     func fileThatTheScriptReads_isSent(_ script: String) {
         let result = JobImportTests.translated("\(script)\ncurl -T f https://a.test/x\n")
         #expect(result.taskCount == 1, "\(result)")
+    }
+
+    @Test func cookiesThatTheScriptWrites_areNotSent() {
+        Self.expectLeftOut("echo a > jar\ncurl -b jar https://b.test/x")
+        let result = JobImportTests.translated("curl -c jar https://a.test/1\ncurl -b jar https://a.test/2\n")
+        #expect(result.taskCount == 2, "\(result)")
     }
 
     @Test func answerThatIsAppended_isLeftOut() { Self.expectLeftOut("curl https://b.test/x >> log.txt") }

@@ -131,7 +131,7 @@ struct GuardedTransferTests {
     // MARK: Files
 
     @Test(arguments: [
-        "pushd d", "[ -d d ] && cd d", "cd d; cd -", "if [ -d d ]; then cd d; fi", "popd",
+        "pushd d", "[ -d d ] && cd d", "cd d; cd -", "if [ -d d ]; then cd d; fi", "popd", "f() { cd d; }; f",
     ])
     func folderThatOnlyTheScriptKnows_leavesRelativeFilesOut(_ script: String) {
         Self.expectLeftOut("\(script)\ncurl -T f https://b.test/x\ncurl -o f https://b.test/y")

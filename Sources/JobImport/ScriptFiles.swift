@@ -35,7 +35,7 @@ struct ScriptFiles: Sendable {
     /// Why tasks cannot be the script's; `nil` where nothing stands against them.
     func reason(against tasks: [ImportedTask], _ job: ImportedJob) -> String? {
         for task in tasks {
-            let read = task.readFiles + task.listFiles
+            let read = task.readFiles + task.listFiles + (task.cookieJar.map { [$0] } ?? [])
             if let file = read.first(where: { changed.contains(job.plainPath($0)) }) {
                 return "the script itself may write `\(file.prefix(40))` before it"
             }

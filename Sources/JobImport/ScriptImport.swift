@@ -24,6 +24,8 @@ struct ScriptImport {
     /// Name of the function that was read last, and of those that may end the script.
     private var function = ""
     private var exits: Set<String> = []
+    /// Names of functions that may go to another folder.
+    private var movers: Set<String> = []
     /// Whether a command that fails ends the script: `set -e`; and whether one in a pipe does.
     private var endsOnError = false
     private var failsInPipes = false
@@ -217,6 +219,7 @@ struct ScriptImport {
                 job.lose(place, "this \(transfer)\(through) is in \(what): it was left out")
             } else if program == "cd" || program == "pushd" || program == "popd" {
                 files.isFolderKnown = false
+                if blocks.contains(where: \.isFunction) { movers.insert(function) }
             }
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
@@ -252,6 +255,10 @@ struct ScriptImport {
         if isNegated { status = status.negated }
         if made.isEmpty, !(program == "cat" && isReadNext(command)) { files.note(command, folder, job) }
         if command.answer != nil { answered = status }
+        if movers.contains(program) { files.isFolderKnown = false }
+        if ["export", "unset", "declare", "typeset"].contains(program) {
+            proxies.change(arguments.compactMap(\.literal))
+        }
         if program == "set" { set(arguments.compactMap(\.literal)) }
         let isRetry = program == "break" && blocks.last?.attempts != nil && list.runs.reason == nil
         if Self.stops.contains(program) || exits.contains(program), !isRetry {
@@ -259,6 +266,9 @@ struct ScriptImport {
             return list.end(nil)
         }
         list.end(status)
+        // A loop that waits for something lets nothing after it run before that.
+        let waits = blocks.contains { $0.isLeftOut && ["while", "until"].contains($0.word) }
+        if program == "sleep", waits { stop(program, command.line) }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
         let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || failsInPipes)
         guard endsOnError, isLast, !isNegated,

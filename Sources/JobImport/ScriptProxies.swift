@@ -29,6 +29,11 @@ struct ScriptProxies: Sendable {
         return true
     }
 
+    /// Notes the variables that `export NAME` or `unset NAME` gives to the programs, or takes from them.
+    mutating func change(_ names: [String]) {
+        if let name = names.first(where: { $0.lowercased().hasSuffix("_proxy") }) { lost = name }
+    }
+
     /// What a session says of them; `nil` where there are none.
     var setting: YAMLNode? {
         if fields.isEmpty { return nil }

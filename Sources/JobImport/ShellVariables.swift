@@ -151,6 +151,7 @@ extension ShellScript {
         let names = words.dropFirst().map(\.text).filter { Self.isName($0) }
         switch program {
         case "source", ".", "eval": forget("*")
+        case "cd", "pushd", "popd": for name in ["OLDPWD", "PWD"] { forget(name) }
         case "unset": for name in names { set(name, to: ShellWord()) }
         case "read", "mapfile", "readarray", "getopts": for name in names { forget(name) }
         case "printf" where words.dropFirst().first?.text == "-v": for name in names.prefix(1) { forget(name) }

@@ -35,7 +35,8 @@ struct GuardedTransferTests {
         "for h in a b; do curl https://b.test/$h; [ -e stop ] && break; done", "exec true\ncurl https://b.test/x",
         "case $1 in go) ;; *) exit 1;; esac\ncurl https://b.test/x", "set -e\n[ -f x ]\ncurl https://b.test/x",
         "set -e\nfor h in a b; do curl -X DELETE https://b.test/$h; done",
-        "(exit 1) && curl https://b.test/x",
+        "(exit 1) && curl https://b.test/x", "until [ -f x ]; do sleep 1; done\ncurl https://b.test/x",
+        "while ! curl -f https://b.test/y; do\n  sleep 1\ndone\ncurl https://b.test/x",
     ])
     func behindAnEnd(_ script: String) { Self.expectLeftOut(script) }
 
@@ -104,7 +105,7 @@ struct GuardedTransferTests {
         "V=a\n[ -f x ] && V=b", "V=a\nsource ./env", ". ./env", "V=a\n[ -f x ] || { V=b; }", "V=a\nread V",
         "V=a\n((V++))",
         "V=a\nprintf -v V x", "V=a\nlet V=V+1", "V=a\nf() { V=b; }\nf", "V=a\nif [ -f x ]; then\n  V=b\nfi",
-        "V=a\nwhile true; do V=b; done", "V=$RANDOM", "V=a\necho x | read V", "V=a\neval \"$X\"",
+        "V=a\nwhile true; do V=b; done", "V=$RANDOM", "V=a\necho x | read V", "cd d; V=$PWD", "V=a\neval \"$X\"",
     ])
     func variableThatMayBeAnother_isUnknown(_ script: String) {
         Self.expectLeftOut(script + "\ncurl https://b.test/$V")
@@ -130,7 +131,7 @@ struct GuardedTransferTests {
     // MARK: Files
 
     @Test(arguments: [
-        "pushd d", "[ -d d ] && cd d", "cd d; cd -", "if [ -d d ]; then cd d; fi", "popd",
+        "pushd d", "[ -d d ] && cd d", "cd d; cd -", "if [ -d d ]; then cd d; fi", "popd", "f() { cd d; }; f",
     ])
     func folderThatOnlyTheScriptKnows_leavesRelativeFilesOut(_ script: String) {
         Self.expectLeftOut("\(script)\ncurl -T f https://b.test/x\ncurl -o f https://b.test/y")
@@ -153,6 +154,12 @@ struct GuardedTransferTests {
     func fileThatTheScriptReads_isSent(_ script: String) {
         let result = JobImportTests.translated("\(script)\ncurl -T f https://a.test/x\n")
         #expect(result.taskCount == 1, "\(result)")
+    }
+
+    @Test func cookiesThatTheScriptWrites_areNotSent() {
+        Self.expectLeftOut("echo a > jar\ncurl -b jar https://b.test/x")
+        let result = JobImportTests.translated("curl -c jar https://a.test/1\ncurl -b jar https://a.test/2\n")
+        #expect(result.taskCount == 2, "\(result)")
     }
 
     @Test func answerThatIsAppended_isLeftOut() { Self.expectLeftOut("curl https://b.test/x >> log.txt") }

@@ -44,7 +44,8 @@ struct SentAsTypedTests {
     }
 
     @Test(arguments: [
-        "export https_proxy=$(cat p)", "export https_proxy=http://u:hunter2@p.test",
+        "http_proxy=http://p.test\nexport http_proxy", "unset https_proxy", "export https_proxy=$(cat p)",
+        "export https_proxy=http://u:hunter2@p.test",
         "[ -f p ] && export http_proxy=http://p.test",
     ])
     func proxyThatNoSessionSays_leavesTransfersOut(_ script: String) {

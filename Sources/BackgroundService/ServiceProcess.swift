@@ -39,6 +39,8 @@ package struct ServiceProcess: Sendable {
     private static let descriptors = 65_536
     /// Descriptors kept free for runs when the maximum of connections is computed.
     private static let descriptorsOfRuns = 2048
+    /// Descriptors that transfers leave free: for commands that ask, journals and reports.
+    private static let keptDescriptors = 32
 
     /// Runs the process from its begin to its end; blocks. Returns early when another process already serves this
     /// place.
@@ -137,6 +139,7 @@ package struct ServiceProcess: Sendable {
     ) throws(ServiceTrouble) -> ServiceRequests {
         var limits = limits
         let most = DescriptorLimit.raise(to: Self.descriptors)
+        DescriptorLimit.keep(Self.keptDescriptors)
         limits.connections = max(64, min(limits.connections, most - min(Self.descriptorsOfRuns, most / 2)))
         let hello = ServiceHello(version: version, started: Clocks.wall(), state: place.state)
         do throws(SystemError) {

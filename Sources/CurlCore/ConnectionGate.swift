@@ -31,6 +31,11 @@ extension TransferSlot {
             state.sockets.error = errno
             return -1
         }
+        guard DescriptorLimit.allowsTransfer(made) else {
+            state.sockets.error = EMFILE
+            close(made)
+            return -1
+        }
         if let device, !SocketBinding.bind(made, to: device) {
             state.sockets.error = errno
             close(made)

@@ -33,7 +33,9 @@ final class Staging {
         home = folder
         if !folder.lacksUnnamedFiles {
             do throws(SystemError) {
-                file = try folder.descriptor.openUnnamed(mode: mode)
+                let made = try folder.descriptor.openUnnamed(mode: mode)
+                guard DescriptorLimit.allowsTransfer(made.raw) else { throw SystemError(call: "open", errno: EMFILE) }
+                file = made
                 return
             } catch {
                 // EISDIR comes from kernels without O_TMPFILE.

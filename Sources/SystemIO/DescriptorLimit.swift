@@ -1,5 +1,6 @@
 internal import CLinuxShims
 import Glibc
+import Synchronization
 
 /// The number of descriptors that this process may have.
 package enum DescriptorLimit {
@@ -21,6 +22,23 @@ package enum DescriptorLimit {
     /// Raises the limit up to `wanted` as far as the hard limit allows, and returns the resulting limit.
     @discardableResult
     package static func raise(to wanted: Int) -> Int { Int(clamping: tr_raise_descriptors(Int64(wanted))) }
+
+    /// Descriptors that no transfer takes, because the process needs them to be told something and to write down what
+    /// happens; 0 in a process that is not told anything while it transfers.
+    private static let kept = Atomic<Int>(0)
+
+    /// Keeps so many descriptors, or a quarter of all where that is less, for others than transfers.
+    package static func keep(_ count: Int) { kept.store(count, ordering: .relaxed) }
+
+    /// Whether a transfer may have this descriptor, which was just opened: the system gives the lowest free number.
+    package static func allowsTransfer(_ descriptor: Int32) -> Bool {
+        let kept = kept.load(ordering: .relaxed)
+        return kept == 0 || allowsTransfer(Int(descriptor), keeping: kept, of: present)
+    }
+
+    static func allowsTransfer(_ descriptor: Int, keeping kept: Int, of limit: Int) -> Bool {
+        descriptor < limit - min(kept, limit / 4)
+    }
 
     /// Why not even two descriptors can be opened now, EMFILE or ENFILE; `nil` if they can. For failures of a library
     /// that does not tell their cause.

@@ -1,5 +1,5 @@
 import Glibc
-import SystemIO
+@testable import SystemIO
 import TestSupport
 import Testing
 
@@ -63,5 +63,13 @@ struct ReadinessTests {
         let now = DescriptorLimit.raise(to: 1)
         #expect(now > 1)
         #expect(DescriptorLimit.raise(to: now) == now)
+    }
+
+    /// The last descriptors are not for transfers: a quarter of few, and no more than is kept of many.
+    @Test func transfersLeaveDescriptorsFree() {
+        #expect(DescriptorLimit.allowsTransfer(47, keeping: 32, of: 64))
+        #expect(!DescriptorLimit.allowsTransfer(48, keeping: 32, of: 64))
+        #expect(DescriptorLimit.allowsTransfer(991, keeping: 32, of: 1024))
+        #expect(!DescriptorLimit.allowsTransfer(992, keeping: 32, of: 1024))
     }
 }

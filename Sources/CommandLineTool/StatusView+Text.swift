@@ -65,11 +65,12 @@ extension BackgroundSession {
         }
         let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
         let hint =
-            state == .finished ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
+            state == .finished && !isLost ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
         let held = trouble.map { ["    \(state == .finished ? "" : "held up: ")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
-        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held
-            + taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars) + hint
+        // What can never go on waits for nothing.
+        let left = isLost ? [] : taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars)
+        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held + left + hint
     }
 }
 

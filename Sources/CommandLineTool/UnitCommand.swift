@@ -150,6 +150,7 @@ struct UnitWriting {
         facts.account = account
         facts.stateDirectories = isUser ? [] : [name]
         if let file = arguments.secretsFile { facts.secretsFile = try absolute(file) }
+        facts.secretsInFile = access.secretsInFile
         facts.onFailure = onFailure
         facts.randomizedDelay = randomizedDelay.map { $0.nanoseconds / 1_000_000 }
         if let calendar { facts.calendar = calendar }

@@ -39,6 +39,8 @@ package struct JobAccess: Sendable {
     package private(set) var unlisted: [Kind: Int] = [:]
     /// Whether a redirect may lead a task to hosts that are not listed.
     package var mayBeRedirected = false
+    /// Names of the secrets that the file of `--secrets-file` holds, whether or not the job uses them.
+    package var secretsInFile: Set<String> = []
 
     /// Largest number of entries of one kind.
     package static let limit = 10_000

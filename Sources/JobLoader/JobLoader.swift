@@ -117,7 +117,10 @@ struct JobFile {
         if job.sessions.contains(where: \.asksEnvironmentForProxy) { job.proxies = reader.proxyEnvironment() }
         job.tasks = tasks(draft, sessions)
         reader.owner = "the job"
-        if reader.access != nil { reader.access?.mayBeRedirected = job.tasks.contains(where: Self.mayBeRedirected) }
+        if reader.access != nil {
+            reader.access?.mayBeRedirected = job.tasks.contains(where: Self.mayBeRedirected)
+            reader.access?.secretsInFile = Set(reader.names.secrets.fromFile.keys)
+        }
         for name in reader.names.variableNames { _ = reader.names.variable(name, reader) }
         job.variables = reader.names.shown()
         reader.names.secrets.learnUnused()

@@ -1,4 +1,5 @@
 import Scheduling
+import TextFormats
 import TransferEngine
 import TransferModel
 
@@ -35,11 +36,12 @@ extension JobRun {
     }
 
     /// What a waiting task waits for, more exactly than its reason says: the kind of network or power that it lacks, until
-    /// when its window is closed, or its group. `nil` where the reason says it all.
+    /// when its window is closed, when it may begin, or its group. `nil` where the reason says it all.
     func lack(of task: TaskIndex, _ reason: WaitReason) -> String? {
         switch reason {
         case .network, .power: return shortage(of: task)
         case .window: return opening(of: task).map { "its `window` until \($0)" }
+        case .earliestBegin: return begin(of: task).map { "its `earliestBegin`, not before \($0)" }
         case .dependency where scheduler.isStaged(task): return group(of: task)
         default: return nil
         }
@@ -47,6 +49,15 @@ extension JobRun {
 
     private func opening(of task: TaskIndex) -> String? {
         windows.opening(session(task), of: job, at: log.wall)
+    }
+
+    /// When the task may begin; `nil` where that is no time to come.
+    private func begin(of task: TaskIndex) -> String? {
+        switch job.tasks[Int(task.raw)].options.values.earliestBegin {
+        case .at(let date): ComingDate.words(date, from: log.wall)
+        case .afterStart(let span): ComingDate.words(beganAt.wall + span, from: log.wall)
+        case nil: nil
+        }
     }
 
     private func group(of task: TaskIndex) -> String? {
@@ -62,13 +73,15 @@ extension JobRun {
         return shortage.map { conditions.words(for: $0) }
     }
 
-    /// Kind of network or power that a deferred task lacked, or until when its window is closed; `nil` for other reasons.
+    /// Kind of network or power that a deferred task lacked, until when its window is closed, or when it may begin; `nil`
+    /// for other reasons.
     func lack(of task: TaskIndex, _ deferral: Deferral?) -> String? {
         switch deferral {
         case .network: lack(of: task, .network)
         case .power: lack(of: task, .power)
         case .window: opening(of: task)
-        case .finishBy, .maximumBytes, .suspended, .earliestBegin, nil: nil
+        case .earliestBegin: begin(of: task)
+        case .finishBy, .maximumBytes, .suspended, nil: nil
         }
     }
 }

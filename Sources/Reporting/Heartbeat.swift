@@ -44,17 +44,23 @@ struct Heartbeat {
             "\(HumanText.grouped(tally.finished)) of \(HumanText.count(tasks, "task")) done",
             tally.troubled > 0 ? "\(HumanText.grouped(tally.troubled)) not succeeded" : nil,
             running.isEmpty ? nil : "\(HumanText.grouped(running.count)) running",
-            left > 0 ? "\(HumanText.grouped(left)) waiting\(reason)" : nil,
+            left > 0 ? "\(HumanText.grouped(left)) waiting\(reason(left))" : nil,
         ].compactMap { $0 }.joined(separator: ", ")
         let rate = HumanText.rate(moved - last.moved, in: now - last.time).map { "\(HumanText.size($0))/s" } ?? "0 B/s"
         return "[\(HumanText.duration(now - beganAt))] \(counts) · \(HumanText.size(moved)) · \(rate)"
     }
 
-    /// The most frequent reason for waiting, while no task runs.
-    private var reason: String {
+    /// What the tasks wait for, while none runs: the one reason of all of them, else how many wait for each of the two most
+    /// frequent ones.
+    private func reason(_ left: Int) -> String {
         guard running.isEmpty, !waiting.isEmpty else { return "" }
         let counts = waiting.values.reduce(into: [WaitReason: Int]()) { $0[$1, default: 0] += 1 }
-        let most = WaitReason.allCases.max { counts[$0, default: 0] < counts[$1, default: 0] }
-        return most.map { " for \(Explanation.words($0))" } ?? ""
+        let order = WaitReason.allCases.filter { counts[$0] != nil }
+            .sorted { counts[$0, default: 0] > counts[$1, default: 0] }
+        if let only = order.first, counts[only] == left { return " for \(Explanation.words(only))" }
+        let groups = order.prefix(2).map {
+            "\(HumanText.grouped(counts[$0, default: 0])) for \(Explanation.words($0))"
+        }
+        return " (\(groups.joined(separator: ", ")))"
     }
 }

@@ -251,7 +251,7 @@ package final class PlainProgress: EventConsumer {
             addAttempts(course)
             // The annotation below it is shown in the log, too.
             if let error = record.error, !isAnnotated { column(PeopleText.message(course.message(of: error))) }
-            if record.isPassedOver, let why = record.explanation {
+            if record.isPassedOver || record.outcome == .deferred, let why = record.explanation {
                 column(PeopleText.message(Explanation.withoutOutcome(why)))
             }
         }

@@ -245,7 +245,9 @@ struct RunTally {
         let name = record.error.map { " (\($0.name.rawValue))" }
         let effort = Explanation.effort(record.explanation).map { isAlone ? ", \($0)" : ", the first \($0)" } ?? ""
         let who = isAlone ? ids[0] : HumanText.count(ids.count, "task")
-        let what = isSeen && isAlone && !RunCauses.isFolded(record) ? "" : ": \(reason)"
+        // Until when it was put off is what a person plans by, so that it is said here as well.
+        let isKnown = isSeen && isAlone && !RunCauses.isFolded(record) && record.outcome != .deferred
+        let what = isKnown ? "" : ": \(reason)"
         lines.append("  \(who) \(record.outcome.rawValue)\(name ?? "")\(effort)\(what)")
         if !isAlone {
             let more = ids.count > Self.mostIDs ? " and \(HumanText.grouped(ids.count - Self.mostIDs)) more" : ""
@@ -264,9 +266,10 @@ struct RunTally {
 
     // MARK: Again
 
-    /// When the window opens that all unsuccessful tasks were put off for; `nil` if that is not so, or not one time.
+    /// When the window opens, or the time comes, that all unsuccessful tasks were put off for; `nil` if that is not so, or
+    /// not one time.
     private var opening: String? {
-        guard causes.causes.allSatisfy({ $0.record.deferral == .window }) else { return nil }
+        guard causes.causes.allSatisfy({ [.window, .earliestBegin].contains($0.record.deferral) }) else { return nil }
         let times = causes.causes.compactMap { Explanation.opening($0.record.explanation) }
         // How long it is until then differs from minute to minute.
         return Set(times.map { $0.prefix { $0 != "(" } }).count == 1 ? times.last : nil

@@ -1,7 +1,7 @@
 package import TransferModel
 
 /// Passes events on to what people watch, dated as if the date had never been set since this began: times that are shown
-/// as passed do not jump with it. How long a window was still closed is left out of events that happened earlier.
+/// as passed do not jump with it. How long a window or a date was still to come is left out of earlier events.
 package final class SteadyTime: EventConsumer {
     private let shown: any EventConsumer
     private let clock: () -> Now
@@ -25,25 +25,25 @@ package final class SteadyTime: EventConsumer {
     package func consume(_ events: ArraySlice<Event>) throws {
         let now = clock()
         let jump = jump(at: now)
-        guard jump != .zero || events.contains(where: { Self.closed($0, now) != nil }) else {
+        guard jump != .zero || events.contains(where: { Self.dated($0, now) != nil }) else {
             return try shown.consume(events)
         }
         let dated = events.map { event in
             var event = event
-            if let lacks = Self.closed(event, now) { event.kind = .waiting(.window, lacks: lacks) }
+            if let (reason, lacks) = Self.dated(event, now) { event.kind = .waiting(reason, lacks: lacks) }
             event.time = event.time + (.zero - jump)
             return event
         }
         try shown.consume(dated[...])
     }
 
-    /// Until when the window was closed that an earlier event waits for, without how long that was from then; `nil` for
-    /// other events.
-    private static func closed(_ event: Event, _ now: Now) -> String? {
-        guard case .waiting(.window, let lacks?) = event.kind, now.wall - event.time > .seconds(60),
-            let span = lacks.firstRange(of: " (")
+    /// Until when an earlier event waits for a window or for its time, without how long that was from then; `nil` for other
+    /// events.
+    private static func dated(_ event: Event, _ now: Now) -> (WaitReason, String)? {
+        guard case .waiting(let reason, let lacks?) = event.kind, reason == .window || reason == .earliestBegin,
+            now.wall - event.time > .seconds(60), let span = lacks.firstRange(of: " (")
         else { return nil }
-        return String(lacks[..<span.lowerBound])
+        return (reason, String(lacks[..<span.lowerBound]))
     }
 
     package var nextTick: WallTime? { shown.nextTick.map { $0 + jump(at: clock()) } }

@@ -75,6 +75,7 @@ extension Scheduler {
             tasks[index].networkFailures = forgives ? UInt32(past.networkTriesInARow) : 0
         }
         tasks[index].waits = past.waits
+        tasks[index].addWait(narrowestLimit(of: index), past.untoldWait)
         let time = now.instant - clock.beganAt
         if past.createdAfter != .zero {
             expansions.created(TaskIndex(raw: UInt32(index)), at: clock.beganAt + (past.createdAfter ?? time))
@@ -83,7 +84,7 @@ extension Scheduler {
             tasks[index].attemptBeganAt = clock.beganAt + open.beganAfter
         } else if past.createdAfter != nil {
             // Its wait went on while no process carried the run.
-            tasks[index].addWait(past.waitReason, time - past.explained)
+            tasks[index].addWait(past.waiting ?? narrowestLimit(of: index), time - past.explained)
         }
         if past.hasBegun {
             let timeout = plan.policies[plan.tasks[index].policy].timeoutForResource
@@ -98,6 +99,15 @@ extension Scheduler {
         let known = past.waiting.flatMap { [.retryAfter, .processLimit].contains($0) ? $0 : nil }
         tasks[index].backoff = TaskState.Backoff(end: clock.beganAt + retryAt, reason: known ?? .backoff)
         parkHost(of: index, past)
+    }
+
+    /// The limit that is reached first, which held the task back where no event says what did.
+    private func narrowestLimit(of index: Int) -> WaitReason {
+        let session = plan.sessions[Int(plan.tasks[index].session.raw)]
+        let perHost = plan.tasks[index].origin == nil ? Int.max : session.maximumConnectionsPerHost
+        let inSession = session.maximumConcurrentTasks ?? Int.max
+        if perHost <= min(inSession, plan.maximumConcurrentTasks) { return .hostLimit }
+        return inSession <= plan.maximumConcurrentTasks ? .sessionLimit : .runLimit
     }
 
     /// Parks the host that asked for quiet, for the other tasks as well.

@@ -187,8 +187,11 @@ package struct Scheduler: ~Copyable {
             return []
         case .cancel(let chosen, let keepPartial):
             if !keepPartial { actions += chosen.map { .perform(.discardPartial($0)) } }
-            return chosen.filter {
-                end($0, .finish(.cancelled, TransferError.cancelledByCommand, nil), keepPartial: keepPartial)
+            return chosen.filter { task in
+                // A file that came whole is only put in place: most likely it succeeds all the same.
+                let isTransferred = tasks[task].phase == .running && !tasks[task].isCounted
+                return end(task, .finish(.cancelled, TransferError.cancelledByCommand, nil), keepPartial: keepPartial)
+                    && !isTransferred
             }
         }
     }

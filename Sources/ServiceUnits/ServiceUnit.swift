@@ -36,6 +36,8 @@ package struct ServiceUnit: Sendable {
         package var stateDirectories: [String] = []
         /// Absolute path of the file that `--secrets-file` names; `nil` without one.
         package var secretsFile: String?
+        /// Names of the secrets in that file: no other file is looked for.
+        package var secretsInFile: Set<String> = []
         /// The secrets that the job uses.
         package var credentials: [Credential] = []
         /// Variables of the environment that the job uses.
@@ -171,10 +173,11 @@ package struct ServiceUnit: Sendable {
             text += "# systemd reads this file and hands it to the job.\n"
             text += "LoadCredential=\(Self.secretsCredential):\(UnitText.specifiersEscaped(file))\n"
         }
-        if !facts.credentials.isEmpty {
+        let own = facts.credentials.filter { !facts.secretsInFile.contains($0.name) }
+        if !own.isEmpty {
             text += "# Each file holds one secret, readable for its owner alone. `systemd-creds encrypt` and\n"
             text += "# LoadCredentialEncrypted= keep them encrypted.\n"
-            for credential in facts.credentials {
+            for credential in own {
                 text += "LoadCredential=\(credential.name):\(UnitText.specifiersEscaped(credential.path))\n"
             }
         }

@@ -46,7 +46,7 @@ extension WorldAudit {
         let facts = plan.tasks[index]
         let policy = plan.policies[facts.policy]
         let elapsed = now.instant - setting.start.instant
-        let waited = past.waits.reduce(TimeSpan.zero) { $0 + $1.duration }
+        let waited = past.waits.reduce(past.untoldWait) { $0 + $1.duration }
         pages[index].createdAfter = past.createdAfter ?? elapsed
         pages[index].attemptTime = past.explained - (past.createdAfter ?? past.explained) - waited
         if let attempt = past.open {
@@ -65,7 +65,7 @@ extension WorldAudit {
         }
         let outside = past.waits.filter { $0.reason == .network || $0.reason == .power }
         networks[index].barred = outside.reduce(.zero) { $0 + $1.duration }
-        if past.open == nil, past.waitReason == .network || past.waitReason == .power {
+        if past.open == nil, past.waiting == .network || past.waiting == .power {
             networks[index].barred += elapsed - past.explained
         }
         networks[index].barredSince = networks[index].barredSince.map { _ in now.instant }

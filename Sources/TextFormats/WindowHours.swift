@@ -52,7 +52,7 @@ package struct WindowHours: Sendable {
     }
 
     /// `12 min`, `3 h 12 min`, `2 days 4 h`: rounded up, so that nobody comes too early.
-    private static func words(_ span: TimeSpan) -> String {
+    fileprivate static func words(_ span: TimeSpan) -> String {
         let minutes = (Int(span.nanoseconds) + minute - 1) / minute
         func joined(_ first: String, _ rest: Int, _ unit: String) -> String {
             rest == 0 ? first : "\(first) \(rest) \(unit)"
@@ -66,5 +66,23 @@ package struct WindowHours: Sendable {
     private func counts(_ day: Int) -> Bool {
         if window.days.isEmpty { return true }
         return window.days.contains(floorModulo(CivilDate.weekday(daysSince1970: day) - 1, 7))
+    }
+}
+
+/// A date that a task waits for.
+package enum ComingDate {
+    /// Returns a date to come in words: `2026-11-29 18:00 UTC (in 11 h)`, with seconds where it has some, rounded up to
+    /// whole ones; `nil` once it has come.
+    package static func words(_ date: WallTime, from now: WallTime) -> String? {
+        guard date > now else { return nil }
+        let second = Int64(1_000_000_000)
+        let rest = floorModulo(Int(date.nanoseconds), Int(second))
+        let whole = rest == 0 ? date : date + TimeSpan(nanoseconds: second - Int64(rest))
+        var bytes: [UInt8] = []
+        RFC3339.append(whole, to: &bytes)
+        let text = String(decoding: bytes, as: UTF8.self)
+        let time = text.dropFirst(11).prefix(8)
+        let shown = time.hasSuffix(":00") ? time.prefix(5) : time
+        return "\(text.prefix(10)) \(shown) UTC (in \(WindowHours.words(date - now)))"
     }
 }

@@ -77,12 +77,15 @@ package enum Explanation {
         "Put off: the run moved all the bytes of `limits.maximumBytes`. Run the job again to go on."
 
     private static let closed = "Put off: its `window` is closed until "
+    private static let early = "Put off: its `earliestBegin` does not come until "
 
-    /// Returns when the closed window of a task that was put off opens, as its explanation says: `01:00 Europe/Berlin (in 3
-    /// h 12 min)`; `nil` where it does not say so.
+    /// Returns until when a task was put off for its `window` or its `earliestBegin`, as its explanation says: `01:00
+    /// Europe/Berlin (in 3 h 12 min)`; `nil` where it does not say so.
     package static func opening(_ sentence: String?) -> String? {
-        guard let sentence, sentence.hasPrefix(closed), let end = sentence.firstRange(of: ", and") else { return nil }
-        return String(sentence[..<end.lowerBound].dropFirst(closed.count))
+        guard let sentence, let start = [closed, early].first(where: { sentence.hasPrefix($0) }),
+            let end = sentence.firstRange(of: ", and")
+        else { return nil }
+        return String(sentence[..<end.lowerBound].dropFirst(start.count))
     }
 
     private static func words(_ deferral: Deferral, _ lacks: String?) -> String {
@@ -100,7 +103,8 @@ package enum Explanation {
             lacks.map { "\(closed)\($0), and the run was told not to wait. Run it again then." }
                 ?? "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
         case .earliestBegin:
-            "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."
+            lacks.map { "\(early)\($0), and the run was told not to wait. Run it again then." }
+                ?? "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."
         }
     }
 

@@ -15,8 +15,6 @@ extension TransferError {
         case _ where isOfProcessLimit:
             "Raise the limits of the process (`ulimit -Hn`, `ulimit -u`), or run less at once."
         case .timedOut: timeOutAdvice(tasks)
-        case .backgroundSessionWasDisconnected where saysTheSame(as: .lostFromJournal):
-            "See at the server whether it came; if it did not, run the task again."
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice
         // Otherwise the place belongs to another task of this run.

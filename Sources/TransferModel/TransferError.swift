@@ -172,7 +172,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .notEnoughDiskSpace: "Make room on that file system, or choose another `to`."
         case .backgroundSessionInUseByAnotherProcess: "Use another `identifier`, or wait for the other job."
         case .taskCrashedRunner: "Run this task alone in the foreground, and report it with the job file."
-        case .backgroundSessionWasDisconnected: "Run the same command again to come back to the session."
+        case .backgroundSessionWasDisconnected:
+            "See at the server whether it came; if it did not, run the task again."
         case .resourceUnavailable: "Run it with another `cachePolicy` once, so that the cache has an answer."
         case .redirectToNonExistentLocation, .userCancelledAuthentication,
             .userAuthenticationRequired, .zeroByteResource, .appTransportSecurityRequiresSecureConnection,

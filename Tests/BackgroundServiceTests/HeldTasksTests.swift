@@ -49,6 +49,24 @@ struct HeldTasksTests {
         #expect(!tasks.judge([]).isEverything, "no process carries it")
     }
 
+    /// What this command added may not have been taken in yet, and it may be able to run.
+    @Test func judge_whileTheProcessDoesNotKnowATaskOfTheJob_isNotEverything() throws {
+        var tasks = HeldTasks(try job(["a", "b", "added"]))
+        let waits: [(String, WaitReason?)] = [("a", .window), ("b", .earliestBegin)]
+        #expect(!tasks.judge(status(waits)).isEverything)
+        #expect(!tasks.judge(status(waits + [("added", nil)])).isEverything)
+        #expect(tasks.judge(status(waits + [("added", .network)])).isEverything)
+        let end = TaskRecord(
+            outcome: .succeeded, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: nil,
+            lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
+        tasks.passed([
+            Event(
+                time: WallTime(nanoseconds: 0), sequence: 1, session: nil, task: TaskIndex(raw: 2),
+                kind: .taskFinished(end))
+        ])
+        #expect(tasks.judge(status(waits)).isEverything, "it has ended")
+    }
+
     @Test func judge_ofWhatNeedsAHeldTask_isThatItIsHeld() throws {
         let job = try job(["c", "b", "a"]) {
             $0.tasks[1].needs = [TaskIndex(raw: 2)]

@@ -366,6 +366,8 @@ import TransferModel
         #expect(server.requests("/order").count == (mayRepeat ? 2 : 1))
         if mayRepeat { return }
         #expect(try run.task("order", "error.name") == "backgroundSessionWasDisconnected")
+        let advice = "See at the server whether it came; if it did not, run the task again."
+        #expect(run.errorText.contains(advice) && !run.errorText.contains("come back to the session"), "\(run.errorText)")
     }
 
     /// What the network does uses up no tries; what the server answers does.

@@ -131,5 +131,8 @@ import Testing
         let status = try scene.binary.run("status")
         #expect(status.outputText.contains("it cannot be gone on with"), "\(status.outputText)")
         #expect(status.outputText.contains("its job begins anew when it is run again"), "\(status.outputText)")
+        for words in ["more wait", "waits for", "tells how it ended"] {
+            #expect(!status.outputText.contains(words), "\(status.outputText)")
+        }
     }
 }

@@ -29,6 +29,8 @@ import TransferModel
             let explanation = try first.task(id, "explanation") ?? ""
             #expect(explanation.contains("`earliestBegin`") && explanation.contains("told not to wait"))
         }
+        let until = try first.task("later", "explanation") ?? ""
+        #expect(until.contains(" does not come until ") && until.contains(" UTC (in 2 h), and"), "\(until)")
         #expect(stage.files == ["now"] && server.requests().map(\.path) == ["/now"])
 
         let second = try stage.run(job("2020-01-01T00:00:00Z"), "--no-wait")

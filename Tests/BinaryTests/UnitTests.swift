@@ -37,6 +37,9 @@ import Testing
         )
         #expect(lines.contains { $0.hasPrefix("LoadCredential=TOKEN:/") && $0.hasSuffix("/nightly/TOKEN") })
         #expect(lines.contains("LoadCredential=KEY:\(folder)/my jobs/key.txt"))
+        try binary.folder.write("own.env", "TOKEN=something-secret\n", mode: 0o600)
+        let held = try binary.run("unit", "my jobs/nightly 1%.yaml", "--secrets-file", "own.env").outputText
+        #expect(held.contains("LoadCredential=KEY:") && !held.contains("LoadCredential=TOKEN:"), "\(held)")
         #expect(lines.contains("#Environment=RELEASE=") && lines.contains("SuccessExitStatus=75 143"))
         #expect(try binary.run("unit", "-").exitStatus == 2 && binary.run("unit", "none.yaml").exitStatus == 2)
     }

@@ -141,7 +141,13 @@ import TransferModel
             sentence(.power, nil)
                 == "Put off: it, or a task it needs or is published with, waits for mains power or a fuller battery, and "
                 + "the run was told not to wait. Run it again then.")
-        #expect(sentence(.earliestBegin, "a network") == sentence(.earliestBegin, nil))
+        let early = sentence(.earliestBegin, "2026-11-29 18:00 UTC (in 11 h)")
+        #expect(
+            early
+                == "Put off: its `earliestBegin` does not come until 2026-11-29 18:00 UTC (in 11 h), and the run was told "
+                + "not to wait. Run it again then.")
+        #expect(Explanation.opening(early) == "2026-11-29 18:00 UTC (in 11 h)")
+        #expect(Explanation.opening(sentence(.earliestBegin, nil)) == nil)
         let closed = sentence(.window, "01:00 Europe/Berlin (in 3 h 12 min)")
         #expect(
             closed

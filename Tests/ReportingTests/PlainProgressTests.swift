@@ -374,6 +374,25 @@ import TransferModel
 
     // MARK: The heartbeat
 
+    @Test(arguments: [
+        ([WaitReason.window, .window], "2 waiting for the hours of its `window`"),
+        ([.window, .dependency, .dependency], "3 waiting (2 for the tasks it needs, 1 for the hours of its `window`)"),
+    ])
+    func whileNothingRuns_theLineSaysWhatIsWaitedFor(_ reasons: [WaitReason], _ words: String) throws {
+        let sink = MemorySink()
+        let progress = PlainProgress(
+            job: try job(reasons.count), sink: sink, style: .init(heartbeat: .seconds(30)))
+        let start = WallTime(nanoseconds: 1_000_000_000_000)
+        let waits = reasons.enumerated().map { index, reason in
+            Event(
+                time: start, sequence: 1, session: nil, task: TaskIndex(raw: UInt32(index)),
+                kind: .waiting(reason, lacks: nil))
+        }
+        progress.consume(waits[...])
+        progress.tick(start + .seconds(30))
+        #expect(sink.text.contains("] 0 of \(reasons.count) tasks done, \(words) · "), "\(sink.text)")
+    }
+
     @Test func whereNobodyWatches_aLineEachHalfMinuteSaysHowFarItIs() throws {
         let job = try job(20)
         let sink = MemorySink()
@@ -577,6 +596,20 @@ import TransferModel
         let text = try printed(records)
         #expect(text.contains("\nRun the job again from 01:00 Europe/Berlin (in 3 h 1") == isSaid, "\(text)")
         #expect(text.contains("transfer-run ") != isSaid, "\(text)")
+    }
+
+    /// The line and the summary below it say so, whichever of them a person reads.
+    @Test func whatIsPutOff_saysUntilWhen() throws {
+        let put = record(
+            .deferred,
+            explanation: Explanation.sentence(
+                outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: .earliestBegin,
+                lacks: "2026-11-29 18:00 UTC (in 11 h)"))
+        let text = try printed([put])
+        let why = "its `earliestBegin` does not come until 2026-11-29 18:00 UTC (in 11 h), and the run"
+        let lines = text.split(separator: "\n").filter { $0.contains(why) }
+        #expect(lines.count == 2 && lines[0].hasPrefix("deferred ") && lines[1].contains(" deferred: its"), "\(text)")
+        #expect(text.contains("\nRun the job again from 2026-11-29 18:00 UTC (in 11 h).\n"), "\(text)")
     }
 
     /// An attempt whose process was killed tells nothing of what it received: the place at which the next goes on does.

@@ -46,12 +46,13 @@ import TransferModel
     }
 
     /// Who comes back later is not told how long it was then.
-    @Test func closedWindow_ofAnEarlierEvent_isSaidWithoutHowLongItWasThen() throws {
+    @Test(arguments: [WaitReason.window, .earliestBegin])
+    func timeToCome_ofAnEarlierEvent_isSaidWithoutHowLongItWasThen(_ reason: WaitReason) throws {
         let (shown, clock) = (Shown(), Clock())
         let steady = SteadyTime(shown) { clock.now }
         let words = "its `window` until 01:00 UTC (in 3 h)"
         for time in [clock.now.wall + .seconds(-3600), clock.now.wall] {
-            let kind = Event.Kind.waiting(.window, lacks: words)
+            let kind = Event.Kind.waiting(reason, lacks: words)
             try steady.consume([Event(time: time, sequence: 1, session: nil, task: nil, kind: kind)])
         }
         #expect(shown.lacks == ["its `window` until 01:00 UTC", words])

@@ -111,10 +111,26 @@ import TransferModel
         teller.tell(0, .taskResumed, after: .seconds(2))
         teller.start(0, 2, after: .seconds(3))
         #expect(
-            teller.history.tasks[0].waits == [
-                TaskRecord.Wait(reason: .credential, duration: .seconds(2)),
-                TaskRecord.Wait(reason: .runLimit, duration: .seconds(3)),
-            ])
+            teller.history.tasks[0].waits == [TaskRecord.Wait(reason: .credential, duration: .seconds(2))])
+        #expect(teller.history.tasks[0].untoldWait == .seconds(3), "for which limit it waited was not told")
+    }
+
+    /// Waits for limits are told only where somebody reads the events: then the narrowest limit is the reason.
+    @Test(arguments: [
+        (1, nil, 64, .hostLimit), (6, 1, 64, .sessionLimit), (6, nil, 1, .runLimit), (6, 8, 64, .hostLimit),
+    ] as [(Int, Int?, Int, WaitReason)])
+    func aWaitThatNobodyTold_isForTheNarrowestLimit(_ host: Int, _ session: Int?, _ run: Int, _ reason: WaitReason) {
+        var teller = Teller(tasks: 2)
+        teller.start(0)
+        var stage = Stage(
+            plan(2, perHost: host, run: run, session: session), goingOn: teller.history,
+            at: teller.reboot(after: .seconds(10)))
+        stage.end(0)
+        stage.turn()
+        if stage.running.contains(1) { stage.end(1) }
+        stage.turn()
+        #expect(stage.wait(1, reason) >= .seconds(10))
+        #expect(stage.ends[1]?.waits.map(\.reason) == [reason])
     }
 
     /// What is verified waits for the others of its group with its attempt, and for nothing afterwards.

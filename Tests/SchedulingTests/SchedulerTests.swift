@@ -143,6 +143,18 @@ struct SchedulerTests {
         #expect(stage.scheduler.isFinished == true)
     }
 
+    /// The answer to `cancel` does not promise what most likely comes too late.
+    @Test func whatIsOnlyPutInPlace_isNotTaken_asCancelled() {
+        var stage = Stage(plan(2))
+        stage.take(.transferred(TaskIndex(raw: 0)))
+        let both = [TaskIndex(raw: 0), TaskIndex(raw: 1)]
+        #expect(stage.command(.cancel(both, keepPartial: true)) == [1])
+        stage.end(0)
+        stage.endCancelled(1)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .succeeded && stage.ends[1]?.outcome == .cancelled)
+    }
+
     // MARK: Needs
 
     @Test func needsSkipAndTolerate() {

@@ -16,7 +16,11 @@ struct ServiceUnitTests {
         facts.writable = ["/srv/my jobs", "/srv/out 50%"]
         facts.stateDirectories = ["transfer-run-nightly"]
         facts.secretsFile = "/etc/transfer-run/nightly secrets"
-        facts.credentials = [ServiceUnit.Credential(name: "API_TOKEN", path: "/etc/transfer-run/nightly/API_TOKEN")]
+        // systemd starts nothing where such a file is missing: what the file of secrets holds has no other.
+        facts.secretsInFile = ["HELD"]
+        facts.credentials = ["HELD", "API_TOKEN"].map {
+            ServiceUnit.Credential(name: $0, path: "/etc/transfer-run/nightly/\($0)")
+        }
         facts.environment = ["RELEASE"]
         facts.commands = ["./publish.sh '100 %'"]
         return facts

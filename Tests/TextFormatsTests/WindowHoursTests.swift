@@ -49,6 +49,15 @@ struct WindowHoursTests {
         #expect(hours(0, 0).opening(after: try date("2026-11-20T22:00:00Z")) == nil, "it is always open")
     }
 
+    @Test func aComingDate_isSaidWithHowLongItIsUntilThen() throws {
+        let now = try date("2026-11-29T07:00:00Z")
+        func words(_ text: String) throws -> String? { ComingDate.words(try date(text), from: now) }
+        #expect(try words("2026-11-30T03:00:00+09:00") == "2026-11-29 18:00 UTC (in 11 h)")
+        #expect(try words("2026-11-29T07:00:00.300Z") == "2026-11-29 07:00:01 UTC (in 1 min)")
+        #expect(try words("2026-12-02T07:00:00Z") == "2026-12-02 07:00 UTC (in 3 days)")
+        #expect(try words("2026-11-29T07:00:00Z") == nil, "it has come")
+    }
+
     /// In Berlin the clock goes from 02:00 to 03:00 on 29 March 2026 and from 03:00 to 02:00 on 25 October.
     @Test func daylightSaving() throws {
         try #require(TimeZoneFile.load("Europe/Berlin") != nil, "the machine has no zone files")

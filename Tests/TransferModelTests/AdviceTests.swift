@@ -47,6 +47,13 @@ import TransferModel
         #expect(!refused.whatHelps(type).contains("maximumSize"))
     }
 
+    /// A run that has ended is not come back to: the same command would send everything a second time.
+    @Test func aRequestThatMayHaveBeenHeard_isLookedForAtTheServer() {
+        for error in [TransferError.notSentAgain, .lostFromJournal] {
+            #expect(error.whatHelps(.upload) == "See at the server whether it came; if it did not, run the task again.")
+        }
+    }
+
     @Test func aBombIsNotMadeSmallerByRaisingALimit() {
         let bomb = TransferError(.dataLengthExceedsMaximum, "the body unpacks to more than 1000 times what was sent")
         #expect(bomb.whatHelps(.download) == ErrorName.cannotDecodeContentData.whatHelps)

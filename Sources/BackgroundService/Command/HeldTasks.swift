@@ -15,12 +15,18 @@ package struct HeldBack: Hashable, Sendable {
 /// failure are none of these: any run waits for them.
 package struct HeldTasks: Sendable {
     private var job: Job
+    /// Tasks that have ended, and templates that other tasks have replaced.
+    private var gone: Set<TaskIndex> = []
 
     package init(_ job: Job) { self.job = job }
 
-    /// Notes the tasks that templates became. What needed a template needs these, too.
+    /// Notes the tasks that have ended, and those that templates became. What needed a template needs these, too.
     package mutating func passed(_ events: [Event]) {
         for event in events {
+            switch event.kind {
+            case .taskFinished, .expanded: if let task = event.task { gone.insert(task) }
+            default: continue
+            }
             guard case .expanded(let expansion) = event.kind, let template = event.task, !expansion.tasks.isEmpty
             else { continue }
             let first = job.tasks.count
@@ -54,9 +60,19 @@ package struct HeldTasks: Sendable {
             return HeldBack(
                 tasks: unfinished.compactMap { told[job.tasks[$0].id] }, isEverything: true, trouble: trouble)
         }
+        let isEverything = !unfinished.isEmpty && held.count == unfinished.count && knowsAll(sessions)
         return HeldBack(
-            tasks: unfinished.filter(held.contains).compactMap { told[job.tasks[$0].id] },
-            isEverything: !unfinished.isEmpty && held.count == unfinished.count, trouble: nil)
+            tasks: unfinished.filter(held.contains).compactMap { told[job.tasks[$0].id] }, isEverything: isEverything,
+            trouble: nil)
+    }
+
+    /// Whether the process counts every task that has not ended: it may not have taken in yet what this command added to
+    /// the run. Of many tasks it lists only the first.
+    private func knowsAll(_ sessions: [SessionStatus]) -> Bool {
+        let known = sessions.reduce(0) { sum, session in
+            sum + session.run.counts.reduce(0) { $0 + ($1.key == .finished ? 0 : $1.value) }
+        }
+        return job.tasks.count - gone.count <= known
     }
 
     private static func isHeld(_ task: RunStatus.Task) -> Bool { task.waitingFor?.deferral != nil }

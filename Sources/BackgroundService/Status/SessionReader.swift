@@ -107,6 +107,6 @@ private struct RunFold {
         return BackgroundSession(
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
             state: run.state == .finished ? .finished : .of(counts), tasks: own,
-            trouble: loss ?? (run.state == .finished ? nil : live?.trouble))
+            trouble: loss ?? (run.state == .finished ? nil : live?.trouble), isLost: loss != nil)
     }
 }

@@ -111,6 +111,8 @@ package struct BackgroundSession: Hashable, Sendable {
     /// What keeps the session's events from being written, so that this may be out of date, or its run from being
     /// carried.
     package let trouble: String?
+    /// Whether no process can ever go on with the run, as `trouble` says.
+    package let isLost: Bool
 
     /// How many of the tasks are in each state.
     package var counts: [RunStatus.State: Int] { tasks.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }

@@ -70,7 +70,9 @@ package struct TaskPast: Sendable {
     package private(set) var crashes = 0
     /// What the task waited for until `explained`, each reason once.
     package private(set) var waits: [TaskRecord.Wait] = []
-    /// The point up to which the task's time is accounted for, in `waits` and in ended attempts.
+    /// How long the task waited until `explained` for what no event says: waits for limits are not always recorded.
+    package private(set) var untoldWait = TimeSpan.zero
+    /// The point up to which the task's time is accounted for, in `waits`, `untoldWait` and ended attempts.
     package private(set) var explained = TimeSpan.zero
     /// The last reason to wait that was recorded since `explained`, or since the attempt ended; `nil` for none.
     package private(set) var waiting: WaitReason?
@@ -256,14 +258,14 @@ package struct TaskPast: Sendable {
 
     mutating func expands() {
         isExpanded = true
-        waits = []
+        (waits, untoldWait) = ([], .zero)
     }
 
     private mutating func finishes(_ record: TaskRecord) {
         ending = Ending(
             outcome: record.outcome, isTolerated: record.tolerated, changed: record.changed, error: record.error,
             deferral: record.deferral)
-        waits = []
+        (waits, untoldWait) = ([], .zero)
         path = record.outcome == .succeeded ? file?.path : nil
         checksum = record.outcome == .succeeded ? file?.checksum : nil
         (open, file) = (nil, nil)
@@ -276,13 +278,13 @@ package struct TaskPast: Sendable {
     private static let noise = TimeSpan.microseconds(100)
 
     private mutating func explainWait(until time: TimeSpan) {
-        add(waitReason, time - explained)
+        if let waiting {
+            add(waiting, time - explained)
+        } else if time > explained {
+            untoldWait += time - explained
+        }
         explained = time
     }
-
-    /// What the task waits for while no attempt runs. Waits for limits are not always recorded; then it is the run's
-    /// limit.
-    package var waitReason: WaitReason { waiting ?? .runLimit }
 
     private mutating func add(_ reason: WaitReason, _ duration: TimeSpan) {
         guard duration > .zero else { return }

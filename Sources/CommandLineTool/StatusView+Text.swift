@@ -65,7 +65,8 @@ extension BackgroundSession {
         }
         let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
         let hint =
-            state == .finished && !isLost ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
+            state == .finished && !isLost
+            ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
         let held = trouble.map { ["    \(state == .finished ? "" : "held up: ")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         // What can never go on waits for nothing.

@@ -112,7 +112,7 @@ import TransferModel
         #expect(run.status == 1)
         #expect(server.requests().count == 1)
         #expect(run.errorText.contains("3 tasks failed (captureUnusable)"), "\(run.errorText)")
-        #expect(run.errorText.contains("its value is `a/1`") && run.errorText.contains("`${api}/${item.href}`"))
+        #expect(run.errorText.contains("its value is `a/1`") && run.errorText.contains("`url: ${item.href}`"))
     }
 
     @Test func aWholeURLIsTakenAsItIsAndFormsAndNamesAreFilled() throws {

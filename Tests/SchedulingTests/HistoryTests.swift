@@ -116,9 +116,10 @@ import TransferModel
     }
 
     /// Waits for limits are told only where somebody reads the events: then the narrowest limit is the reason.
-    @Test(arguments: [
-        (1, nil, 64, .hostLimit), (6, 1, 64, .sessionLimit), (6, nil, 1, .runLimit), (6, 8, 64, .hostLimit),
-    ] as [(Int, Int?, Int, WaitReason)])
+    @Test(
+        arguments: [
+            (1, nil, 64, .hostLimit), (6, 1, 64, .sessionLimit), (6, nil, 1, .runLimit), (6, 8, 64, .hostLimit),
+        ] as [(Int, Int?, Int, WaitReason)])
     func aWaitThatNobodyTold_isForTheNarrowestLimit(_ host: Int, _ session: Int?, _ run: Int, _ reason: WaitReason) {
         var teller = Teller(tasks: 2)
         teller.start(0)

@@ -1,7 +1,8 @@
 import Glibc
-@testable import SystemIO
 import TestSupport
 import Testing
+
+@testable import SystemIO
 
 struct ReadinessTests {
     @Test func tellsWhoIsReadyAndForWhat() throws {

@@ -26,7 +26,8 @@ enum StateLoss {
     }
 
     private static func absence(of folder: StateFolder) -> String {
-        "there is no state folder \(SafeText.line(folder.state)): if a job was handed over with it, run the job again\n"
+        "there is no state folder \(SafeText.line(folder.state)): a job that was handed over with it begins anew when it is "
+            + "run again, and sends again what it had sent\n"
     }
 
     private static let again = "  hint: run their jobs again: they begin anew\n"

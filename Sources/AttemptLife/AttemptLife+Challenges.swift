@@ -54,7 +54,7 @@ extension AttemptLife {
     /// sent: because the session says so, or because the body would be sent in vain if the server wanted to know first who
     /// sends it. Call after `authorize`.
     ///
-    /// - Parameter length: the length of the whole body; `nil` where nobody knows it yet.
+    /// - Parameter length: the length of the whole body; `nil` if it is unknown before the body has been sent.
     package func asksBeforeBody(ofLength length: Int64?) -> Bool {
         guard request.sendsBody, !expectationIsRefused else { return request.expectsContinue }
         request.expectsContinue = rules.expectsContinue

@@ -47,7 +47,7 @@ struct RerunReport {
     let job: ReportHead.Job
     /// Ids of the chosen tasks, in the order of the report.
     private(set) var chosen: [String] = []
-    /// Ids of the tasks that a `when` left out: those run again of which a need does.
+    /// Ids of the tasks that were skipped because their `when` was not met, and that need a chosen task: they run again too.
     private(set) var passedOver: [String] = []
     private(set) var taskCount = 0
     /// Ids that were asked for by name and that the report does not have.

@@ -88,7 +88,7 @@ extension ImportedJob {
         hideSecrets(ofURL: url, for: URLText(url, filled: filled(url)).host, isSent: false)
     }
 
-    /// The URL, which stands in a request to a host.
+    /// Returns a URL that is part of a request to `host`, such as its own or a referrer's, without its secrets.
     private mutating func hideSecrets(ofURL url: String, sentTo host: String?) -> String {
         hideSecrets(ofURL: url, for: host, isSent: true)
     }

@@ -50,7 +50,7 @@ struct ScriptFlow: Hashable, Sendable {
     var reason: String?
     /// Tasks that must have succeeded.
     var needed: [Int] = []
-    /// Tasks one of which must have failed; none where nothing must.
+    /// Tasks of which at least one must have failed; empty if no failure is needed.
     var failed: [Int] = []
 
     init() {}

@@ -591,7 +591,7 @@ extension ShellScript {
         // A variable of the job cannot be set twice.
         if let known = variables.first(where: { $0.name == name }) {
             if known.value == word.text { return ShellWord(text: "${\(name)}") }
-            // A text that stands in the place of its name would be written.
+            // Written in the place of the variable's name, the secret would stand in the job.
             return SecretNames.isField(name) ? ShellWord(unknown: "$\(name)") : ShellWord(text: word.text)
         }
         variables.append((name, word.text))

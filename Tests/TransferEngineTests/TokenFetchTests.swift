@@ -69,13 +69,19 @@ import TransferModel
         #expect(rig.result("b")?.transactions.count == 1)
     }
 
-    @Test func laterTask_usesTheTokenThatIsThere_inItsOwnSlot() throws {
+    /// A task `a` that has got a token and its file, and a task `b` that is still to start.
+    private func rigWithToken(_ more: String) throws -> EngineRig {
         let rig = try EngineRig(
             Self.job(
                 Self.whole, "id: a, url: \"https://a.example/a\", to: a", "id: b, url: \"https://a.example/b\", to: b"))
         rig.start("a")
-        try rig.answer(200, [], Self.granted("token-one-1", ",\"expires_in\":3600"))
+        try rig.answer(200, [], Self.granted("token-one-1", more))
         try rig.answer(200, [], "x")
+        return rig
+    }
+
+    @Test func laterTask_usesTheTokenThatIsThere_inItsOwnSlot() throws {
+        let rig = try rigWithToken(",\"expires_in\":3600")
         let reports = rig.reports.count
         rig.start("b")
         #expect(try rig.request().header("Authorization") == "Bearer token-one-1")
@@ -85,12 +91,7 @@ import TransferModel
 
     @Test(arguments: [(3_539, "token-one-1"), (3_540, "token-two-2")])
     func aMinuteBeforeItsEnd_anotherIsAskedFor(_ seconds: Int64, _ token: String) throws {
-        let rig = try EngineRig(
-            Self.job(
-                Self.whole, "id: a, url: \"https://a.example/a\", to: a", "id: b, url: \"https://a.example/b\", to: b"))
-        rig.start("a")
-        try rig.answer(200, [], Self.granted("token-one-1", ",\"expires_in\":3600"))
-        try rig.answer(200, [], "x")
+        let rig = try rigWithToken(",\"expires_in\":3600")
         rig.advance(.seconds(seconds))
         rig.start("b")
         if token == "token-two-2" { try rig.answer(200, [], Self.granted(token)) }
@@ -99,12 +100,7 @@ import TransferModel
 
     /// One that lives for no time is of use for those that waited.
     @Test func tokenWithoutALife_isUsedOnce() throws {
-        let rig = try EngineRig(
-            Self.job(
-                Self.whole, "id: a, url: \"https://a.example/a\", to: a", "id: b, url: \"https://a.example/b\", to: b"))
-        rig.start("a")
-        try rig.answer(200, [], Self.granted("token-one-1", ",\"expires_in\":0"))
-        try rig.answer(200, [], "x")
+        let rig = try rigWithToken(",\"expires_in\":0")
         rig.start("b")
         #expect(try rig.request().request.url == Self.tokenURL)
     }

@@ -9,8 +9,8 @@ struct JournalledPast {
     private let expanded: [ExpandedTemplate]
     private let expandedOver: [String: [CapturedValue]]
     private var captures: [String: [CapturedValue]] = [:]
-    /// Tasks that had begun a request which must not be sent twice, of which the journal does not know any more: the end
-    /// of its log was lost.
+    /// Tasks whose request must not be sent twice and was begun, although the journal has no event of it: the end of the
+    /// journal's log was lost.
     let lost: Set<TaskIndex>
 
     /// The number of events in memory at a time.

@@ -38,7 +38,7 @@ package struct RestingRuns {
         rests.values.first { $0.run.accepted.identifiers.contains(identifier) }?.run
     }
 
-    /// Lets the run rest for so long, or with `nil` until it is told something.
+    /// Lets the run rest for `span`; with `nil`, until a command or another process has something for it.
     package mutating func add(
         _ run: JournalRun, for span: TimeSpan?, notes: Int, now: Instant, wall: WallTime
     ) {

@@ -19,7 +19,7 @@ package struct TokenRequest: Sendable {
         case .refreshToken: form = [("grant_type", "refresh_token"), ("refresh_token", proof ?? "")]
         case .assertion(let assertion):
             form = [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("assertion", proof ?? "")]
-            // It says itself who is to believe it.
+            // GitHub's assertion names its audience itself.
             if case .github = assertion { wantsAudience = false }
         }
         if let scope = client.scope { form.append(("scope", SecretText(scope))) }

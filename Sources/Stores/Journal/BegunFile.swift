@@ -17,7 +17,7 @@ package struct BegunRequest: Hashable, Sendable {
     }
 }
 
-/// A run that had begun requests which must not be sent twice, and of which the journal does not know any more.
+/// A run that the journal has lost after it had begun requests that must not be sent twice.
 package struct LostRun: Hashable, Sendable {
     /// The run's random name.
     let name: String

@@ -94,6 +94,9 @@ import TransferModel
         for count in first.count..<whole.count {
             try tree.write(file, Array(whole.prefix(count)), mode: 0o600)
             #expect(try journal.begun(of: id) == [request("a")])
+            // What is written after it counts.
+            try tree.write(file, Array(whole.prefix(count)) + whole.dropFirst(first.count), mode: 0o600)
+            #expect(try journal.begun(of: id) == [request("a"), request("b")])
         }
     }
 

@@ -116,15 +116,19 @@ private enum BegunRecord {
         return seal.value
     }
 
-    /// Reads up to the first record that is not whole: of that one nothing was sent.
+    /// Reads the records, and passes over one that is not whole: a full disk or a power cut ended its writing, so nothing
+    /// of it was sent, but others may follow.
     static func read(_ bytes: [UInt8], name: String) -> LostRun? {
         var rest = bytes[...]
         var (identifiers, job, requests) = ([String](), "", [BegunRequest]())
         while rest.count >= head {
             let count = rest.prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
             let seal = rest.dropFirst(4).prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            let payload = Array(rest.dropFirst(head).prefix(count))
-            guard payload.count == count, self.seal(payload) == Int64(bitPattern: seal) else { break }
+            let payload = count <= rest.count - head ? Array(rest.dropFirst(head).prefix(count)) : []
+            guard !payload.isEmpty, self.seal(payload) == Int64(bitPattern: seal) else {
+                rest = rest.dropFirst()
+                continue
+            }
             rest = rest.dropFirst(head + count)
             var reader = RecordReader(payload)
             guard let names = try? reader.list({ (reader) throws(RecordProblem) in try reader.text() }),

@@ -50,8 +50,11 @@ extension JobRun {
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
         let file = result == nil ? past?.takeFile(task) : result?.file
         // Other tasks may look for a checksum in it.
-        if result == nil, conclusion.outcome == .succeeded, let file { engine.knowFile(of: task, at: file.path) }
-        let rows = result?.rows ?? (conclusion.outcome == .succeeded ? engine.keepRows(of: task, at: file?.path) : [])
+        if result == nil, conclusion.outcome == .succeeded, let file {
+            engine.checksums.knowFile(of: task, at: file.path)
+        }
+        let rows =
+            result?.rows ?? (conclusion.outcome == .succeeded ? engine.rows.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
         for wait in waitsInAttempts.removeValue(forKey: task) ?? [] { Self.add(wait.reason, wait.duration, to: &waits) }
         let record = TaskRecord(
@@ -80,7 +83,7 @@ extension JobRun {
                 captures: conclusion.outcome == .succeeded
                     ? (result?.captures ?? captures[specification.id] ?? []) + rows : []))
         facts.count(record, type: specification.type)
-        engine.count(record, of: specification.id)
+        engine.answers.count(record, of: specification.id)
         log.append(.taskFinished(record), task: task, session: specification.session)
         if addHook(of: task, record, url: result?.url, path: file?.path, checksum: file?.checksum) { return }
         taskIsOver(specification.session)
@@ -143,7 +146,7 @@ extension JobRun {
         if isBackground, hasTasks(Int(session.raw)), told?.hasFinishedEvents != true {
             log.append(.sessionFinishedEvents, session: session)
         }
-        let connections = engine.connections(of: session)
+        let connections = engine.connections.opened(of: session)
         // Answers from the cache and unchanged files held a slot and used no connection; a command counts as one.
         let hasSent = connections.opened + connections.reused > 0
         let own = Set(job.sessions[Int(session.raw)].protocols.map(\.scheme))

@@ -36,9 +36,9 @@ extension JobRun {
     func takeOver(_ resumption: RunResumption) {
         past = RunPast(resumption.knownHistory)
         takeOver(resumption.expanded, resumption.history)
-        for (id, captures) in resumption.captures { engine.keep(captures, of: id) }
+        for (id, captures) in resumption.captures { engine.answers.keep(captures, of: id) }
         captures = resumption.captures
-        for (id, captures) in resumption.expandedOver { engine.keep(captures, of: id) }
+        for (id, captures) in resumption.expandedOver { engine.answers.keep(captures, of: id) }
         expandedOver = Set(resumption.expandedOver.keys)
         engine.knowBytes(moved: resumption.history.bytesMoved)
         for (index, task) in job.tasks.enumerated() {
@@ -48,15 +48,15 @@ extension JobRun {
                 continue
             }
             guard let ending = told.ending else {
-                if told.pages > 0 { engine.lostPages(of: TaskIndex(raw: UInt32(index)), told.pages) }
-                if !told.bodyFiles.isEmpty { engine.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
+                if told.pages > 0 { engine.pages.lostPages(of: TaskIndex(raw: UInt32(index)), told.pages) }
+                if !told.bodyFiles.isEmpty { engine.bodies.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
                 continue
             }
             facts.count(ending, type: task.type)
-            engine.count(ending, of: task.id)
+            engine.answers.count(ending, of: task.id)
             if ending.outcome == .succeeded {
-                engine.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
-                if task.type == .download { _ = engine.keepRows(of: TaskIndex(raw: UInt32(index)), at: told.path) }
+                engine.checksums.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
+                if task.type == .download { _ = engine.rows.keepRows(of: TaskIndex(raw: UInt32(index)), at: told.path) }
             }
             // At least once: a command whose end was not recorded is run again.
             if ending.outcome == .succeeded, !resumption.history.endedHooks.contains(task.id),
@@ -100,7 +100,7 @@ extension JobRun {
     /// Tasks that end before another process takes the run over: unrepeatable ones, and uploads that are nearly sent.
     var awaitedWhenLeaving: Set<TaskIndex> {
         let tasks = job.tasks.indices.map { TaskIndex(raw: UInt32($0)) }
-        return scheduler.plan.unrepeatable.union(tasks.filter { engine.isNearlySent($0) })
+        return scheduler.plan.unrepeatable.union(tasks.filter { engine.bodies.isNearlySent($0) })
     }
 
     func hasTasks(_ session: Int) -> Bool { job.tasks.contains { Int($0.session.raw) == session } }
@@ -121,7 +121,7 @@ extension JobRun {
     /// Has the beginnings of this turn recorded; the events for them are handed over here.
     func keepBeginnings() {
         guard let keep = settings.keep else { return }
-        let begun = engine.takeUnkept()
+        let begun = engine.beginnings.takeUnkept()
         if begun.isEmpty { return }
         let requests = begun.map { BegunRequest(task: job.tasks[Int($0.task.raw)].id, attempt: $0.number) }
         keep(log.sequence, requests) { [inbox] in inbox.post(.kept(begun)) }
@@ -133,7 +133,7 @@ extension JobRun {
         for index in job.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
             guard scheduler.standing(of: task) != .finished else { continue }
-            let isUnsent = engine.awaitsRecord(task)
+            let isUnsent = engine.beginnings.awaitsRecord(task)
             engine.perform(.cancel(task, keepPartial: true), now: now)
             // Without its end the next process would assume that the attempt sent its request.
             if isUnsent { _ = endAttempt(task, .cancelled, nil, error: .processEnded, held: .zero, now) }

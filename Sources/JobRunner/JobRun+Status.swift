@@ -28,7 +28,7 @@ extension JobRun {
     }
 
     private func running(_ task: TaskIndex, _ id: String) -> RunStatus.Task {
-        let progress = engine.progress(of: task)
+        let progress = engine.announcements.progress(of: task)
         return RunStatus.Task(
             id: id, state: progress.awaitsCredential ? .waiting : .running,
             waitingFor: progress.awaitsCredential ? .credential : nil, bytesReceived: progress.received,

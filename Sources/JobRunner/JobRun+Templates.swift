@@ -87,7 +87,7 @@ extension JobRun {
                 let sources = try ListSources(known, engine.capturedValues)
                 guard !sources.files.isEmpty else { return try makeTasks(of: template, sources, []) }
                 templates.began(template)
-                return engine.openLists(sources.files) { [inbox] in inbox.post(.listsOpened(template, $0)) }
+                return engine.rows.openLists(sources.files) { [inbox] in inbox.post(.listsOpened(template, $0)) }
             } catch {
                 scheduler.notExpanded(template, error, now: now)
             }
@@ -137,7 +137,7 @@ extension JobRun {
         templates.workedOut()
         do throws(TransferError) {
             let expanded = try result.get()
-            for (key, list) in rows { engine.keep([list], of: key) }
+            for (key, list) in rows { engine.answers.keep([list], of: key) }
             let made = self.template(template).map { [(template: $0, count: expanded.added.count)] } ?? []
             let expansion = try Growth(job, became: templates.became).expansion(expanded, of: made)
             try check(expansion, job.tasks[Int(template.raw)])
@@ -227,7 +227,7 @@ extension JobRun {
             let isExpanded = templates.became[TaskIndex(raw: UInt32(index))] != nil
             for list in lists { if isExpanded { read.insert(list.task) } else { unread.insert(list.task) } }
         }
-        engine.forgetRows(of: read.subtracting(unread))
+        engine.rows.forgetRows(of: read.subtracting(unread))
     }
 
     private func writtenPaths() -> [String: TaskIndex] {

@@ -172,7 +172,7 @@ package final class JobRun {
             knownOrigins += 1
             guard let limits = job.limits.limits(of: engine.origins[origin]) else { continue }
             scheduler.limit(origin, to: limits)
-            if let most = limits.maximumConnections { engine.limitConnections(to: origin, most) }
+            if let most = limits.maximumConnections { engine.connections.limitConnections(to: origin, most) }
         }
     }
 
@@ -223,7 +223,7 @@ package final class JobRun {
             refuseRequests()
         }
         // A run that continues elsewhere writes its cookie files at its end there.
-        if !isLeaving { cookieProblems = engine.saveCookies { hasTasks(Int($0.raw)) } }
+        if !isLeaving { cookieProblems = engine.sessionStates.saveCookies { hasTasks(Int($0.raw)) } }
         engine.close()
         credentialProblems = engine.credentialProblems
         return isLeaving ? nil : conclude(Clocks.now())
@@ -231,7 +231,7 @@ package final class JobRun {
 
     /// Waits, after the run, until what it learned is stored, and returns why it could not be, or why what was stored
     /// for this run was not used.
-    package func storeProblems() -> [String] { engine.storeProblems() }
+    package func storeProblems() -> [String] { engine.sessionStates.storeProblems() }
 
     private func wait(from now: Now) -> TimeSpan {
         if engine.isPending { return .zero }
@@ -265,17 +265,17 @@ package final class JobRun {
             if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
             if case .stop = command { stopHooks() }
             // The engine first: attempts that this ends are judged under the new conditions.
-            if case .conditions(let conditions) = command { engine.take(conditions) }
+            if case .conditions(let conditions) = command { engine.connections.networksChanged(to: conditions) }
             scheduler.command(command, now: now)
         case .control(let request): take(request, now)
         case .outside(let end): take(end, now)
-        case .kept(let beginnings): engine.kept(beginnings)
+        case .kept(let beginnings): engine.beginnings.kept(beginnings)
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
         case .listsOpened(let template, let files): take(template, files, now)
         case .expanded(let template, let result, let rows): take(template, result, rows, now)
         case .expansionKept(let template): takeKept(template, now)
         case .hookEnded(let task, let record): take(task, record)
-        case .woke: engine.woke()
+        case .woke: engine.connections.woke()
         case .turnGiven: takeTurn(now)
         case .rest: isAskedToRest = true
         }
@@ -285,7 +285,7 @@ package final class JobRun {
     private func take(_ end: OutsideEnd, _ now: Now) {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.removeValue(forKey: end.id) else { return }
-        if end.succeeded, !expandedOver.contains(end.id) { engine.keep(end.captures, of: end.id) }
+        if end.succeeded, !expandedOver.contains(end.id) { engine.answers.keep(end.captures, of: end.id) }
         outsideEnds.append(end.id)
         scheduler.outsideEnded(
             waiting, succeeded: end.succeeded, deferral: end.deferral, number: outsideEnds.count - 1, now: now)
@@ -302,7 +302,7 @@ package final class JobRun {
             case .waiting(let task, let reason):
                 log.append(.waiting(reason, lacks: lack(of: task, reason)), task: task, session: session(task))
             case .resumed(let task):
-                engine.askAnew()
+                engine.credentials.askAnew()
                 log.append(.taskResumed, task: task, session: session(task))
             case .expand(let template): expand(template, now)
             case .attemptEnded(let task, let end):

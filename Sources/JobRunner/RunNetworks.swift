@@ -131,7 +131,8 @@ struct RunNetworks {
             let origin = origins.id(of: url)
             let names = names ?? LocalNames.ofThisMachine()
             self.names = names
-            if engine.firstHop(of: url, session).map({ names.contains($0) }) ?? true, !away.contains(origin) {
+            if engine.connections.firstHop(of: url, session).map({ names.contains($0) }) ?? true, !away.contains(origin)
+            {
                 local.insert(origin)
             } else {
                 local.remove(origin)

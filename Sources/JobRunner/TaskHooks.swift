@@ -197,6 +197,6 @@ extension JobRun {
 
     func noteFailedHook() {
         facts.hasFailure = true
-        engine.countFailedHook()
+        engine.answers.countFailedHook()
     }
 }

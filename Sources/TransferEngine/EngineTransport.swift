@@ -28,7 +28,7 @@ package struct EngineTransport {
             streamsPerConnection: job.sessions.map(\.http.maximumStreamsPerConnection).max() ?? 100)
         return EngineTransport(loop: loop) { reports throws(SystemError) in
             try Delivery(
-                run: RunLabel.text(run, state: state), reports: reports, threads: Engine.deliveryThreads(for: job),
+                run: RunLabel.text(run, state: state), reports: reports, threads: deliveryThreads(for: job),
                 reserved: EngineGroup.reserved(job, groups),
                 taskName: { task in
                     let number = Int(task.raw)
@@ -36,4 +36,13 @@ package struct EngineTransport {
                 })
         }
     }
+
+    /// Two files can be written at once where a job has many: a file's pages are filled by whoever writes it. A few files
+    /// are not worth a thread, and where there is none it has little to do.
+    private static func deliveryThreads(for job: Job) -> Int {
+        let files = job.tasks.indices.lazy.filter { job.tasks[$0].type == .download }.prefix(manyFiles).count
+        return files < manyFiles ? 1 : 2
+    }
+
+    private static let manyFiles = 32
 }

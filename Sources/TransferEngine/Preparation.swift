@@ -1,8 +1,8 @@
 import AttemptLife
 import TransferModel
 
-/// What happens before an attempt sends its first request, in this order. A step that has nothing to do for an attempt is
-/// done at once.
+/// What happens before an attempt sends its first request, in this order. An attempt has the steps that may concern it; one
+/// that has nothing to do after all is done at once.
 enum PreparationStep: Int, CaseIterable {
     /// The journal records that the attempt begins: what must not be sent twice is sent only then.
     case recordBeginning
@@ -28,13 +28,20 @@ enum PreparationStep: Int, CaseIterable {
 
 /// How far an attempt's preparation is.
 struct Preparation {
+    /// The steps that are left, a bit for each at its place in the order.
+    private var left: UInt16 = 0
+
     /// The first step that is not done yet; `nil` once the first request can be sent.
-    private(set) var next = PreparationStep.allCases.first
+    var next: PreparationStep? { left == 0 ? nil : PreparationStep(rawValue: left.trailingZeroBitCount) }
+
+    mutating func add(_ step: PreparationStep, if isNeeded: Bool) {
+        if isNeeded { left |= 1 << step.rawValue }
+    }
 
     /// Notes that the step is done, which must be the next one.
     mutating func complete(_ step: PreparationStep) {
         assert(next == step, "a step of the preparation ended out of turn")
-        next = PreparationStep(rawValue: step.rawValue + 1)
+        left &= left - 1
     }
 }
 
@@ -52,10 +59,10 @@ extension Engine {
     /// Performs the steps that are left, up to one that has to wait; after the last one the attempt's work begins.
     func prepare(_ attempt: Attempt) {
         while let step = attempt.preparation.next {
-            guard case .done = perform(step, attempt) else { return }
+            guard case .done = participants.prepare(step, attempt) else { return }
             attempt.preparation.complete(step)
         }
-        begin(attempt)
+        beginRequests(attempt)
     }
 
     /// Continues after the answer to a step has come.
@@ -64,35 +71,19 @@ extension Engine {
         prepare(attempt)
     }
 
-    private func perform(_ step: PreparationStep, _ attempt: Attempt) -> StepOutcome {
-        switch step {
-        case .recordBeginning: recordBeginning(attempt)
-        case .recallUpload: recallUpload(attempt)
-        case .inspectDestination: inspectDestination(attempt)
-        case .recallFile: recallFile(attempt)
-        case .loadSession: loadSession(attempt)
-        case .resolveChecksum: resolveChecksum(attempt)
-        case .inspectListedFile: inspectListedFile(attempt)
-        case .adoptPart: adoptPart(attempt)
-        case .examineKeptFile: examineKeptFile(attempt)
-        case .findForeignFile: findForeignFile(attempt)
-        }
-    }
-
     /// Sends the first request, or takes the file where no connection is needed.
-    private func begin(_ attempt: Attempt) {
+    private func beginRequests(_ attempt: Attempt) {
         let url = attempt.life.request.url
         attempt.phase = .transferring
-        guard attempt.session.takesSlot(url) else { return beginLocal(attempt, url) }
-        attempt.life.secure(attempt.session.state, at: now.wall)
-        if attempt.specification.options.values.resumable { beginUpload(attempt) }
-        if let question = uploadQuestion(attempt) { attempt.life.askWhetherNeeded(question) }
-        askAboutForeignPart(attempt)
+        guard attempt.session.takesSlot(url) else { return participants.local.beginLocal(attempt, url) }
+        attempt.life.secure(attempt.session.state, at: core.now.wall)
+        participants.requestsBegin(attempt)
         if let refusal = attempt.life.refusalToBegin() { return fail(attempt, refusal) }
-        if attempt.mayBecomeFile { attempt.download.destination = plannedDestination(attempt) }
         // The request for a checksum file has used up the slot, or it is at another origin than the URL says.
-        if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure || givesBackStream(attempt) {
-            goOn(attempt, attempt.life.request)
+        if attempt.origin == nil || attempt.life.request.url.isSecure != url.isSecure
+            || participants.connections.givesBackStream(attempt)
+        {
+            requestSlot(attempt, attempt.life.request)
         } else {
             send(attempt.life.request, attempt)
         }

@@ -96,7 +96,9 @@ struct RunSecrets {
     func are(in body: [UInt8], _ headers: HeaderBlock) -> Bool {
         if unwritten.isEmpty || body.isEmpty { return false }
         if unwritten.finds(in: body) { return true }
-        guard let text = try? BodyText(body, charset: Engine.charset(headers)), text.wasConverted else { return false }
+        guard let text = try? BodyText(body, charset: AnswerExamination.charset(headers)), text.wasConverted else {
+            return false
+        }
         return unwritten.finds(in: text.bytes)
     }
 }

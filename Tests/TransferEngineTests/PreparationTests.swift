@@ -5,12 +5,23 @@ import Testing
 @Suite struct PreparationTests {
     @Test func theSteps_followOneAnotherToTheEnd() {
         var preparation = Preparation()
+        #expect(preparation.next == nil)
+        for step in PreparationStep.allCases.reversed() { preparation.add(step, if: true) }
         var seen: [PreparationStep] = []
         while let step = preparation.next {
             seen.append(step)
             preparation.complete(step)
         }
         #expect(seen == PreparationStep.allCases)
+    }
+
+    @Test func aStepThatIsNotNeeded_isLeftOut() {
+        var preparation = Preparation()
+        preparation.add(.recallFile, if: false)
+        preparation.add(.loadSession, if: true)
+        #expect(preparation.next == .loadSession)
+        preparation.complete(.loadSession)
+        #expect(preparation.next == nil)
     }
 
     /// What a step relies on comes before it.

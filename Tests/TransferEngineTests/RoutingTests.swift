@@ -73,9 +73,11 @@ import TransferModel
             "{ s: { unixSocket: /run/a.sock }, n: { proxy: none, connectTo: { a.test: 127.0.0.1 } } }",
             [("s", "http://a.test/"), ("n", "http://a.test/"), ("n", "http://b.test/")])
         let url = try ResourceURL.parse("http://a.test/")
-        #expect(rig.engine.firstHop(of: url, SessionIndex(raw: 0)) == nil)
-        #expect(rig.engine.firstHop(of: url, SessionIndex(raw: 1)) == "127.0.0.1")
-        #expect(rig.engine.firstHop(of: try ResourceURL.parse("http://b.test/"), SessionIndex(raw: 1)) == "b.test")
+        #expect(rig.engine.connections.firstHop(of: url, SessionIndex(raw: 0)) == nil)
+        #expect(rig.engine.connections.firstHop(of: url, SessionIndex(raw: 1)) == "127.0.0.1")
+        #expect(
+            rig.engine.connections.firstHop(of: try ResourceURL.parse("http://b.test/"), SessionIndex(raw: 1))
+                == "b.test")
     }
 
     // MARK: Failures

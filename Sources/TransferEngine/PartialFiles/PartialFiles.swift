@@ -1,0 +1,218 @@
+import AttemptLife
+import CurlCore
+import FileDelivery
+import HTTPRules
+import Stores
+import TransferModel
+
+/// Keeps half-done files from attempt to attempt, and from run to run.
+final class PartialFiles: Participant {
+    let core: EngineCore
+    /// Resume records of partial files, without their lengths.
+    private var partLabels: [StagingID: ResumeRecord] = [:]
+    private var stagingCount: UInt32 = 0
+
+    init(_ core: EngineCore) { self.core = core }
+
+    func discardBody(_ attempt: Attempt) {
+        _ = attempt.takeRest()
+        // An earlier attempt's partial file is still useful on the next hop.
+        if attempt.life.resume != nil { return }
+        discard(attempt.download.staging)
+        attempt.download.staging = newStaging(attempt.specification, attempt.task)
+    }
+
+    /// Keeps the attempt's partial file for the next attempt, if the rest of it can be requested. Returns where that one
+    /// goes on; `nil` where nothing is kept.
+    func keepPartial(_ attempt: Attempt) -> ResumePoint? {
+        guard attempt.download.destination != nil, !attempt.download.isLost, let point = attempt.resumePoint else {
+            return nil
+        }
+        switch attempt.phase {
+        case .transferring, .askingCache, .awaitingGrant, .awaitingCredential: break
+        case .awaitingRecord, .inspecting, .recalling, .adopting, .lookingForPart, .copyingPart, .confirming,
+            .awaitingSessionState, .awaitingChecksum, .dating, .digesting, .comparing, .measuring,
+            .delivering, .flushing, .awaitingOutput:
+            return nil
+        }
+        attempt.handOverRest()
+        if attempt.streams.segmented != nil { core.outbox.add(.settle(attempt.download.staging)) }
+        partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
+        let file = Carryover.PartialFile(
+            staging: attempt.download.staging, point: point, mirror: attempt.mirror, brought: attempt.known.brought)
+        core.carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
+        return point
+    }
+
+    func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {
+        stagingCount += 1
+        return StagingID(stagingCount, of: task, isGrouped: specification.group != nil)
+    }
+
+    /// Whether it is worth a look. What no longer fits goes.
+    func isOfUse(_ record: ResumeRecord, _ attempt: Attempt) -> Bool {
+        let url = attempt.life.request.url
+        let specification = attempt.specification
+        // Of another place of `urls`: its turn may come.
+        let places = specification.options.values.mirrors
+        if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) {
+            if core.carryovers[attempt.task]?.hasTriedPart != true {
+                core.carryovers[attempt.task, default: Carryover()].otherPart = record
+            }
+            return false
+        }
+        core.carryovers[attempt.task]?.otherPart = nil
+        guard core.carryovers[attempt.task]?.hasTriedPart != true else { return false }
+        core.carryovers[attempt.task, default: Carryover()].hasTriedPart = true
+        if record.start == url.text, participants.foreign.isShaped(record, as: specification) {
+            core.carryovers[attempt.task]?.isPartRecorded = true
+            return true
+        }
+        removePart(record, of: attempt.task)
+        attempt.life.startOver(
+            record.start == url.text
+                ? "the job asks for it in another way than when it began" : "it began at another URL, \(record.start)")
+        return false
+    }
+
+    /// It is of no use, or not wanted any more: the job may say `resume: false` now.
+    func removePart(_ record: ResumeRecord, of task: TaskIndex) {
+        core.carryovers[task, default: Carryover()].isPartRecorded = true
+        forgetPart(task)
+        core.outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
+    }
+
+    /// Verifies that what an earlier run left of the file is still what it was then.
+    func adoptPart(_ attempt: Attempt) -> StepOutcome {
+        guard let record = attempt.known.part else { return .done }
+        attempt.known.part = nil
+        attempt.phase = .adopting(record)
+        core.outbox.add(
+            .adopt(
+                .init(
+                    attempt.download.staging, attempt.task,
+                    BodyPlacement(
+                        partFolder(attempt), written: attempt.download.checksum?.algorithm,
+                        sent: record.point.sent?.checksum.algorithm,
+                        group: participants.publication.plannedDestination(attempt).group),
+                    record.part, keeping: record.keptSize)))
+        return .pending
+    }
+
+    /// Where a half-done file waits: beside the task's own, or with the other members of its group.
+    private func partFolder(_ attempt: Attempt) -> String {
+        let destination = participants.publication.plannedDestination(attempt)
+        return destination.group.flatMap { core.delivery.keptFolder(of: $0) } ?? destination.folder
+    }
+
+    /// It is whole and in our hands, or of no use for the reason given.
+    func adopted(_ task: TaskIndex, _ problem: String?) {
+        guard let attempt = core.attempt(of: task) else { return }
+        if case .copyingPart(let point) = attempt.phase {
+            return participants.foreign.copiedForeignPart(attempt, point, problem)
+        }
+        guard case .adopting(let record) = attempt.phase else { return }
+        if let problem {
+            forgetPart(task)
+            attempt.life.startOver(problem)
+            return engine.stepDone(.adoptPart, attempt)
+        }
+        var point = record.point
+        point.offset = record.keptSize
+        point.isForeign = participants.foreign.isForeign(record, attempt.specification)
+        attempt.life.resume(from: point)
+        partLabels[attempt.download.staging] = record
+        engine.stepDone(.adoptPart, attempt)
+    }
+
+    /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.
+    func labelPart(_ attempt: Attempt) {
+        guard attempt.known.leavesPart, attempt.specification.type == .download, let store = core.store else { return }
+        if attempt.life.startedOver != nil { forgetPart(attempt.task) }
+        if attempt.life.keepsPart { return }
+        guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint,
+            let shape = participants.foreign.shape(of: point, attempt.specification, store)
+        else { return forgetLabel(of: attempt.download.staging) }
+        let start = attempt.specification.location(mirror: attempt.mirror).url?.text ?? point.url
+        partLabels[attempt.download.staging] = ResumeRecord(
+            start: start, point: point, shape: shape,
+            folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
+    }
+
+    /// The attempt ends before it was looked at: the next run finds it as this one did.
+    func leaveUntouched(_ attempt: Attempt) -> Bool {
+        guard !core.unwanted.contains(attempt.task) else { return false }
+        if case .adopting = attempt.phase {
+            core.outbox.add(.leave(attempt.download.staging, nil))
+        } else if attempt.known.part == nil {
+            return false
+        }
+        core.carryovers[attempt.task]?.isPartRecorded = false
+        core.carryovers[attempt.task]?.hasTriedPart = false
+        return true
+    }
+
+    /// So much of the file is there; `nil` when there is nothing worth keeping.
+    func noted(_ staging: StagingID, _ task: TaskIndex, _ part: PartFile?) {
+        guard let store = core.store, let part else { return forgetPart(task) }
+        // One that was given up meanwhile.
+        guard var record = partLabels[staging] else { return }
+        // Only one is remembered.
+        if let other = core.carryovers[task]?.otherPart {
+            core.carryovers[task]?.otherPart = nil
+            removePart(other, of: task)
+        }
+        record.part = part
+        record.point.offset = part.size
+        core.carryovers[task, default: Carryover()].isPartRecorded = true
+        store.part(record, core.job.tasks[Int(task.raw)], at: core.now.instant)
+    }
+
+    func forgetLabel(of staging: StagingID) {
+        if !partLabels.isEmpty { partLabels[staging] = nil }
+    }
+
+    func discard(_ staging: StagingID) {
+        forgetLabel(of: staging)
+        core.outbox.add(.discard(staging))
+    }
+
+    /// The task is over: its longest partial file stays for the next run, or all are deleted.
+    func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ carryover: Carryover) {
+        if outcome == .succeeded, let other = carryover.otherPart { removePart(other, of: task) }
+        let (kept, discarded) = carryover.filesAtEnd(keeps: outcome != .succeeded && !core.unwanted.contains(task)) {
+            partLabels[$0] != nil
+        }
+        for file in discarded { discard(file.staging) }
+        // The store's record is replaced, or removed, once the kept length is known.
+        if carryover.isPartRecorded { core.carryovers[task, default: Carryover()].isPartRecorded = true }
+        guard let kept else { return forgetPart(task) }
+        // A run that `limits.maximumBytes` ended may keep little of each of many files, again and again: keep any size.
+        let atAnySize = core.ledger?.budget.isSpent == true
+        core.outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
+    }
+
+    func forgetPart(_ task: TaskIndex) {
+        guard core.carryovers[task]?.isPartRecorded == true else { return }
+        core.carryovers[task]?.isPartRecorded = false
+        core.store?.part(nil, core.job.tasks[Int(task.raw)], at: core.now.instant)
+    }
+
+    /// The attempt is over: what it has of the file stays for the next one, or goes.
+    func attemptEnded(_ attempt: Attempt, _ verdict: inout Verdict) {
+        if case .succeeded = verdict.outcome { return forgetLabel(of: attempt.download.staging) }
+        guard attempt.isDownload, !leaveUntouched(attempt) else { return }
+        let began = attempt.life.resume?.offset ?? 0
+        if let kept = keepPartial(attempt) {
+            verdict.wentFurther = attempt.life.startedOver == nil && kept.offset > began
+        } else {
+            discard(attempt.download.staging)
+        }
+    }
+}
+
+extension ResumeRecord {
+    /// How much of the partial file is kept. Of a file that is whole but for its name the last byte is asked for
+    /// again: that tells whether it is still the server's.
+    fileprivate var keptSize: Int64 { point.total == part.size ? part.size - 1 : part.size }
+}

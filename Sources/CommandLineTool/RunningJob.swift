@@ -304,7 +304,7 @@ struct RunningJob {
         if let problem = run.networkProblem, case .verbose = options.amount {
             console.errors("warning: \(problem)\n")
         }
-        for problem in run.credentialProblems + run.cookieProblems { console.errors("warning: \(problem)\n") }
+        for problem in run.problems { console.errors("warning: \(problem)\n") }
         return Transferred(status: status, run: run)
     }
 

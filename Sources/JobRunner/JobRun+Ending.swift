@@ -30,7 +30,7 @@ extension JobRun {
                     error: result.error.map { error ?? $0 }, backoff: backoff,
                     transactions: result.transactions, retriesUntil: until.map { now.wall + ($0 - now.instant) })),
             task: task, session: session(task))
-        for wait in result.waits { Self.add(wait.reason, wait.duration, to: &waitsInAttempts[task, default: []]) }
+        for wait in result.waits { Self.add(wait.reason, wait.duration, to: &tally.waitsInAttempts[task, default: []]) }
         return result
     }
 
@@ -56,7 +56,7 @@ extension JobRun {
         let rows =
             result?.rows ?? (conclusion.outcome == .succeeded ? engine.rows.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
-        for wait in waitsInAttempts.removeValue(forKey: task) ?? [] { Self.add(wait.reason, wait.duration, to: &waits) }
+        for wait in tally.waitsInAttempts.removeValue(forKey: task) ?? [] { Self.add(wait.reason, wait.duration, to: &waits) }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
             changed: specification.type == .download
@@ -67,7 +67,7 @@ extension JobRun {
             error: error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
             captures: conclusion.outcome == .succeeded
-                ? told(result?.captures ?? captures[specification.id], of: specification) : [],
+                ? told(result?.captures ?? inherited.captures[specification.id], of: specification) : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
@@ -81,8 +81,8 @@ extension JobRun {
                 id: specification.id, succeeded: conclusion.outcome == .succeeded || conclusion.tolerated,
                 hasFailed: conclusion.outcome == .failed && !conclusion.tolerated, deferral: conclusion.deferral,
                 captures: conclusion.outcome == .succeeded
-                    ? (result?.captures ?? captures[specification.id] ?? []) + rows : []))
-        facts.count(record, type: specification.type)
+                    ? (result?.captures ?? inherited.captures[specification.id] ?? []) + rows : []))
+        tally.facts.count(record, type: specification.type)
         engine.answers.count(record, of: specification.id)
         log.append(.taskFinished(record), task: task, session: specification.session)
         if addHook(of: task, record, url: result?.url, path: file?.path, checksum: file?.checksum) { return }
@@ -91,9 +91,9 @@ extension JobRun {
 
     /// Counts a task of the session as over: it has ended, and so has its `onFinish` command.
     func taskIsOver(_ session: SessionIndex) {
-        tasksLeft[Int(session.raw)] -= 1
+        tally.tasksLeft[Int(session.raw)] -= 1
         // More tasks may have been added: the process that takes the run over decides.
-        if tasksLeft[Int(session.raw)] == 0, !scheduler.isMakingWay { invalidate(session) }
+        if tally.tasksLeft[Int(session.raw)] == 0, !scheduler.isMakingWay { invalidate(session) }
     }
 
     /// Fills in the names of the tasks and groups that caused the error.
@@ -108,7 +108,7 @@ extension JobRun {
         switch need {
         case .task(let task): "`\(job.tasks[Int(task.raw)].id)`"
         case .group(let group): "the group `\(job.groups[Int(group.raw)].name)`"
-        case .outside(let number): outsideEnds.indices.contains(number) ? "`\(outsideEnds[number])`" : nil
+        case .outside(let number): outside.ended.indices.contains(number) ? "`\(outside.ended[number])`" : nil
         }
     }
 
@@ -164,18 +164,18 @@ extension JobRun {
     }
 
     func conclude(_ now: Now) -> ExitStatus {
-        for (index, left) in tasksLeft.enumerated() where left == 0 {
+        for (index, left) in tally.tasksLeft.enumerated() where left == 0 {
             let session = SessionIndex(raw: UInt16(index))
             // A session without tasks ends with the run.
             if !hasTasks(index) { invalidate(session) }
         }
-        let status = facts.status
+        let status = tally.facts.status
         if past?.isFinished == true { return status }
         log.append(
             .runFinished(
                 RunRecord(
                     outcome: status.outcome, exitStatus: Int(status.code), duration: now.instant - beganAt.instant,
-                    groups: groupRecords)))
+                    groups: tally.groups)))
         return status
     }
 }

@@ -37,14 +37,14 @@ extension JobRun {
         past = RunPast(resumption.knownHistory)
         takeOver(resumption.expanded, resumption.history)
         for (id, captures) in resumption.captures { engine.answers.keep(captures, of: id) }
-        captures = resumption.captures
+        inherited.captures = resumption.captures
         for (id, captures) in resumption.expandedOver { engine.answers.keep(captures, of: id) }
-        expandedOver = Set(resumption.expandedOver.keys)
+        inherited.expandedOver = Set(resumption.expandedOver.keys)
         engine.knowBytes(moved: resumption.history.bytesMoved)
         for (index, task) in job.tasks.enumerated() {
             let told = past?.task(index) ?? TaskPast()
             if told.isExpanded {
-                tasksLeft[Int(task.session.raw)] -= 1
+                tally.tasksLeft[Int(task.session.raw)] -= 1
                 continue
             }
             guard let ending = told.ending else {
@@ -52,7 +52,7 @@ extension JobRun {
                 if !told.bodyFiles.isEmpty { engine.bodies.knowBody(of: TaskIndex(raw: UInt32(index)), told.bodyFiles) }
                 continue
             }
-            facts.count(ending, type: task.type)
+            tally.facts.count(ending, type: task.type)
             engine.answers.count(ending, of: task.id)
             if ending.outcome == .succeeded {
                 engine.checksums.knowFile(of: TaskIndex(raw: UInt32(index)), at: told.path)
@@ -64,7 +64,7 @@ extension JobRun {
             {
                 continue
             }
-            tasksLeft[Int(task.session.raw)] -= 1
+            tally.tasksLeft[Int(task.session.raw)] -= 1
         }
         if resumption.history.hasFailedHook { noteFailedHook() }
     }
@@ -72,7 +72,7 @@ extension JobRun {
     /// Ends the sessions whose tasks all ended before without a recorded end of the session.
     func invalidateEnded() {
         guard past != nil else { return }
-        for (index, left) in tasksLeft.enumerated() where left == 0 && hasTasks(index) {
+        for (index, left) in tally.tasksLeft.enumerated() where left == 0 && hasTasks(index) {
             invalidate(SessionIndex(raw: UInt16(index)))
         }
     }

@@ -214,7 +214,7 @@ extension JobRun {
             templates.became[known.template] = known.tasks
             engine.removeTemplate(known.template)
             let isTold = history.tasks[Int(known.template.raw)].isExpanded
-            if !isTold { untoldExpansions[known.template] = known.tasks.count }
+            if !isTold { inherited.untoldExpansions[known.template] = known.tasks.count }
         }
     }
 
@@ -275,11 +275,11 @@ extension JobRun {
         log.append(.expanded(expansion), task: template, session: session)
         for index in start..<job.tasks.count {
             let (number, session) = (TaskIndex(raw: UInt32(index)), job.tasks[index].session)
-            tasksLeft[Int(session.raw)] += 1
+            tally.tasksLeft[Int(session.raw)] += 1
             log.append(.taskCreated, task: number, session: session)
             if !job.tasks[index].options.values.suspended { log.append(.taskResumed, task: number, session: session) }
         }
-        tasksLeft[Int(session.raw)] -= 1
-        if tasksLeft[Int(session.raw)] == 0, !scheduler.isMakingWay { invalidate(session) }
+        tally.tasksLeft[Int(session.raw)] -= 1
+        if tally.tasksLeft[Int(session.raw)] == 0, !scheduler.isMakingWay { invalidate(session) }
     }
 }

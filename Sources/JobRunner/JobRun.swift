@@ -72,38 +72,22 @@ package final class JobRun {
     /// Beginning of the run, in whichever process: its instant is not one of this process, and may precede the
     /// machine's start.
     let beganAt: Now
-    private let firstNow: Now
     /// What earlier processes recorded of the run; `nil` for a run that begins here.
     var past: RunPast?
-    /// Values captured by tasks that ended in earlier processes, by task id.
-    var captures: [String: [CapturedValue]] = [:]
-    /// Tasks that wait for a task of another process, by the id of that task.
-    private var outside: [String: [TaskIndex]]
-    /// Ids of tasks of other processes that have ended, by the numbers that the scheduler uses for them.
-    var outsideEnds: [String] = []
+    var inherited = InheritedValues()
+    var outside: OutsideTasks
     private var isLeaving = false
     var templates = TemplateQueue()
     var windows = WindowWords()
     var hooks = TaskHooks()
     var turn = RunTurn()
-    private var isAskedToRest = false
-    /// Templates that became tasks in an earlier process which did not record that, with the number of their tasks.
-    var untoldExpansions: [TaskIndex: Int] = [:]
-    /// Tasks whose captured lists were expanded before this process: the lists stay as they were then.
-    var expandedOver: Set<String> = []
-    var facts = ExitFacts()
-    var tasksLeft: [Int]
-    var groupRecords: [RunRecord.Group]
-    /// Waits within a task's attempts, as the engine measured them.
-    var waitsInAttempts: [TaskIndex: [TaskRecord.Wait]] = [:]
+    var tally: RunTally
     /// Requests that were carried out in this turn and not replied to yet, with the ids of the tasks that changed.
     var owed: [(request: ControlRequest, changed: [String])] = []
     private var knownOrigins = 0
-    /// Problems with files and helpers that were asked for credentials, as sentences for people; set at the end of
-    /// `run()`.
-    package private(set) var credentialProblems: [String] = []
-    /// Problems with writing cookies to their files, as sentences for people; set at the end of `run()`.
-    package private(set) var cookieProblems: [String] = []
+    /// Problems with files and helpers that were asked for credentials, and with writing cookies to their files, as
+    /// sentences for people; set at the end of `run()`.
+    package private(set) var problems: [String] = []
     /// Why the networks could not be seen, where no task depended on them; `nil` if they could.
     package var networkProblem: String? { networks.problem }
 
@@ -122,9 +106,8 @@ package final class JobRun {
         self.job = job
         self.settings = settings
         self.log = log
-        firstNow = now
         beganAt = resuming.map { Self.beginning(of: $0.history, now) } ?? now
-        facts.reportsUnchanged = settings.reportsUnchanged
+        tally = RunTally(job, reportsUnchanged: settings.reportsUnchanged)
         log.wall = now.wall
         var plan = RunPlan(job, settings: settings)
         plan.scheduling.unrepeatable = Self.unrepeatable(job)
@@ -142,14 +125,11 @@ package final class JobRun {
         networks = try RunNetworks(settings.networks, networkState, job, plan.origins, engine)
         plan.scheduling.conditions = networkState.conditions
         plan.scheduling.localOrigins = networks.localOrigins
-        outside = settings.outside.waiting
+        outside = OutsideTasks(waiting: settings.outside.waiting)
         plan.scheduling.outsideNeeds = settings.outside.ids.mapValues(\.count)
         scheduler = Scheduler(
             plan.scheduling, now: now, history: history, hasCrashed: resuming?.hasCrashed ?? false,
             done: Self.done(standing, job), lost: resuming?.lost ?? [])
-        groupRecords = job.groups.map { RunRecord.Group(name: $0.name, published: false, error: nil) }
-        tasksLeft = Array(repeating: 0, count: job.sessions.count)
-        for index in job.tasks.indices { tasksLeft[Int(job.tasks[index].session.raw)] += 1 }
         let inbox = makeInbox(engine.wake)
         self.inbox = inbox
         limitOrigins()
@@ -181,7 +161,7 @@ package final class JobRun {
     package func run() -> ExitStatus? {
         announce()
         invalidateEnded()
-        var now = firstNow
+        var now = engine.now
         awaitFirstTurn(now)
         while true {
             for input in inbox.takeAll() { take(input, now) }
@@ -190,8 +170,8 @@ package final class JobRun {
             startHooks()
             answerRequests()
             settleTurn(now)
-            if isAskedToRest {
-                isAskedToRest = false
+            if turn.isAskedToRest {
+                turn.isAskedToRest = false
                 isLeaving = mayRest()
                 if isLeaving { break }
             }
@@ -223,9 +203,9 @@ package final class JobRun {
             refuseRequests()
         }
         // A run that continues elsewhere writes its cookie files at its end there.
-        if !isLeaving { cookieProblems = engine.sessionStates.saveCookies { hasTasks(Int($0.raw)) } }
+        if !isLeaving { problems = engine.sessionStates.saveCookies { hasTasks(Int($0.raw)) } }
         engine.close()
-        credentialProblems = engine.credentialProblems
+        problems = engine.credentialProblems + problems
         return isLeaving ? nil : conclude(Clocks.now())
     }
 
@@ -250,7 +230,7 @@ package final class JobRun {
             let session = job.tasks[index].session
             let told = past?.task(index)
             if told?.createdAfter == nil { log.append(.taskCreated, task: number, session: session) }
-            if let count = untoldExpansions[number] {
+            if let count = inherited.untoldExpansions[number] {
                 log.append(.expanded(Expansion(count: count)), task: number, session: session)
             }
             if told?.wasResumed == true || told?.isExpanded == true { continue }
@@ -262,7 +242,7 @@ package final class JobRun {
         switch input {
         case .command(let command):
             if case .leave = command { isLeaving = true }
-            if case .stop(let number) = command, facts.signal == nil { facts.signal = number }
+            if case .stop(let number) = command, tally.facts.signal == nil { tally.facts.signal = number }
             if case .stop = command { stopHooks() }
             // The engine first: attempts that this ends are judged under the new conditions.
             if case .conditions(let conditions) = command { engine.connections.networksChanged(to: conditions) }
@@ -277,18 +257,18 @@ package final class JobRun {
         case .hookEnded(let task, let record): take(task, record)
         case .woke: engine.connections.woke()
         case .turnGiven: takeTurn(now)
-        case .rest: isAskedToRest = true
+        case .rest: turn.isAskedToRest = true
         }
     }
 
     /// Handles the end of a task in another process; it may be reported again when that process starts over.
     private func take(_ end: OutsideEnd, _ now: Now) {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
-        guard let waiting = outside.removeValue(forKey: end.id) else { return }
-        if end.succeeded, !expandedOver.contains(end.id) { engine.answers.keep(end.captures, of: end.id) }
-        outsideEnds.append(end.id)
+        guard let waiting = outside.waiting.removeValue(forKey: end.id) else { return }
+        if end.succeeded, !inherited.expandedOver.contains(end.id) { engine.answers.keep(end.captures, of: end.id) }
+        outside.ended.append(end.id)
         scheduler.outsideEnded(
-            waiting, succeeded: end.succeeded, deferral: end.deferral, number: outsideEnds.count - 1, now: now)
+            waiting, succeeded: end.succeeded, deferral: end.deferral, number: outside.ended.count - 1, now: now)
     }
 
     private func take(_ report: ExecutorReport, _ now: Now) {
@@ -315,8 +295,8 @@ package final class JobRun {
                             origin: engine.origins[origin], from: step.from, to: step.to, reason: step.reason)),
                     session: session)
             case .groupFinished(let group, let published, let error):
-                groupRecords[Int(group.raw)].published = published
-                groupRecords[Int(group.raw)].error = error
+                tally.groups[Int(group.raw)].published = published
+                tally.groups[Int(group.raw)].error = error
             }
         }
     }

@@ -41,6 +41,8 @@ package struct RunTurn: Sendable {
     package enum Step: Hashable, Sendable { case ask, giveUp }
     private enum State { case given, notGiven, resting, asked }
     private var state = State.given
+    /// Whether the process asked the run to rest, which was not answered yet.
+    var isAskedToRest = false
 
     /// A rest of this length or less keeps the turn: the run is about to start something.
     static let shortRest = TimeSpan.seconds(1)

@@ -196,7 +196,7 @@ extension JobRun {
     }
 
     func noteFailedHook() {
-        facts.hasFailure = true
+        tally.facts.hasFailure = true
         engine.answers.countFailedHook()
     }
 }

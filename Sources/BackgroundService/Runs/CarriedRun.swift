@@ -292,7 +292,7 @@ final class CarriedRun: Sendable {
         if !wasHeldUp { tell(trouble: nil) }
         let status = run.run()
         // Read before any follower learns of the end and begins another run.
-        let problems = run.storeProblems() + run.credentialProblems + run.cookieProblems
+        let problems = run.storeProblems() + run.problems
         // From here on things may take long: a report's reader, commands.
         closeInbox()
         if let failure = log.finish() { tools.log("run \(id.raw): \(failure)") }

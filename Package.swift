@@ -23,8 +23,9 @@ let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ??
 /// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
 let linking: [LinkerSetting] = [
     .unsafeFlags(
-        // tools/link/libstdc++.so: the few functions of it that Swift's runtime calls, not the library; nor GCC's, but in a
-        // static build, which starts with a glibc of 2.34: a later one is needed by GCC's archive and by packed addresses.
+        // tools/link holds a script in the place of libstdc++.so: Swift's runtime calls a few of its functions, and those alone
+        // are linked. GCC's own library is linked statically too. A static build must start with glibc 2.34, and there
+        // GCC's shared library is used: its archive, like packed relative addresses, needs a later glibc.
         ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link"]
             + (isStatic ? [] : ["-Xclang-linker", "-static-libgcc"])
             // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.

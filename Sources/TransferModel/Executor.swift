@@ -1,6 +1,5 @@
 // The interface between deciding and doing: the scheduler and an executor exchange these values and nothing else. There
-// are three executors: the curl engine, the simulated world, and a background session as the command sees it. A slot is
-// granted per request: redirect hops and segments ask for another, and an attempt releases its slot before it asks at
+// are two executors: the engine on libcurl and the simulated world. A slot is granted per request: redirect hops and segments ask for another, and an attempt releases its slot before it asks at
 // another origin, so no deadlock is possible. Lent slots cannot cause one either, since no attempt waits for them.
 
 /// A command from the scheduler to the executor.

@@ -1,6 +1,7 @@
 // The interface between deciding and doing: the scheduler and an executor exchange these values and nothing else. There
-// are two executors: the engine on libcurl and the simulated world. A slot is granted per request: redirect hops and segments ask for another, and an attempt releases its slot before it asks at
-// another origin, so no deadlock is possible. Lent slots cannot cause one either, since no attempt waits for them.
+// are two executors: the engine on libcurl and the simulated world. A slot is granted per request: redirect hops and
+// segments ask for another, and an attempt releases its slot before it asks at another origin, so no deadlock is
+// possible. Lent slots cannot cause one either, since no attempt waits for them.
 
 /// A command from the scheduler to the executor.
 package enum ExecutorCommand: Hashable, Sendable {

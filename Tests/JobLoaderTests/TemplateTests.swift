@@ -97,6 +97,7 @@ struct TemplateTests {
 
     private static let object = PlainValue.map([
         .init(key: "name", value: .string("x")), .init(key: "none", value: .null),
+        .init(key: "empty", value: .string("")),
         .init(key: "tags", value: .list([.string("p"), .number("1.50"), .null])),
         .init(key: "owner", value: .map([.init(key: "login", value: .string("me"))])),
     ])
@@ -106,7 +107,8 @@ struct TemplateTests {
         arguments: [
             ("${n.none}", .null), ("${n.tags}", .list([.string("p"), .number("1.50"), .null])),
             ("${n.owner}", .object([.init(name: "login", value: .string("me"))])), ("${n.owner.login}", .string("me")),
-            ("${n.none:-else}", .string("else")), ("${n.lacking:-else}", .string("else")),
+            ("${n.none:-else}", .string("else")), ("${n.empty:-else}", .string("else")),
+            ("${n.lacking:-else}", .string("else")),
             ("${n}", JSONTemplate(object)),
         ] as [(String, JSONTemplate)], ["captured: tasks.list.names", "json: { task: list }"])
     func whatStandsAloneInJSON_keepsItsType(_ value: (String, JSONTemplate), _ list: String) throws {
@@ -164,9 +166,25 @@ struct TemplateTests {
         #expect(text.isSecret && text.revealed == "me" && text.redacted == "***")
     }
 
+    @Test(arguments: [
+        ("${n.nam}", "value 1 of `tasks.list.names` has no `nam` (did you mean `${n.name}`?)"),
+        ("${n.more}", "value 1 of `tasks.list.names` has no `more` (write `${n.more:-…}` if some have none)"),
+        (
+            "${n.owner.id}",
+            "value 1 of `tasks.list.names` has no `owner.id` (write `${n.owner.id:-…}` if some have none)"
+        ),
+    ])
+    func aMemberThatIsNotThere_isNamedWithItsValue(_ text: String, _ told: String) {
+        let job =
+            Self.list
+            + "  - { id: \"a-${n.index}\", forEach: { n: { captured: tasks.list.names } }, url: \"https://a.test/\(text)\" }\n"
+        let made = expand(job, book(Self.object))
+        #expect(made.job == nil && made.messages == told, "\(made.messages)")
+    }
+
     /// Text cannot be made of them.
     @Test(arguments: [
-        ("${n.none}", "`${n.none}` is null, no text (write `${n.none:-…}`"),
+        ("${n.none}", "value 1 of `tasks.list.names`: `${n.none}` is null, no text (write `${n.none:-…}`"),
         ("${n.tags}", "`${n.tags}` is a list, no text"),
         ("${n.owner}", "`${n.owner}` is a map, no text (name one of its fields: `${n.owner.login}`)"),
     ])
@@ -263,7 +281,7 @@ struct TemplateTests {
 
     @Test(arguments: [
         ("\"${n}\"", "list", "duplicate-id"), ("\"${n}\"", "a b", "invalid-id"), ("same", "x", "duplicate-id"),
-        ("\"${n.name}\"", "x", "unknown-name"),
+        ("\"${n.name}\"", "x", "row-lacks-field"),
     ])
     func whatIsWrongWithTheTasksThatAreMade_isAnError(_ id: String, _ value: String, _ code: String) {
         let text =

@@ -248,7 +248,9 @@ extension Reader {
         case .secret(let name): hint = names.secretHint(name)
         case .capture: break
         }
-        if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
+        if let missing = missingField(reference.name) {
+            return error("row-lacks-field", missing.words, hint: missing.hint, at: span)
+        }
         if names.isBroken(reference.name) { return }
         if lacksForEach, case .local = reference.name { return }
         if case .secret(let name) = reference.name {
@@ -262,11 +264,15 @@ extension Reader {
     }
 
     /// Returns what a row of a list lacks, if that is why the name has no value.
-    private func missingField(_ name: Template.Name) -> String? {
+    private func missingField(_ name: Template.Name) -> (words: String, hint: String)? {
         guard case .local(let local, let field?) = name,
             case .captured(let item)? = bindings.first(where: { $0.name == local })?.value, let row = item.row
         else { return nil }
-        return "\(row) has no `\(Self.short(field))`"
+        // Rows that a task brings have the fields in use only, of which none is another's misspelling.
+        let known = item.rows == nil && !field.contains(".") ? item.fieldNames : []
+        let near = closest(field, known).map { "did you mean `${\(local).\($0)}`?" }
+        let hint = near ?? "write `${\(name.text):-…}` if some have none"
+        return ("\(row) has no `\(Self.short(field))`", hint)
     }
 
     /// Warns that this machine lacks a value and returns a stand-in, if the load tolerates that; else returns `nil`.

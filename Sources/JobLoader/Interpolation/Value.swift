@@ -73,7 +73,7 @@ enum Value {
     var isEmpty: Bool {
         switch self {
         case .text(let text): text.plain == ""
-        case .captured(let item): item.isNull
+        case .captured(let item): item.isEmpty
         default: false
         }
     }
@@ -149,14 +149,16 @@ struct CapturedItem {
         return entries.map(\.key).filter { $0 != PlainValue.ownText }
     }
 
-    /// Words for the row; `nil` for a captured value and while the list is unknown.
+    /// Words for the row, or the captured value; `nil` while the list is unknown.
     var row: String? {
-        guard let rows, values != nil else { return nil }
+        guard values != nil else { return nil }
+        guard let rows else { return "value \(index + 1) of `tasks.\(task).\(list)`" }
         return "row \(index + 1) of what `\(rows.task)` brought"
     }
 
     /// Whether the value is known to be `null`.
     var isNull: Bool { values != nil && plain == .null }
+    var isEmpty: Bool { isNull || values != nil && plain?.scalarText == "" }
 
     func field(_ name: String) -> Value? {
         guard fieldName == nil else { return nil }

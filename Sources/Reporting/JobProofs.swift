@@ -28,19 +28,37 @@ enum JobProofs {
         var proofs: Set<String> = []
         for session in job.sessions {
             for credential in session.taskDefaults.credentials { proofs.formUnion(texts(of: credential)) }
-            proofs.formUnion(texts(of: session.headers))
+            proofs.formUnion(texts(of: session.headers, job.credentialNames))
         }
         var last: TaskOptions?
         for task in job.tasks {
             if let user = task.location.url?.userInformation { proofs.insert(PercentEncoding.decode(user) ?? user) }
+            proofs.formUnion(texts(of: task.location, job.credentialNames))
             // Many tasks share theirs.
             if task.options === last { continue }
             last = task.options
             let values = task.options.values
+            for mirror in values.mirrors { proofs.formUnion(texts(of: mirror, job.credentialNames)) }
             for credential in values.policies.credentials { proofs.formUnion(texts(of: credential)) }
-            proofs.formUnion(texts(of: values.headers))
+            proofs.formUnion(texts(of: values.headers, job.credentialNames))
         }
         return proofs
+    }
+
+    /// Returns the values of query parameters whose names mean credentials.
+    private static func texts(of location: TaskSpecification.Location, _ names: CredentialNames) -> [String] {
+        let text: String
+        switch location {
+        case .url(let url): text = url.text
+        case .awaitingCapture(let url, let query):
+            let fields = query.map { "&\($0.name)=\(PercentEncoding.encode($0.value.revealed))" }
+            text = url.revealed + fields.joined()
+        }
+        let bytes = Array(text.utf8)
+        return names.values(in: bytes.span).map { place in
+            let value = String(decoding: bytes[place], as: UTF8.self)
+            return PercentEncoding.decode(value) ?? value
+        }
     }
 
     private static func texts(of credential: Credential) -> [String] {
@@ -54,10 +72,12 @@ enum JobProofs {
         }
     }
 
-    private static func texts(of headers: [HeaderField]) -> [String] {
+    private static func texts(of headers: [HeaderField], _ names: CredentialNames) -> [String] {
         headers.compactMap { header in
             let name = header.name.lowercased()
-            let isProof = ["authorization", "cookie", "token", "key", "secret"].contains { name.contains($0) }
+            let isProof =
+                names.isHeader(name)
+                || ["authorization", "cookie", "token", "key", "secret"].contains { name.contains($0) }
             return isProof ? header.value.revealed : nil
         }
     }

@@ -29,10 +29,14 @@ struct FieldFilter {
     }
 
     func bounded(_ text: String, line: Int = 0) throws(RowProblem) -> String {
-        guard text.utf8.count <= limits.value else {
+        try check(length: text.utf8.count, line: line)
+        return text
+    }
+
+    func check(length: Int, line: Int = 0) throws(RowProblem) {
+        guard length <= limits.value else {
             throw RowProblem("a value is longer than \(limits.value >> 10) KiB", line: line)
         }
-        return text
     }
 
     func add(_ row: PlainValue, to rows: inout [PlainValue], line: Int = 0) throws(RowProblem) {

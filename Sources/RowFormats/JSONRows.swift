@@ -53,13 +53,14 @@ enum JSONRows {
     }
 
     private static func row(_ value: JSONValue, _ filter: FieldFilter) throws(RowProblem) -> PlainValue {
-        guard case .object(let members) = value, let names = filter.wantedNames else {
-            return filter.wanted == nil ? plain(value) : try scalar(value, filter)
+        guard let names = filter.wantedNames else { return plain(value) }
+        guard case .object(let members) = value, !names.contains(PlainValue.ownText) else {
+            return try bounded(value, filter)
         }
         var entries: [PlainValue.Entry] = []
         for name in names {
             guard let field = field(name, of: members, value) else { continue }
-            entries.append(PlainValue.Entry(key: name, value: try scalar(field, filter)))
+            entries.append(PlainValue.Entry(key: name, value: try bounded(field, filter)))
         }
         return .map(entries)
     }
@@ -76,16 +77,17 @@ enum JSONRows {
         return place
     }
 
-    /// Returns a value that can stand in text as it is, and of others only what they are.
-    private static func scalar(_ value: JSONValue, _ filter: FieldFilter) throws(RowProblem) -> PlainValue {
+    /// Converts a value within the bound of one: a text of itself, a list or an object of its JSON.
+    private static func bounded(_ value: JSONValue, _ filter: FieldFilter) throws(RowProblem) -> PlainValue {
         switch value {
-        case .null: .null
-        case .boolean(let value): .boolean(value)
-        case .number(let text): .number(try filter.bounded(text))
-        case .string(let text), .broken(let text): .string(try filter.bounded(text))
-        case .array: .list([])
-        case .object: .map([])
+        case .null, .boolean: break
+        case .number(let text), .string(let text), .broken(let text): try filter.check(length: text.utf8.count)
+        case .array, .object:
+            var writer = JSONWriter()
+            value.append(to: &writer)
+            try filter.check(length: writer.bytes.count)
         }
+        return plain(value)
     }
 
     /// Converts a whole value; the parser has limited the depth.

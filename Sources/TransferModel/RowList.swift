@@ -43,7 +43,7 @@ package enum RowFormat: Hashable, Sendable {
 package struct RowFields: Hashable, Sendable {
     /// Fields that each row must have.
     package var needed: [String]
-    /// Fields that a row may lack.
+    /// Fields that a row may lack. `PlainValue.ownText` is the whole of a JSON row.
     package var optional: [String]
 
     package init(needed: [String] = [], optional: [String] = []) {

@@ -188,7 +188,7 @@ import TransferModel
             ("debian: { task: list }", Array("Name: a\n\nX: y\n".utf8), "row 2 of what `list` brought has no `Name`"),
             (
                 "json: { task: list }", Array("[{\"Name\": \"a\"}, {\"Name\": null}]".utf8),
-                "row 2 of what `list` brought has no `Name`"
+                "row 2 of what `list` brought: `${r.Name}` is null, no text"
             ),
             ("links: { task: list, match: zzz }", Array("<a href=x>".utf8), "no link of the page matches `zzz`"),
             ("xml: { task: list, path: /a/b }", Array("<a>\n<b></a>".utf8), "what `list` brought, line 2: `</a>`"),

@@ -159,12 +159,57 @@ struct HintTests {
         ("https://h.test/{{ site }}/1", "3:19 warning foreign-reference", "write `${site}`"),
         ("$site/1", "3:19 invalid-url", "write `${site}` for `$site`"),
         ("{{site}}/1", "3:19 invalid-url", "write `${site}` for `{{site}}`"),
-        ("https://h.test/$sites/$$site/{{other}}/$1", nil, ""),
+        ("https://h.test/$sites/$$site/$1", nil, ""),
     ])
     func aReferenceAsOtherToolsWriteItIsTold(_ url: String, _ summary: String?, _ hint: String) {
         let result = load("variables: { site: \"https://e.org\" }\ntasks:\n  - { id: a, url: \"\(url)\" }")
         #expect(result.summary == (summary.map { [$0] } ?? []), "\(result.messages)")
         #expect(result.diagnostics.sorted().first?.hint ?? "" == hint)
+    }
+
+    private static func task(_ line: String) -> String {
+        let url = line.hasPrefix("url") ? "" : "    url: https://h.test/\n"
+        return "variables: { known: x }\ntasks:\n  - id: a\n\(url)    \(line)\n"
+    }
+
+    /// What would be sent as it stands, though a value is meant.
+    @Test(arguments: [
+        ("headers: { Authorization: \"Bearer $TOKEN\" }", "`$TOKEN`", "${env.TOKEN}"),
+        ("headers: { Authorization: [\"Bearer {{ api-token }}\"] }", "`{{ api-token }}`", "${env.API_TOKEN}"),
+        ("headers: { X-Key: <your key> }", "`<your key>`", "${secret.your_key}"),
+        ("headers: { X-Key: \"Bearer <token>\" }", "`<token>`", "${token}"),
+        ("headers: { X-Key: \"{{known}}\" }", "`{{known}}`", "write `${known}`"),
+        ("query: { page: \"$PAGE\" }", "`$PAGE`", "${env.PAGE}"),
+        ("query: { t: [a, \"{{ secrets.T }}\"] }", "`{{ secrets.T }}`", "${secret.T}"),
+        ("url: \"https://h.test/{id}/x\"", "`{id}`", "`${id}`"),
+        ("url: \"https://h.test/?t={{token}}\"", "`{{token}}`", "${secret.token}"),
+        ("url: \"https://h.test/$NAME/${tasks.b.v}\"", "`$NAME`", "${env.NAME}"),
+        ("credentials: [{ host: h.test, method: bearer, token: $TOKEN }]", "`$TOKEN`", "${env.TOKEN}"),
+        ("credentials: [{ host: h.test, user: me, password: <password> }]", "`<password>`", "${secret.password}"),
+    ])
+    func aPlaceholderThatIsSent_isWarnedOf(_ line: String, _ written: String, _ meant: String) {
+        let result = load(
+            Self.task(line) + "  - { id: b, url: https://h.test/, capture: { v: { json: $.v } } }\n")
+        let found = result.diagnostics.sorted()
+        #expect(result.job != nil && found.count == 1, "\(result.messages)")
+        #expect(found.first?.message.contains("\(written) is plain text here") == true, "\(result.messages)")
+        #expect(found.first?.hint?.contains(meant) == true, "\(result.messages)")
+    }
+
+    /// What other texts have of these signs is no placeholder.
+    @Test(arguments: [
+        "headers: { X: \"a $5 b, {id}, a < b > c, $$TOKEN\" }", "headers: { X-HTML: \"<b>x</b>\" }",
+        "headers: { Link: \"<https://h.test/x>; rel=next\", From: \"me <me@h.test>\" }",
+        "headers: { X-JSON: '{\"a\": {\"b\": \"<c>\"}}' }", "query: { $filter: \"id eq 5\", f: \"$top\" }",
+        "expect: { headers: { X: \"^<id>$\" } }", "body: { data: \"$TOKEN {{x}} <y> {z}\" }",
+        "body: { json: { a: \"{{x}}\" } }",
+        "credentials: [{ host: h.test, user: me, password: \"$SECRET\" }]",
+        "credentials: [{ host: h.test, user: me, password: \"a<b>{{c}}\" }]",
+        "url: \"https://h.test/{6B29FC40-CA47-1067}/%7Bid%7D?q={a,b}\"", "url: \"https://me:pa$WORD@h.test/\"",
+    ])
+    func whatIsNoPlaceholder_isNotWarnedOf(_ line: String) {
+        let result = load(Self.task(line))
+        #expect(result.job != nil && result.messages == "", "\(result.messages)")
     }
 
     /// No task can write a file where another needs a folder.

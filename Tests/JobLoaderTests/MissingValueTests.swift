@@ -23,6 +23,15 @@ struct MissingValueTests {
     }
 
     /// It may be what is meant, and is often what a fork's pull request gets.
+    /// However close the name of another secret is.
+    @Test func aDeclaredSecretWithoutAValue_isNotTakenForAMisspelling() {
+        let text = task("headers: { A: \"${secret.S1}\", B: \"${secret.S3}\" }", head: "secrets: { S1: {}, S2: {} }\n")
+        let found = load(text).messages.split(separator: "\n")
+        let how = "set `S1` in the environment, or write it into --secrets-file or $CREDENTIALS_DIRECTORY/S1"
+        #expect(found.first == "the secret `S1` has no value (\(how))")
+        #expect(found.last?.contains("did you mean `${secret.S1}`?") == true, "\(found)")
+    }
+
     @Test func emptySecret_isAWarning() {
         let text = task("headers: { Authorization: \"Bearer ${secret.TOKEN}\" }", head: "secrets: { TOKEN: {} }\n")
         for found in [look(text, environment: ["TOKEN": ""]), load(text, environment: ["TOKEN": ""])] {

@@ -72,7 +72,10 @@ struct RowTemplateTests {
     @Test(
         arguments: [
             (["Filename": .string("a")], "row 1 of what `index` brought has no `SHA256`"),
-            (["Filename": .null, "SHA256": .string("x")], "row 1 of what `index` brought has no `Filename`"),
+            (
+                ["Filename": .null, "SHA256": .string("x")],
+                "row 1 of what `index` brought: `${d.Filename}` is null, no text"
+            ),
             (
                 ["Filename": .list([]), "SHA256": .string("x")],
                 "row 1 of what `index` brought: `${d.Filename}` is a list"

@@ -95,6 +95,109 @@ struct TemplateTests {
         guard case .literal? = task.options.values.checksum else { return #expect(Bool(false), "no checksum") }
     }
 
+    private static let object = PlainValue.map([
+        .init(key: "name", value: .string("x")), .init(key: "none", value: .null),
+        .init(key: "empty", value: .string("")),
+        .init(key: "tags", value: .list([.string("p"), .number("1.50"), .null])),
+        .init(key: "owner", value: .map([.init(key: "login", value: .string("me"))])),
+    ])
+
+    /// Objects, lists and null keep their place in JSON, in whichever form the list is named.
+    @Test(
+        arguments: [
+            ("${n.none}", .null), ("${n.tags}", .list([.string("p"), .number("1.50"), .null])),
+            ("${n.owner}", .object([.init(name: "login", value: .string("me"))])), ("${n.owner.login}", .string("me")),
+            ("${n.none:-else}", .string("else")), ("${n.empty:-else}", .string("else")),
+            ("${n.lacking:-else}", .string("else")),
+            ("${n}", JSONTemplate(object)),
+        ] as [(String, JSONTemplate)], ["captured: tasks.list.names", "json: { task: list }"])
+    func whatStandsAloneInJSON_keepsItsType(_ value: (String, JSONTemplate), _ list: String) throws {
+        let (text, sent) = value
+        let job =
+            Self.list + """
+                  - id: "a-${n.index}"
+                    forEach: { n: { \(list) } }
+                    url: https://a.test/
+                    body: { json: { name: "${n.name}", value: "\(text)" } }
+                    expect: { body: { json: { $.value: "\(text)" } } }
+                  - id: "b-${n.index}"
+                    forEach: { n: { \(list) } }
+                    url: https://a.test/
+                    body: { multipart: [{ name: p, json: "\(text)" }] }
+
+                """
+        let templates = try #require(load(job).job, "\(load(job).messages)").tasks[1...]
+        var book = book(Self.object)
+        for rows in templates.flatMap({ $0.options.values.template?.lists ?? [] }) {
+            book.keep([CapturedValue(name: RowList.name, text: "", value: .list([Self.object]))], of: rows.key)
+        }
+        let made = expand(job, book, order: [0, 1])
+        let tasks = try #require(made.job, "\(made.messages)").tasks[3...].map { try $0.filled(from: book) }
+        guard case .json(.object(let members))? = tasks[0].options.values.body,
+            case .multipart(let parts)? = tasks[1].options.values.body
+        else {
+            Issue.record("a body is gone")
+            return
+        }
+        #expect(members == [.init(name: "name", value: .string("x")), .init(name: "value", value: sent)])
+        #expect(tasks[0].options.values.expect.bodyJSON.map(\.value) == [sent])
+        guard case .json(sent)? = parts.first?.content else {
+            Issue.record("\(parts)")
+            return
+        }
+    }
+
+    /// Of a secret list, texts within the values stay secret.
+    @Test func secretsWithinAValue_staySecret() throws {
+        let job =
+            Self.list
+            + "  - { id: \"a-${n.index}\", forEach: { n: { captured: tasks.list.names } }, url: https://a.test/, "
+            + "body: { json: \"${n.owner}\" } }\n"
+        var book = CapturedValues()
+        book.keep([CapturedValue(name: "names", text: "", value: .list([Self.object]), isSecret: true)], of: "list")
+        let made = expand(job, book)
+        let task = try #require(made.job?.tasks.last, "\(made.messages)").filled(from: book)
+        guard case .json(.object(let members))? = task.options.values.body,
+            case .string(let text)? = members.first?.value
+        else {
+            Issue.record("no body")
+            return
+        }
+        #expect(text.isSecret && text.revealed == "me" && text.redacted == "***")
+    }
+
+    @Test(arguments: [
+        ("${n.nam}", "value 1 of `tasks.list.names` has no `nam` (did you mean `${n.name}`?)"),
+        ("${n.more}", "value 1 of `tasks.list.names` has no `more` (write `${n.more:-…}` if some have none)"),
+        (
+            "${n.owner.id}",
+            "value 1 of `tasks.list.names` has no `owner.id` (write `${n.owner.id:-…}` if some have none)"
+        ),
+    ])
+    func aMemberThatIsNotThere_isNamedWithItsValue(_ text: String, _ told: String) {
+        let job =
+            Self.list
+            + "  - { id: \"a-${n.index}\", forEach: { n: { captured: tasks.list.names } }, url: \"https://a.test/\(text)\" }\n"
+        let made = expand(job, book(Self.object))
+        #expect(made.job == nil && made.messages == told, "\(made.messages)")
+    }
+
+    /// Text cannot be made of them.
+    @Test(arguments: [
+        ("${n.none}", "value 1 of `tasks.list.names`: `${n.none}` is null, no text (write `${n.none:-…}`"),
+        ("${n.tags}", "`${n.tags}` is a list, no text"),
+        ("${n.owner}", "`${n.owner}` is a map, no text (name one of its fields: `${n.owner.login}`)"),
+    ])
+    func whatIsNoText_cannotStandInText(_ text: String, _ told: String) {
+        for place in ["description: \"\(text)\"", "headers: { X: \"\(text)\" }", "labels: { x: \"a \(text)\" }"] {
+            let job =
+                Self.list
+                + "  - { id: \"a-${n.index}\", forEach: { n: { captured: tasks.list.names } }, url: https://a.test/, \(place) }\n"
+            let made = expand(job, book(Self.object))
+            #expect(made.job == nil && made.messages.contains(told), "\(place): \(made.messages)")
+        }
+    }
+
     @Test func whatNeedsATemplateNeedsAllThatItBecomes() throws {
         let text =
             Self.list + get + """
@@ -178,7 +281,7 @@ struct TemplateTests {
 
     @Test(arguments: [
         ("\"${n}\"", "list", "duplicate-id"), ("\"${n}\"", "a b", "invalid-id"), ("same", "x", "duplicate-id"),
-        ("\"${n.name}\"", "x", "unknown-name"),
+        ("\"${n.name}\"", "x", "row-lacks-field"),
     ])
     func whatIsWrongWithTheTasksThatAreMade_isAnError(_ id: String, _ value: String, _ code: String) {
         let text =

@@ -122,6 +122,30 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
         }
     }
 
+    /// In the URL of a task, of a mirror, and in one that waits for captured values; names are also those of `redact`.
+    @Test func variablesThatAreCredentialsInAURL_areMasked() throws {
+        var random = Seeded(seed: 1)
+        let story = Story(random: Seeded(seed: 1), tasks: 4)
+        var job = story.job
+        job.credentialNames = CredentialNames(query: ["code"])
+        let values = ["a/b +c", "two", "part-of-three", "four4", "five5", "page2"]
+        job.variables = values.enumerated().map { Job.Variable(name: "v\($0.offset)", value: .string($0.element)) }
+        job.tasks[0].location = .url(try ResourceURL.parse("https://a.test/?apikey=a%2Fb%20%2Bc&page=page2"))
+        job.tasks[1].location = .awaitingCapture(
+            SecretText(pieces: [.capture(task: "t", name: "u", escaping: .none), .literal("?access_token=two")]),
+            query: [QueryField(name: "api_key", value: "a part-of-three")])
+        job.tasks[2].location = .url(try ResourceURL.parse("https://a.test/?code=four4"))
+        var mirrored = job.tasks[3].options.values
+        mirrored.mirrors = [.url(try ResourceURL.parse("https://a.test/?x=1&sig=five5"))]
+        job.tasks[3].options = TaskOptions(mirrored)
+        let report = JSONReport(job: job, runner: runner)
+        try feed(story.events, to: report, &random)
+        let sink = MemorySink()
+        try report.write(to: sink)
+        let variables = try #require(TestJSON.parse(sink.bytes)["job"]?["variables"])
+        #expect((0..<6).map { variables["v\($0)"]?.text } == ["***", "***", "***", "***", "***", "page2"])
+    }
+
     @Test func headIsWhatTheRunSaid() throws {
         var random = Seeded(seed: 1)
         let story = Story(random: Seeded(seed: 1), tasks: 3)

@@ -161,6 +161,23 @@ struct RowReaderTests {
         #expect(try rows(#"["p", 7, false]"#, .json(path: nil)) == ["p", "7", "false"])
     }
 
+    /// A list or an object can stand in JSON that is sent.
+    @Test func json_keepsListsAndObjectsThatAreInUse_withinTheBoundOfAValue() throws {
+        let text = Array(#"[{"a": {"b": [1, null]}, "c": 2}]"#.utf8)
+        let list = PlainValue.list([.number("1"), .null])
+        let a = PlainValue.Entry(key: "a", value: .map([.init(key: "b", value: list)]))
+        func read(_ fields: RowFields) throws -> [PlainValue] {
+            try RowReader.rows(text, .json(path: nil), fields: fields, limits: .ofNetwork).rows
+        }
+        #expect(try read(RowFields(needed: ["a"])) == [.map([a])])
+        #expect(try read(RowFields(needed: ["a.b"])) == [.map([.init(key: "a.b", value: list)])])
+        let whole = RowFields(needed: ["c"], optional: [PlainValue.ownText])
+        #expect(try read(whole) == [.map([a, .init(key: "c", value: .number("2"))])])
+        let long = "[{\"a\": [\(String(repeating: "1,", count: 33_000))1]}]"
+        #expect(problem(long, .json(path: nil), needed: ["a"]) == "0: a value is longer than 64 KiB")
+        #expect(problem(long, .json(path: nil), needed: ["b"]) == nil)
+    }
+
     @Test func json_faults() {
         let text = #"{"items": [{"u": "x"}]}"#
         let there = "; the JSON has the key `items`"

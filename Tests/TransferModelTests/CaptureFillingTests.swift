@@ -64,6 +64,27 @@ import TransferModel
         #expect(filled.flatMap { try? ResourceURL.parse($0).text } == url)
     }
 
+    /// A URL without it means something else, such as the whole of a list.
+    @Test(arguments: [
+        (["http://h.test/x/", "$", "/y"], false), (["http://h.test/x/", "$"], false), (["http://h.test/", "$"], false),
+        (["http://h.test/x/", "$", "?a"], false), (["http://h.test/x/", "$", "$", "/y"], false),
+        (["http://h.test/x/a", "$", "/y"], true), (["http://h.test/x/", "$", ".json"], true),
+        (["http://h.test/x?a=/", "$", "/"], true), (["http://h.test", "$", "/y"], true),
+        (["http://h.test/x/", "$raw", "/y"], true),
+    ])
+    func anEmptyValue_isNoSegmentOfAPath(_ parts: [String], _ isTaken: Bool) throws {
+        let text = SecretText(
+            pieces: parts.map { part in
+                part.hasPrefix("$")
+                    ? .capture(task: "t", name: "v", escaping: part == "$raw" ? .none : .url) : .literal(part)
+            })
+        #expect((Self.filled(text, "", .url(.scheme)) != nil) == isTaken)
+        guard !isTaken else { return }
+        let error = try #require(
+            #expect(throws: TransferError.self) { try text.filled(from: Self.captured(""), in: .url(.scheme)) })
+        #expect(error.message == "the value of `${tasks.t.v}` is empty, and a part of the URL's path would be, too")
+    }
+
     /// Within a host, and after a `.` or a `:` of the job's own, a value is what the job wants there.
     @Test(
         arguments: [

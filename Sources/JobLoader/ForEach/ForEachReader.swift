@@ -150,7 +150,8 @@ struct ForEachReader {
         guard let format = format(kind, draft, node) else { return nil }
         if let file = draft.file { return rows(of: file, format) }
         guard let task = draft.task else { return nil }
-        let rows = RowList(task: task, format: format, fields: reader.fields(of: name, in: self.task))
+        let fields = reader.fields(of: name, in: self.task, keepsWholeRows: kind == .json)
+        let rows = RowList(task: task, format: format, fields: fields)
         let list = CapturedList(rows, node: draft.taskNode ?? node)
         reader.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))

@@ -39,12 +39,16 @@ extension Reader {
     }
 
     private func notAScalar(_ reference: Template.Reference, _ value: Value, _ node: NodeID) {
-        let fields = value.fieldNames.prefix(8).map { "`${\(reference.name.text).\($0)}`" }
-        var place = ""
-        if case .captured(let item) = value, let row = item.row { place = "\(row): " }
+        let name = reference.name.text
+        let fields = value.fieldNames.prefix(8).map { "`${\(name).\($0)}`" }
+        var (place, what) = ("", fields.isEmpty ? "a list" : "a map")
+        var hint = fields.isEmpty ? nil : "name one of its fields: \(fields.joined(separator: ", "))"
+        if case .captured(let item) = value {
+            place = item.row.map { "\($0): " } ?? ""
+            if item.isNull { (what, hint) = ("null", "write `${\(name):-…}` with what stands for null") }
+        }
         error(
-            "wrong-type", "\(place)`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
-            hint: fields.isEmpty ? nil : "name one of its fields: \(fields.joined(separator: ", "))",
+            "wrong-type", "\(place)`${\(name)}` is \(what), no text", hint: hint,
             at: referenceSpan(node, reference.ordinal))
     }
 
@@ -218,10 +222,7 @@ extension Reader {
                         task: item.task, name: item.list, span: referenceSpan(node, reference.ordinal),
                         isInPath: key.description == "to", isDefault: isInDefaults, isOfList: true))
             }
-            guard let field else {
-                if case .captured(let item) = binding.value, item.isMissing { return nil }
-                return binding.value
-            }
+            guard let field else { return binding.value }
             if field == "index", binding.index > 0 { return .number(String(binding.index)) }
             return binding.value.field(field)
         }
@@ -247,7 +248,9 @@ extension Reader {
         case .secret(let name): hint = names.secretHint(name)
         case .capture: break
         }
-        if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
+        if let missing = missingField(reference.name) {
+            return error("row-lacks-field", missing.words, hint: missing.hint, at: span)
+        }
         if names.isBroken(reference.name) { return }
         if lacksForEach, case .local = reference.name { return }
         if case .secret(let name) = reference.name {
@@ -261,11 +264,15 @@ extension Reader {
     }
 
     /// Returns what a row of a list lacks, if that is why the name has no value.
-    private func missingField(_ name: Template.Name) -> String? {
-        guard case .local(let local, let field) = name,
+    private func missingField(_ name: Template.Name) -> (words: String, hint: String)? {
+        guard case .local(let local, let field?) = name,
             case .captured(let item)? = bindings.first(where: { $0.name == local })?.value, let row = item.row
         else { return nil }
-        return field.map { "\(row) has no `\(Self.short($0))`" } ?? "\(row) is `null`"
+        // Rows that a task brings have the fields in use only, of which none is another's misspelling.
+        let known = item.rows == nil && !field.contains(".") ? item.fieldNames : []
+        let near = closest(field, known).map { "did you mean `${\(local).\($0)}`?" }
+        let hint = near ?? "write `${\(name.text):-…}` if some have none"
+        return ("\(row) has no `\(Self.short(field))`", hint)
     }
 
     /// Warns that this machine lacks a value and returns a stand-in, if the load tolerates that; else returns `nil`.
@@ -328,21 +335,23 @@ extension Reader {
     }
 
     /// Returns the fields of a `forEach` name that a task uses. Those in `defaults` may be of no use to it, and with a
-    /// default of its own a field may be missing.
-    func fields(of name: String, in task: NodeID) -> RowFields {
+    /// default of its own a field may be missing. `keepsWholeRows`: the row itself counts as one of them.
+    func fields(of name: String, in task: NodeID, keepsWholeRows: Bool) -> RowFields {
+        func field(_ used: Template.Name) -> String? {
+            guard case .local(name, let field) = used, field != "index" else { return nil }
+            return field ?? (keepsWholeRows ? PlainValue.ownText : nil)
+        }
         var (needed, others): (Set<String>, Set<String>) = ([], [])
         for template in templates(below: task) {
             for reference in template.references {
-                guard case .local(name, let field?) = reference.name, field != "index" else { continue }
-                let isNeeded = template.isNeeded(reference)
+                guard let field = field(reference.name) else { continue }
+                let isNeeded = template.isNeeded(reference) && field != PlainValue.ownText
                 if isNeeded { needed.insert(field) } else { others.insert(field) }
             }
         }
         if let root = tree.root {
             for (key, value) in tree.entries(root) where tree.text(key, is: "defaults") {
-                for case .local(name, let field?) in references(below: value) where field != "index" {
-                    others.insert(field)
-                }
+                others.formUnion(references(below: value).compactMap { field($0) })
             }
         }
         return RowFields(needed: needed.sorted(), optional: others.subtracting(needed).sorted())

@@ -69,8 +69,13 @@ enum Value {
         }
     }
 
+    /// Whether a default takes its place.
     var isEmpty: Bool {
-        if case .text(let text) = self { text.plain == "" } else { false }
+        switch self {
+        case .text(let text): text.plain == ""
+        case .captured(let item): item.isEmpty
+        default: false
+        }
     }
 
     var fieldNames: [String] {
@@ -123,39 +128,37 @@ struct CapturedItem {
     var scalar: ScalarValue? {
         guard let values else { return .unknown }
         switch plain {
-        case .null: return .null
         case .boolean(let value): return .boolean(value)
         case .number(let text) where !values.isSecret(text): return .number(text)
         case .string(let text) where !values.isSecret(text): return .text(SecretText(text))
         case .number(let text), .string(let text):
             return .text(SecretText(pieces: [.secret(name: list, value: text, hosts: values.hosts)]))
-        case .list, .map, nil: return nil
+        case .null, .list, .map, nil: return nil
         }
     }
 
-    /// The value where it is inserted when the task begins; `nil` if it is known already and is no scalar.
-    var awaited: ScalarValue? {
-        if values != nil, plain?.scalarText == nil { return nil }
-        return .text(SecretText(pieces: [.capture(task: task, name: place.name, escaping: .none)]))
-    }
+    /// The value where text is inserted when the task begins; `nil` if it is known already and is no scalar.
+    var awaited: ScalarValue? { values != nil && plain?.scalarText == nil ? nil : .text(reference) }
+
+    /// Stands for the value, whatever it is, until the task begins.
+    var reference: SecretText { SecretText(pieces: [.capture(task: task, name: place.name, escaping: .none)]) }
 
     var fieldNames: [String] {
         if values == nil { return rows?.format.fieldNames ?? [] }
-        guard fieldName == nil, case .map(let entries)? = plain else { return [] }
+        guard case .map(let entries)? = plain else { return [] }
         return entries.map(\.key).filter { $0 != PlainValue.ownText }
     }
 
-    /// Words for the row; `nil` for a captured value and while the list is unknown.
+    /// Words for the row, or the captured value; `nil` while the list is unknown.
     var row: String? {
-        guard let rows, values != nil else { return nil }
+        guard values != nil else { return nil }
+        guard let rows else { return "value \(index + 1) of `tasks.\(task).\(list)`" }
         return "row \(index + 1) of what `\(rows.task)` brought"
     }
 
-    /// Whether it is a row that has nothing here, or `null`.
-    var isMissing: Bool {
-        guard row != nil else { return false }
-        return plain == nil || plain == .null
-    }
+    /// Whether the value is known to be `null`.
+    var isNull: Bool { values != nil && plain == .null }
+    var isEmpty: Bool { isNull || values != nil && plain?.scalarText == "" }
 
     func field(_ name: String) -> Value? {
         guard fieldName == nil else { return nil }
@@ -164,7 +167,7 @@ struct CapturedItem {
         if values == nil, let known = rows?.format.fieldNames, !known.contains(name) { return nil }
         var item = self
         item.fieldName = name
-        return values == nil || item.plain != nil && !item.isMissing ? .captured(item) : nil
+        return values == nil || item.plain != nil ? .captured(item) : nil
     }
 }
 

@@ -61,6 +61,10 @@ final class SecretStore {
         if let variable = declaration?.environment {
             return "it is declared to come from the environment's `\(variable)`, which is not set"
         }
+        // A declared one is spelled right, however close another is.
+        if declaration != nil {
+            return "set `\(name)` in the environment, or write it into --secrets-file or $CREDENTIALS_DIRECTORY/\(name)"
+        }
         let near = closest(name).map { "did you mean `${secret.\($0)}`? " } ?? ""
         return near
             + "a secret comes from --secrets-file, $CREDENTIALS_DIRECTORY/\(name) or the environment's `\(name)`"

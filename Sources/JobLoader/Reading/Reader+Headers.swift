@@ -19,7 +19,8 @@ extension Reader {
                 continue
             }
             let lines = oneOrMore(value).compactMap { line in
-                secretText(line, .scalar, place: .header, captures: true)
+                warnOfPlaceholder(line, in: .value)
+                return secretText(line, .scalar, place: .header, captures: true)
             }
             fields.removeAll { Self.sameHeader($0.name, name) }
             fields += lines.map { HeaderField(name: name, value: $0.trimmed) }

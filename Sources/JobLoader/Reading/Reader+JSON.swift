@@ -34,22 +34,24 @@ extension Reader {
         case .boolean(let value): return .boolean(value)
         case .number(let text): return jsonNumber(text, node).map { .number($0) }
         case .text(let text): return .string(text)
-        case .unknown: return nil
+        case .unknown: return Self.unknown
         }
     }
 
-    private static func template(_ value: Value) -> JSONTemplate? {
+    /// Stands for a value that is not known in a check: no request is made of it.
+    private static let unknown = JSONTemplate.string(SecretText(MissingValue.placeholder))
+
+    private static func template(_ value: Value) -> JSONTemplate {
         switch value {
         case .null: return .null
         case .boolean(let value): return .boolean(value)
         case .number(let text): return NumberText.json(text).map { .number($0) } ?? .string(SecretText(text))
         case .text(let text): return .string(text)
         case .record(let text, _): return .string(SecretText(text))
-        case .list(let values): return .list(values.compactMap { template($0) })
-        case .map(let entries):
-            return .object(entries.compactMap { key, value in template(value).map { .init(name: key, value: $0) } })
-        case .captured(let item): if case .text(let text)? = item.awaited { return .string(text) } else { return nil }
-        case .unknown, .missing, .wild: return nil
+        case .list(let values): return .list(values.map { template($0) })
+        case .map(let entries): return .object(entries.map { .init(name: $0.key, value: template($0.value)) })
+        case .captured(let item): return .string(item.reference)
+        case .unknown, .missing, .wild: return unknown
         }
     }
 
@@ -57,27 +59,6 @@ extension Reader {
         if let number = NumberText.json(text) { return number }
         error("invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
         return nil
-    }
-
-    func plainValue(_ node: NodeID) -> PlainValue? {
-        guard let template = jsonTemplate(node) else { return nil }
-        return plain(template, node)
-    }
-
-    private func plain(_ template: JSONTemplate, _ node: NodeID) -> PlainValue? {
-        switch template {
-        case .null: return .null
-        case .boolean(let value): return .boolean(value)
-        case .number(let text): return .number(text)
-        case .string(let text): return plain(text, node).map { .string($0) }
-        case .list(let elements):
-            let values = elements.map { plain($0, node) }
-            return values.contains { $0 == nil } ? nil : .list(values.compactMap { $0 })
-        case .object(let members):
-            let entries = members.map { member in plain(member.value, node).map { (member.name, $0) } }
-            guard !entries.contains(where: { $0 == nil }) else { return nil }
-            return .map(entries.compactMap { $0 }.map { PlainValue.Entry(key: $0.0, value: $0.1) })
-        }
     }
 }
 

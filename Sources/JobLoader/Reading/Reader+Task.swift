@@ -84,13 +84,14 @@ extension Reader {
         if tree.kind(node) == .scalar, !hasDollar(node) {
             let text = tree.text(node)
             if let url = try? urls.parse(text) {
-                warnOfForeignReference(node)
+                warnOfPlaceholder(node, in: .url)
                 noteHost(url, node)
                 return .url(url)
             }
         }
         guard let text = urlText(node, captures: true) else { return nil }
         if text.awaitsCapture {
+            warnOfPlaceholder(node, in: .url)
             noteUnknownHost(text, node)
             return .awaitingCapture(text)
         }
@@ -108,6 +109,7 @@ extension Reader {
             fields.removeAll { $0.name == name }
             if isNull(value) { continue }
             for element in oneOrMore(value) {
+                warnOfPlaceholder(element, in: .value)
                 guard let text = secretText(element, .scalar, captures: true) else { continue }
                 fields.append(QueryField(name: name, value: text))
             }

@@ -150,7 +150,7 @@ extension Reader {
                     hint: "its `hosts` say where it may go", node)
                 return nil
             }
-            warnOfForeignReference(node)
+            warnOfPlaceholder(node, in: .url)
             noteHost(url, node)
             return url
         } catch {

@@ -107,7 +107,10 @@ extension Key where Target: Blank {
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, SecretText?>, default standard: String,
         _ meaning: String, _ availability: Availability<Target> = .built
     ) -> Key {
-        Key(name, path(), .text, default: standard, meaning, availability) { $1.secretText($0).map { .some($0) } }
+        Key(name, path(), .text, default: standard, meaning, availability) {
+            $1.warnOfPlaceholder($0, in: "\(name)" == "password" ? .password : .credential)
+            return $1.secretText($0).map { .some($0) }
+        }
     }
 
     static func statuses(

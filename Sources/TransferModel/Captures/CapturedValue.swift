@@ -108,6 +108,14 @@ package struct CapturedValues: Sendable {
         return "\(field)row \(place.index + 1) of what `\(source)` brought"
     }
 
+    /// Returns a value in a captured list that is no text but null, a list or a map, with the list; `nil` for all others.
+    func structure(_ task: String, _ name: String) -> (value: PlainValue, list: CapturedValue)? {
+        guard let place = ListPlace(name), let list = list(task, place.list), let value = place.plain(in: list),
+            value.scalarText == nil
+        else { return nil }
+        return (value, list)
+    }
+
     /// Returns a captured list, or `nil` where there is none of that name.
     package func list(_ task: String, _ name: String) -> CapturedValue? {
         guard let value = values[task]?.first(where: { $0.name == name }), case .list = value.value else { return nil }
@@ -121,7 +129,7 @@ package struct ListPlace: Sendable {
     package let list: String
     /// The value's index from 0; negative while it is not known.
     package let index: Int
-    /// The field of the value; `nil` for the value itself.
+    /// The field of the value, with dots between it and the fields within it; `nil` for the value itself.
     package let field: String?
 
     package init(list: String, index: Int, field: String? = nil) {
@@ -165,10 +173,12 @@ package struct ListPlace: Sendable {
 }
 
 extension PlainValue {
-    /// Returns a field of a map, or `nil` if there is none or the value is no map.
+    /// Returns a field of a map, to which a name with dots leads from map to map; `nil` if there is none.
     package func member(_ name: String) -> PlainValue? {
         guard case .map(let entries) = self else { return nil }
-        return entries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value
+        if let found = entries.first(where: { $0.key.utf8.elementsEqual(name.utf8) }) { return found.value }
+        guard let dot = name.firstIndex(of: ".") else { return nil }
+        return member(String(name[..<dot]))?.member(String(name[name.index(after: dot)...]))
     }
 
     /// The value as it stands in other text; `nil` for null, lists and maps.

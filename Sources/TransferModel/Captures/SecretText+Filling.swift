@@ -154,10 +154,26 @@ private struct CaptureFilling {
     mutating func finish() throws(TransferError) -> SecretText {
         switch place {
         case .path: try checkPath()
-        case .url: try checkDots()
+        case .url:
+            try checkEmptySegments()
+            try checkDots()
         case .text, .header: break
         }
         return text.finish()
+    }
+
+    /// Refuses empty values that are to be a whole segment of a URL's path: without it the URL means something else.
+    private func checkEmptySegments() throws(TransferError) {
+        let bytes = path.utf8
+        for (range, name) in stretches where range.isEmpty {
+            let place = bytes.index(bytes.startIndex, offsetBy: range.lowerBound)
+            guard bytes[..<place].last == UInt8(ascii: "/"),
+                bytes[place...].first.map({ "/?#".utf8.contains($0) }) != false
+            else { continue }
+            throw TransferError(
+                .captureUnusable,
+                "the value of \(Self.words(name)) is empty, and a part of the URL's path would be, too")
+        }
     }
 
     /// Refuses values that add a `..` to the path of a URL: alone, with what stands beside them, or in any spelling.

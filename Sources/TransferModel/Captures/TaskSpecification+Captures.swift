@@ -221,20 +221,29 @@ extension JSONTemplate {
     private static func filled(_ text: SecretText, from captured: CapturedValues) throws(TransferError) -> JSONTemplate
     {
         if text.awaitsCapture, text.pieces.count == 1, case .capture(let task, let name, _)? = text.pieces.first {
+            if let (value, list) = captured.structure(task, name) { return JSONTemplate(value, in: list) }
             let value = try captured.value(task, name)
             if !value.isSecret { return JSONTemplate(value.value) }
         }
         return .string(try text.filled(from: captured, in: .text))
     }
 
-    package init(_ value: PlainValue) {
+    /// `list` is the captured list that the value stands in: what is secret in it stays so, and becomes text.
+    package init(_ value: PlainValue, in list: CapturedValue? = nil) {
         switch value {
         case .null: self = .null
         case .boolean(let value): self = .boolean(value)
-        case .number(let text): self = .number(text)
-        case .string(let text): self = .string(SecretText(text))
-        case .list(let elements): self = .list(elements.map { JSONTemplate($0) })
-        case .map(let entries): self = .object(entries.map { Member(name: $0.key, value: JSONTemplate($0.value)) })
+        case .number(let text), .string(let text):
+            if let list, list.isSecret(text) {
+                self = .string(SecretText(pieces: [.secret(name: list.name, value: text, hosts: list.hosts)]))
+            } else if case .number = value {
+                self = .number(text)
+            } else {
+                self = .string(SecretText(text))
+            }
+        case .list(let elements): self = .list(elements.map { JSONTemplate($0, in: list) })
+        case .map(let entries):
+            self = .object(entries.map { Member(name: $0.key, value: JSONTemplate($0.value, in: list)) })
         }
     }
 }

@@ -24,10 +24,10 @@ struct FollowedRun {
             let follower = try Follower(run, identifier, of: job, folder: folder, starter: starter)
             if outputs.wantsProgress { follower.wantsProgress(of: job) }
             switch try follow(follower, outputs) {
-            case .interrupted(let number): return interrupted(number)
+            case .interrupted(let number): return interrupted(number, job)
             case .heldBack(let held):
                 LiveTerminal.standardError.clear()
-                console.errors(held.words(job.redactor) + Self.goesOn(identifier))
+                console.errors(held.words(job.redactor) + Self.goesOn(job))
                 return ExitStatus.incomplete.code
             case .finished(let end, let trouble):
                 outputs.heard(end.hooks.map { $0.result(in: job) })
@@ -61,15 +61,18 @@ struct FollowedRun {
             })
     }
 
-    private func interrupted(_ number: Int32) -> Int32 {
+    private func interrupted(_ number: Int32, _ job: Job) -> Int32 {
         LiveTerminal.standardError.clear()
-        console.errors(Self.goesOn(identifier))
+        console.errors(Self.goesOn(job))
         return ExitStatus.signal(number).code
     }
 
-    static func goesOn(_ identifier: String) -> String {
-        "the session `\(identifier)` goes on in the background: `transfer-run attach \(identifier)` follows it, "
-            + "`transfer-run cancel \(identifier)` ends it\n"
+    /// Returns a line for each background session with tasks of the job.
+    static func goesOn(_ job: Job) -> String {
+        Set(job.tasks.map(\.session)).sorted().compactMap { job.sessions[Int($0.raw)].identifier }.map { identifier in
+            "the session `\(identifier)` goes on in the background: `transfer-run attach \(identifier)` follows it, "
+                + "`transfer-run cancel \(identifier)` ends it\n"
+        }.joined()
     }
 
     /// The warning that a session's events wait in the background process, or, without `trouble`, that they continue.

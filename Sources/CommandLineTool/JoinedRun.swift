@@ -119,7 +119,7 @@ struct JoinedRun {
         story.endAlone(end)
         outputs.correct(end)
         try outputs.write()
-        if isTold { carrier.console.errors(FollowedRun.goesOn(background.identifier)) }
+        if isTold { carrier.console.errors(FollowedRun.goesOn(background.job)) }
         return status.code
     }
 

@@ -3,8 +3,6 @@ package import TransferModel
 
 /// Extracts the error message in the body of a server's answer, for one line of a message.
 package enum ServerWords {
-    /// JSON members in which APIs put it: RFC 9457, and what is usual.
-    private static let members = ["detail", "message", "error_description", "error", "errors", "title", "reason"]
     /// Bytes of the body that are looked at, at most.
     private static let longest = 16 << 10
 
@@ -14,8 +12,8 @@ package enum ServerWords {
         guard !body.isEmpty, let type = headers.first("content-type").flatMap({ MediaType($0) }) else { return nil }
         let bytes = Array(body.prefix(longest))
         let words: String?
-        if type.type.hasSuffix("/json") || type.type.hasSuffix("+json") {
-            words = (try? JSONParser.parse(bytes)).map { self.words($0, depth: 0) } ?? text(bytes, type)
+        if type.type.contains("json") {
+            words = (try? JSONParser.parse(bytes)).map { JSONMessages.text($0) } ?? text(bytes, type)
         } else if WebPage.isType(type.type) {
             words = text(bytes, type).flatMap { plainHTTPReason($0) ?? title($0) }
         } else if type.type.hasPrefix("text/") || type.type.hasSuffix("/xml") || type.type.hasSuffix("+xml") {
@@ -28,21 +26,6 @@ package enum ServerWords {
 
     private static func text(_ bytes: [UInt8], _ type: MediaType) -> String? {
         (try? BodyText(bytes, charset: type.charset)).map { String(decoding: $0.told, as: UTF8.self) }
-    }
-
-    /// Returns the text of the first known member; a member that holds an object or an array is searched itself. JSON
-    /// without a known member has no text for people.
-    private static func words(_ value: JSONValue, depth: Int) -> String? {
-        switch value {
-        case .string(let text): return text.isEmpty ? nil : text
-        case .array(let elements) where depth < 4: return elements.first.flatMap { words($0, depth: depth + 1) }
-        case .object where depth < 4:
-            for member in members {
-                if let found = value[member].flatMap({ words($0, depth: depth + 1) }) { return found }
-            }
-            return nil
-        default: return nil
-        }
     }
 
     /// Returns what Apache says to plain HTTP on a port for HTTPS, below a title that tells nothing.

@@ -45,7 +45,9 @@ extension JobRun {
 
     func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
-        let error = conclusion.error.map { named($0, conclusion.blame) }
+        let error = conclusion.error.map {
+            named($0, conclusion.blame).namingTokenSource(of: specification, in: job)
+        }
         let result = endAttempt(
             task, conclusion.outcome, nil, held: conclusion.held, staged: conclusion.staged, now)
         let file = result == nil ? past?.takeFile(task) : result?.file
@@ -73,7 +75,8 @@ extension JobRun {
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
                 triedFor: conclusion.triedFor,
                 deferral: conclusion.deferral, lacks: lack(of: task, conclusion.deferral),
-                type: specification.type, unmet: unmet(conclusion, specification)), cache: result?.cache,
+                type: specification.type, retry: specification.options.values.policies.retry,
+                unmet: unmet(conclusion, specification)), cache: result?.cache,
             parts: result?.parts ?? [])
         engine.taskEnded(task, conclusion.outcome)
         settings.heard?(

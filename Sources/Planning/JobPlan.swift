@@ -23,7 +23,7 @@ package struct JobPlan: Sendable {
     /// What is not known, one sentence each.
     package var notes: [String] = []
 
-    /// The tasks of one server.
+    /// The tasks of one server, or a server that is asked for access tokens and has none.
     package struct Host: Hashable, Sendable {
         /// Scheme, host and port.
         package let origin: Origin
@@ -113,6 +113,19 @@ package struct JobPlan: Sendable {
         return totals
     }
 
+    /// Calls `body` with each place that a task may ask for an access token: of GitHub's assertions, that of those too.
+    private static func forEachTokenURL(of job: Job, _ body: (ResourceURL) -> Void) {
+        for task in job.tasks {
+            for credential in task.options.values.policies.credentials {
+                guard case .oauth2(let client) = credential.source,
+                    task.location.url.map({ credential.host?.matches($0.origin) ?? true }) ?? true
+                else { continue }
+                if case .assertion(.github(let url, _)) = client.grant { body(url) }
+                body(client.tokenURL)
+            }
+        }
+    }
+
     private static func hosts(of job: Job, _ outlooks: [TaskOutlook]) -> [Host] {
         var table = OriginTable()
         var hosts: [Host] = []
@@ -135,6 +148,10 @@ package struct JobPlan: Sendable {
                 hosts[number].connections +=
                     job.sessions[Int(job.tasks[index].session.raw)].maximumConnectionsPerHost
             }
+        }
+        forEachTokenURL(of: job) { url in
+            // It is asked once for all tasks.
+            if Int(table.id(of: url).raw) == hosts.count { hosts.append(Host(origin: url.origin, connections: 1)) }
         }
         return hosts.map { host in
             var host = host

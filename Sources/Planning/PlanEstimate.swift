@@ -10,7 +10,8 @@ extension JobPlan {
     package mutating func estimate() {
         let latencies = words.compactMap(\.latency)
         let asking = outlooks.count { $0.asksServer }
-        let connections = max(1, min(job.limits.maximumConcurrentTasks, hosts.reduce(0) { $0 + $1.connections }))
+        let connections = max(
+            1, min(job.limits.maximumConcurrentTasks, hosts.reduce(0) { $0 + ($1.tasks > 0 ? $1.connections : 0) }))
         let mean = latencies.isEmpty ? 0 : latencies.reduce(0) { $0 + $1.seconds } / Double(latencies.count)
         let asked = mean * (Double(asking) / Double(connections)).rounded(.up)
         let limit = job.limits.bandwidth.map(\.lowest)

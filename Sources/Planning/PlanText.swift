@@ -59,9 +59,10 @@ extension JobPlan {
     private func hostRows(_ isWhole: Bool) -> [String] {
         let shown = isWhole ? hosts[...] : hosts.prefix(Self.mostHosts)
         let rows = shown.map { host in
-            [
-                "\(host.origin)", Words.count(host.tasks, "task"),
-                sum(host.bytes, unknown: host.unknownSizes) ?? "size unknown",
+            let size = sum(host.bytes, unknown: host.unknownSizes) ?? "size unknown"
+            return [
+                "\(host.origin)", host.tasks == 0 ? "access tokens" : Words.count(host.tasks, "task"),
+                host.tasks == 0 ? "" : size,
                 "\(Words.count(host.connections, "connection")) at most",
             ]
         }

@@ -329,7 +329,7 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func addAttempts(_ course: TaskCourse) {
-        if course.pages > 1 { column("\(course.pages) pages") }
+        if course.pages > 0 { column(HumanText.count(course.pages, "page")) }
         if course.attempts > 1 { column("\(course.attempts) attempts") }
     }
 

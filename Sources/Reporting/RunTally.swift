@@ -256,8 +256,9 @@ struct RunTally {
         lines += cause.consequences.map { "    \($0)" }
         // A deferred or cancelled task's reason says what helps as well.
         if record.outcome == .failed, let error = record.error {
-            let type = job.tasks[Int(cause.tasks[0].raw)].type
-            lines.append("    \(error.whatHelps(type, tasks: cause.tasks.count))")
+            let task = job.tasks[Int(cause.tasks[0].raw)]
+            let retry = task.options.values.policies.retry
+            lines.append("    \(error.whatHelps(task.type, tasks: cause.tasks.count, retry: retry))")
         }
         return lines
     }

@@ -50,8 +50,8 @@ final class TaskCourse {
     /// Offset at which an attempt began whose process died before it could tell how much it had received; `nil` where
     /// the last attempt told.
     private var lostFrom: Int64?
-    /// How the last attempt failed, and the URL that it asked last.
-    private var lastFailure: (name: ErrorName, url: String)?
+    /// How the last attempt failed, and what it asked last: `GET https://a.test/f`.
+    private var lastFailure: (name: ErrorName, request: String)?
 
     /// Bytes moved up to now, the running attempt included.
     var movedSoFar: Int64 { moved + max(0, progress - offset) }
@@ -117,18 +117,19 @@ final class TaskCourse {
         if isAnswered { kept = isUpload ? 0 : record.resumedFrom + wire.received }
         reached = max(progress, count > 0 ? record.resumedFrom + count : 0)
         if firstFailure == nil { firstFailure = record.error }
-        lastFailure = record.error.map { ($0.name, record.transactions.last?.url ?? record.url) }
+        let request = record.transactions.last.map { "\($0.method) \($0.url)" } ?? record.url
+        lastFailure = record.error.map { ($0.name, request) }
         let isLost = record.error == .processEnded || record.error == .processCrashed
         lostFrom = isLost && record.transactions.isEmpty ? record.resumedFrom : nil
         (progress, offset) = (0, 0)
     }
 
     /// The message of the error with which the task ended. Where a server is the cause and the message names no URL, it
-    /// begins with the one that was asked.
+    /// begins with the request.
     func message(of error: TransferError) -> String {
         guard let lastFailure, lastFailure.name == error.name, error.name.isOfServer, !error.message.contains("://")
         else { return error.message }
-        return "\(lastFailure.url): \(error.message)"
+        return "\(lastFailure.request): \(error.message)"
     }
 
     /// Bytes per second while body bytes moved. An attempt's own time excludes its wait for `bandwidth`; where several

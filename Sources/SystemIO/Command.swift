@@ -48,16 +48,17 @@ package struct Command: Sendable {
     /// Time between asking the program to end and killing it.
     package static let grace = TimeSpan.seconds(2)
 
-    /// Runs the program. `take` gets its output piece by piece; `false` ends it. With `awaitsWholeOutput` its end alone
+    /// Runs the program. `take` gets its output piece by piece; `false` ends it. `takeErrors` gets what it writes to its
+    /// standard error, however much is kept of that. With `awaitsWholeOutput` its end alone
     /// does not end the call: a program that it started may still write, and only the end of the stream says that
     /// nothing is missing.
     package func run(
         input: [UInt8] = [], cancellation: Cancellation? = nil, awaitsWholeOutput: Bool = false,
-        take: (UnsafeRawBufferPointer) -> Bool
+        takeErrors: (UnsafeRawBufferPointer) -> Void = { _ in }, take: (UnsafeRawBufferPointer) -> Bool
     ) throws(SystemError) -> Result {
         let program = try started(cancellation)
         let conversation = Conversation(program, input, awaitsWholeOutput: awaitsWholeOutput)
-        return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take)
+        return try unsafe conversation.hold(timeout: timeout, cancellation: cancellation, take, takeErrors)
     }
 
     private func started(_ cancellation: Cancellation?) throws(SystemError) -> RunningCommand {
@@ -110,7 +111,8 @@ private final class Conversation {
     private var isOver: Bool { hasEnded && (!awaitsWholeOutput || program.output == nil || ending != nil) }
 
     func hold(
-        timeout: TimeSpan?, cancellation: Command.Cancellation?, _ take: (UnsafeRawBufferPointer) -> Bool
+        timeout: TimeSpan?, cancellation: Command.Cancellation?, _ take: (UnsafeRawBufferPointer) -> Bool,
+        _ takeErrors: (UnsafeRawBufferPointer) -> Void
     ) throws(SystemError) -> Command.Result {
         if unsent.isEmpty { program.closeInput() }
         let due = timeout.map { Clocks.instant() + $0 } ?? .distantFuture
@@ -126,7 +128,7 @@ private final class Conversation {
             if isReady(program.end) { hasEnded = true }
             if isReady(program.input) { feed() }
             if isReady(program.output) || hasEnded, unsafe !drainOutput(take) { stop(.cancelled) }
-            if isReady(program.errors) || hasEnded { program.drainErrors() }
+            if isReady(program.errors) || hasEnded { unsafe program.drainErrors(takeErrors) }
             if let wake = cancel, ready.contains(wake.entry.descriptor) {
                 cancel = nil
                 stop(.cancelled)

@@ -109,13 +109,14 @@ package final class RunningCommand {
         }
     }
 
-    /// Reads what the program wrote to its standard error.
-    package func drainErrors() {
+    /// Reads what the program wrote to its standard error; `take` gets all of it, and the end is kept.
+    package func drainErrors(_ take: (UnsafeRawBufferPointer) -> Void = { _ in }) {
         unsafe withUnsafeTemporaryAllocation(byteCount: Self.longestErrors, alignment: 16) { buffer in
             // Bounded, so that a program that never stops writing does not hold up the caller.
             for _ in 0..<32 {
                 guard let count = unsafe read(&errorStream, buffer), count > 0 else { return }
                 unsafe errorBytes.append(contentsOf: buffer[..<count])
+                unsafe take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                 if errorBytes.count > 2 * Self.longestErrors {
                     errorBytes.removeFirst(errorBytes.count - Self.longestErrors)
                 }

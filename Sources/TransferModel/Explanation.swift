@@ -1,16 +1,16 @@
 /// The `explanation` of a task that did not succeed: what happened in plain words, and what would help.
 package enum Explanation {
     /// Returns the explanation, or `nil` for a task that succeeded. `attempts` counts those that began; `triedFor` is the
-    /// time over which they failed; `lacks` says what networks or power would have to be like; `unmet` which `when`
+    /// time over which they failed; `lacks` says what networks or power would have to be like; `retry` is the task's; `unmet` says which `when`
     /// passed the task over.
     package static func sentence(
         outcome: TaskOutcome, error: TransferError?, waits: [TaskRecord.Wait], attempts: Int,
         triedFor: TimeSpan? = nil, deferral: Deferral? = nil, lacks: String? = nil, type: TaskType? = nil,
-        unmet: String? = nil
+        retry: RetryPolicy? = nil, unmet: String? = nil
     ) -> String? {
         switch outcome {
         case .succeeded: nil
-        case .failed: join([failure(error, attempts, triedFor), error?.whatHelps(type)])
+        case .failed: join([failure(error, attempts, triedFor), error?.whatHelps(type, retry: retry)])
         case .cancelled:
             join([cancellation(error, attempts: attempts), error?.whatHelps(type) ?? ErrorName.runCancelled.whatHelps])
         case .skipped where error == nil && unmet != nil: unmet.map { "Skipped: \(ended($0))" }

@@ -440,6 +440,8 @@ package struct RetryPolicy: Sendable {
     package var writtenPatience: TimeSpan?
     /// For how long after its first failure a task is tried; `nil` where attempts alone are bounded.
     package var patience: TimeSpan? { writtenPatience ?? (attempts == nil ? Self.standardPatience : nil) }
+    /// Whether the job file says for how long or how often a task is tried, and that is more than once.
+    var isWritten: Bool { (attempts.map { $0 > 1 } ?? false) || writtenPatience != nil }
     /// Pause before the second attempt.
     package var initialBackoff = TimeSpan.seconds(1)
     /// Factor by which each pause is longer than the one before.

@@ -1,8 +1,17 @@
 extension TransferError {
     /// Returns what a user can do about this very error. Where several limits can cause an error, its message names the
-    /// one that did. `tasks` is how many tasks failed so.
-    package func whatHelps(_ type: TaskType?, tasks: Int = 1) -> String {
-        pageAdvice { $0.advice(type, tasks) } ?? advice(type, tasks)
+    /// one that did. `tasks` is how many tasks failed so, `retry` what the task has.
+    package func whatHelps(_ type: TaskType?, tasks: Int = 1, retry: RetryPolicy? = nil) -> String {
+        let advice = pageAdvice { $0.advice(type, tasks) } ?? advice(type, tasks)
+        guard isOfExpectedBody, let retry, retry.isWritten, !retry.statuses.contains(200) else { return advice }
+        return "\(advice.dropLast()); `retry` tries it again only where `statuses` has the answer's status."
+    }
+
+    /// Whether the body of an answer was not as `expect.body` says, as `AnswerRules` words it.
+    private var isOfExpectedBody: Bool {
+        name == .unexpectedResponse
+            && (message.hasPrefix("expected the body to ")
+                || message.hasPrefix("expected `") && message.contains("` to be "))
     }
 
     private func advice(_ type: TaskType?, _ tasks: Int) -> String {
@@ -135,7 +144,7 @@ extension TransferError {
     }
 
     /// The status in the message of an answer that was not as expected.
-    private var answeredStatus: Int? {
+    var answeredStatus: Int? {
         guard let scheme = message.firstRange(of: "://"),
             let colon = message[scheme.upperBound...].firstRange(of: ": ")
         else { return nil }
@@ -172,9 +181,11 @@ extension TransferError {
         return switch answeredStatus {
         case 400, 422: "Compare `method`, `headers`, `query` and `body` with what the server's documentation asks for."
         case 401:
-            message.contains("no credential was sent")
-                ? "Say who to be: `credentials`, or an `Authorization` header."
-                : "Check the token or the password, and whether it has expired."
+            message.contains(Self.notRunAgainWords)
+                ? "Let a data task without `next` and `stream` capture it: that is run again when a token has ended."
+                : message.contains("no credential was sent")
+                    ? "Say who to be: `credentials`, or an `Authorization` header."
+                    : "Check the token or the password, and whether it has expired."
         case 403: "Check what the credential may do, and the URL: the server understood, and refuses."
         case 404, 410: tasks > 1 ? "Check the URLs: what they have in common may be wrong." : "Check the URL."
         case 405, 501: "Check `method`, and whether the URL takes it."

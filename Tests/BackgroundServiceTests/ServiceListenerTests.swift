@@ -38,6 +38,27 @@ import TransferModel
         #expect(stage.tree.list("state/runtime").isEmpty)
     }
 
+    /// A right request that meets trouble in the process is no wrong one: the command ends with 4 instead of 2.
+    @Test func troubleInTheProcess_isNoRefusal() throws {
+        try stage.start()
+        let starter = ServiceStarter(
+            stage.place, version: "0.0.1", stateDirectory: stage.place.state, environment: Surroundings.environment())
+        let control = ServiceControl(.suspend, of: "a")
+        func answer(_ reason: String) throws -> ControlReply {
+            stage.host.script.withLock { $0.control = .refused(reason) }
+            return try SessionControl(starter).perform(control)
+        }
+        #expect(try answer("no such task") == .refused("no such task"))
+        for reason in [
+            "it is done, and cannot be written down yet, so that it is forgotten if the process ends before: disk full",
+            "the session `a` is held up, and nobody carries it until it is tried again: disk full",
+        ] {
+            let trouble = #expect(throws: ServiceTrouble.self) { try answer(reason) }
+            #expect(trouble?.description == reason)
+        }
+        try stage.stop()
+    }
+
     @Test func longAnswersArriveWhole() throws {
         let ids = (0..<60_000).map { "a-task-with-a-long-name-\($0)" }
         let runs = [

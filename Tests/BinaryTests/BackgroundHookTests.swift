@@ -113,6 +113,27 @@ import TransferModel
         #expect(try scene.binary.run("cancel", "org.example.other").exitStatus == 0)
     }
 
+    /// Who cancels a session is not told that it failed; one task that failed by itself is a failure all the same.
+    @Test(arguments: [(200, "cancelled"), (404, "failed")])
+    func aCancelledSession_isToldAsCancelled(_ status: Int, _ outcome: String) throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/x", [.gate("never")] + .respond(200, body: "x"))
+        server.on("/y", .respond(status, body: "y"))
+        let scene = try BackgroundScene()
+        let head = BackgroundScene.head(
+            "org.example.hook",
+            ", onFinish: [sh, -c, 'echo $TRANSFER_RUN_HOOK_OUTCOME $0 > part && mv part told', "
+                + "\"${run.outcome}\"]")
+        let tasks = ["x", "y"].map { "{ id: \($0), url: \"\(server.url("/\($0)"))\", to: \($0) }" }
+        let text = "\(head)tasks: [\(tasks.joined(separator: ", "))]"
+        #expect(try scene.stage.start(text, ["--detach"]).wait().exitStatus == 0)
+        #expect(server.waitForRequests(1, "/x") && scene.waitForEnd(of: "y"))
+        #expect(try scene.binary.run("cancel", "org.example.hook").exitStatus == 0)
+        waitUntil { scene.folder.exists("told") }
+        #expect(try scene.stage.text("told") == "\(outcome) \(outcome)\n")
+    }
+
     /// Killed before anybody could note that it had run, it is started again, and can know that it is the same end.
     @Test func itRunsAgainOnlyIfItWasCutShort() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

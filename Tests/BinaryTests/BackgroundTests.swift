@@ -119,6 +119,24 @@ import TransferModel
         #expect(stage.server.requests().count == 1)
     }
 
+    /// Each of the job's background sessions goes on, and is cancelled by its own identifier.
+    @Test func whoIsInterrupted_isToldOfEachSession() throws {
+        stage.server.on("/a") { _ in [.gate("never")] + .respond(200, body: "a") }
+        let identifiers = ["org.example.one", "org.example.two"]
+        let sessions = identifiers.enumerated().map { "s\($0): { configuration: background, identifier: \($1) }" }
+        let tasks = [0, 1].map { "{ id: t\($0), session: s\($0), url: \"\(stage.server.url("/a"))\", to: f\($0) }" }
+        let program = try stage.stage.start(
+            "sessions: { \(sessions.joined(separator: ", ")) }\ntasks: [\(tasks.joined(separator: ", "))]")
+        #expect(stage.server.waitForRequests(2))
+        program.send(signal: SIGINT)
+        let left = program.wait()
+        #expect(left.exitStatus == 130)
+        for identifier in identifiers {
+            #expect(left.errorText.contains("`transfer-run cancel \(identifier)` ends it\n"), "\(left.errorText)")
+            #expect(try stage.run("cancel", identifier).exitStatus == 0)
+        }
+    }
+
     @Test func whatHasEndedIsAttachedToOnce() throws {
         stage.server.on("/a", .respond(404, body: ""))
         let job = stage.job(stage.task("a"))

@@ -33,6 +33,26 @@ import TransferModel
         #expect(try run.task("misses", "body.text") == body)
     }
 
+    /// A body that misses is asked for again only by its status; whoever wrote `retry` for it is told.
+    @Test func aMissIsTriedAgain_onlyWhereRetryHasItsStatus() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for path in ["/waits", "/once"] {
+            server.on(path, .respond(200, body: "busy"), .respond(200, body: "busy"), .respond(200, body: "done"))
+        }
+        let run = try Stage().run(
+            """
+            defaults: { expect: { body: { contains: done } }, retry: { attempts: 9, backoff: { initial: 10ms } } }
+            tasks:
+              - { id: waits, url: "\(server.url("/waits"))", retry: { statuses: [200] } }
+              - { id: once, url: "\(server.url("/once"))" }
+            """)
+        #expect(server.requests("/waits").count == 3 && server.requests("/once").count == 1)
+        #expect(try run.task("waits", "outcome") == "succeeded")
+        let hint = "; `retry` tries it again only where `statuses` has the answer's status."
+        #expect(try run.task("once", "explanation")?.hasSuffix(hint) == true && run.errorText.contains(hint))
+    }
+
     /// Of an answer's head as of its body.
     @Test func everyMissOfTheHeadIsNamed() throws {
         let server = try ScriptedServer()

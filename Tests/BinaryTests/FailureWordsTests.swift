@@ -78,6 +78,21 @@ import Testing
         #expect(try run.task("t", "error.message") == "GET \(url): 404 Not Found\(words)")
     }
 
+    /// Requests that were refused for different reasons are different causes; those for one reason are counted together.
+    @Test func whatIsWrongWithFields_isToldOnceForEachReason() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        for (path, field) in [("/a", "name"), ("/b", "name"), ("/c", "age")] {
+            server.on(path, answer(422, "application/json", #"{"errors": {"\#(field)": ["is wrong"]}}"#))
+        }
+        let run = try Stage().run(
+            "tasks: [\(["a", "b", "c"].map { "{ id: \($0), url: \"\(server.url("/\($0)"))\" }" }.joined(separator: ", "))]"
+        )
+        #expect(run.errorText.contains("422 Unprocessable Content: \"name: is wrong\""), "\(run.errorText)")
+        #expect(run.errorText.contains("\n  2 tasks failed (unexpectedResponse)"), "\(run.errorText)")
+        #expect(run.errorText.contains("\n  c failed (unexpectedResponse)"), "\(run.errorText)")
+    }
+
     /// Two hundred characters, and nothing that moves a cursor.
     @Test func theServersWords_areCutAndHarmless() throws {
         let body = "a\u{1B}[2J\u{202E}b\r\n\tc " + String(repeating: "é", count: 300)
@@ -94,6 +109,13 @@ import Testing
         let (stage, run, _) = try failed(answer(503, "text/plain", body))
         #expect(try run.task("t", "body.truncated") == "true")
         #expect(stage.files.isEmpty)
+    }
+
+    @Test func aFailedExpectation_namesTheRequest() throws {
+        let (_, run, url) = try failed(
+            answer(200, "application/json", "{}"), "type: data, method: POST, expect: { body: { contains: ok } }")
+        #expect(run.errorText.contains("POST \(url): expected the body to contain `ok`"), "\(run.errorText)")
+        #expect(!run.errorText.contains("`retry` tries it again"))
     }
 
     /// A secret that the server repeats is hidden, also where the words are cut.

@@ -48,12 +48,13 @@ import TextFormats
         #expect(told.hasPrefix(start) && told.isEmpty == start.isEmpty && !told.contains("\n"), "\(told)")
     }
 
-    /// What it prints is shown beside the run's own lines, and never on standard output.
+    /// What it prints, errors included, is shown beside the run's own lines, and never on standard output.
     @Test func whatItPrints_isShownOnStandardError() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }
         defer { server.stop() }
-        let run = try Stage().run(job(server, "echo told the channel"))
+        let run = try Stage().run(job(server, "echo told the channel; echo with a warning >&2"))
         #expect(run.status == 0 && run.errorText.contains("told the channel\n"))
+        #expect(run.errorText.contains("\nwith a warning\n") && run.outputText.isEmpty, "\(run.errorText)")
     }
 
     @Test(arguments: [

@@ -40,6 +40,15 @@ import TextFormats
         #expect(run.story(of: "list").filter { $0 == "pageFinished" }.count == 3)
     }
 
+    @Test func aTaskThatBroughtOnePage_saysSo() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/p1", page("[]"))
+        let run = try Stage().run(job(server, "next: { link: next }"))
+        let line = try #require(run.errorText.split(separator: "\n").first { $0.hasPrefix("ok ") })
+        #expect(line.hasSuffix("  1 page"), "\(line)")
+    }
+
     /// The size is that of all pages, whether they are kept as files or not.
     @Test(arguments: ["", ", to: \"p${page}\""])
     func theSizeIsThatOfAllPages(_ to: String) throws {

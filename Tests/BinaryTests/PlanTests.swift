@@ -23,6 +23,27 @@ import TextFormats
         try JSONPath(path).select(from: plan).map { $0.plainText ?? "null" }
     }
 
+    /// Whoever opens a firewall for the hosts of a plan needs those that give tokens, too.
+    @Test func aServerThatGivesTokens_isAmongTheHosts() throws {
+        let stage = try Stage()
+        try stage.folder.write(
+            "job.yaml",
+            """
+            sessions:
+              default:
+                credentials:
+                  - host: a.test
+                    oauth2: { tokenURL: "https://login.test/token", clientID: me, clientSecret: hunter22 }
+                  - { host: other.test, oauth2: { tokenURL: "https://unused.test/", clientID: me, clientSecret: hunter22 } }
+            tasks: [{ id: a, url: "https://a.test/a" }, { id: b, url: "https://a.test/b" }]
+            """)
+        let plan = try Self.plan(stage.binary)
+        #expect(try Self.value(plan, "$.hosts[*].host") == ["https://a.test:443", "https://login.test:443"])
+        #expect(try Self.value(plan, "$.hosts[*].tasks") == ["2", "0"])
+        let text = try stage.binary.run("plan", "job.yaml").outputText
+        #expect(text.contains("https://login.test:443  access tokens  ") && text.contains(" · 2 hosts"), "\(text)")
+    }
+
     private func server() throws -> ScriptedServer {
         let server = try ScriptedServer()
         server.on("/a") { ServedResource("hello", etag: "\"v1\"").answer($0) }

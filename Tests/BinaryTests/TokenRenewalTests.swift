@@ -39,6 +39,25 @@ import Testing
         }
     }
 
+    /// What writes a file is not run again for a new token, and whoever made it a download learns that.
+    @Test func aTokenOfADownload_isNotCapturedAnew_andTheFailureSaysWhy() throws {
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on("/login", .respond(200, headers: Self.json, body: #"{"token": "first-token"}"#))
+        server.on("/a", .respond(401))
+        let run = try Stage().run(
+            """
+            tasks:
+              - { id: login, url: "\(server.url("/login"))", to: l, capture: { token: { json: $.token, secret: true } } }
+              - { id: a, url: "\(server.url("/a"))", headers: { Authorization: "Bearer ${tasks.login.token}" } }
+            """)
+        #expect(run.status == 1 && server.requests("/login").count == 1)
+        let message = try run.task("a", "error.message") ?? ""
+        #expect(message.hasSuffix("; `login` was not run again for a new token: it writes a file"), "\(message)")
+        #expect(run.errorText.contains("Let a data task without `next` and `stream` capture it"), "\(run.errorText)")
+        #expect(try run.task("a", "explanation")?.contains("Let a data task") == true)
+    }
+
     /// A token that lives for two pages, and a login that is busy once while a page waits for it.
     @Test func aTokenThatExpiresAgainAndAgain_isCapturedAnew_alsoAfterAHiccupOfTheLogin() throws {
         let server = try ScriptedServer()

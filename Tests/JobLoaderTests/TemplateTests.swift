@@ -62,6 +62,22 @@ struct TemplateTests {
         #expect(job.tasks[1].destination == nil)
     }
 
+    /// Any name may be that of a task whose id is a captured value, a mistyped one too.
+    @Test(arguments: [
+        ("lisst", "${n}", ["warning unknown-task"]), ("lisst", "get-${n}", ["error unknown-task"]),
+        ("list", "${n}", []), ("get-seven", "${n}", []), ("get-seven", "get-${n}", []),
+    ])
+    func aMistypedName_isToldWhateverTheTemplateIsCalled(_ name: String, _ id: String, _ told: [String]) {
+        let read = load(
+            Self.list
+                + """
+                  - { id: "\(id)", forEach: { n: { captured: tasks.list.names } }, url: "https://a.test/${n}" }
+                  - { id: last, url: "https://a.test/", needs: [\(name)] }
+                """)
+        #expect(read.diagnostics.sorted().map { "\($0.severity) \($0.code)" } == told)
+        #expect(read.messages.contains("did you mean `list`?") == !told.isEmpty, "\(read.messages)")
+    }
+
     @Test func withTheValuesTasksFollowAfterAllOthers() throws {
         let result = expand(Self.list + get, book(.string("a"), .string("b c"), .number("3.10")))
         #expect(ids(result) == ["get-1", "get-2", "get-3"], "\(result.messages)")

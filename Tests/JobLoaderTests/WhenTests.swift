@@ -82,6 +82,23 @@ struct WhenTests {
         #expect(members.map(\.value) == [.number("1"), .string("it said  \"no\"")])
     }
 
+    /// A run that only `cancel` kept from succeeding is told as cancelled: not one in which something failed by itself.
+    @Test func aRunThatACommandCancelled_isToldSo() throws {
+        var ends = RunEnds.ofWholeRun
+        let error = TransferError.cancelledByCommand
+        #expect(ends.told(.failed) == .failed && ends.told(.succeeded) == .succeeded)
+        ends.count(
+            "a", .cancelled, tolerated: false, isPassedOver: false, message: error.message, error: error.name)
+        ends.count("s", .skipped, tolerated: false, isPassedOver: false, message: "skipped", error: .dependencyFailed)
+        ends.count("t", .failed, tolerated: true, isPassedOver: false, message: "tolerated", error: .timedOut)
+        #expect(ends.told(.failed) == .cancelled && ends.told(.deferred) == .deferred)
+        var captured = CapturedValues()
+        captured.ends = ends
+        #expect(try captured.value(RunEnds.run, "outcome").text == "cancelled")
+        ends.count("b", .failed, tolerated: false, isPassedOver: false, message: "no way", error: .timedOut)
+        #expect(ends.told(.failed) == .failed)
+    }
+
     /// The first failure counts before what was cancelled earlier, and what is tolerated or skipped is none.
     @Test func theRunsError_isItsFirstCause() throws {
         var ends = RunEnds.ofWholeRun

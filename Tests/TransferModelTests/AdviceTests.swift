@@ -54,6 +54,24 @@ import TransferModel
         }
     }
 
+    /// Whoever waits for a body with `retry` learns what makes that work.
+    @Test(arguments: [
+        "expected the body to contain `done`, it begins `{}`", "expected `$.state` to be done, it is pending",
+    ])
+    func aBodyThatIsNotAsExpected_saysWhatRetryCovers(_ message: String) {
+        let error = TransferError(.unexpectedResponse, message)
+        var policy = RetryPolicy()
+        let clause = "; `retry` tries it again only where `statuses` has the answer's status."
+        #expect(!error.whatHelps(.data).contains("retry") && !error.whatHelps(.data, retry: policy).contains("retry"))
+        policy.attempts = 5
+        #expect(error.whatHelps(.data, retry: policy) == error.whatHelps(.data).dropLast() + clause)
+        #expect(
+            !TransferError(.unexpectedResponse, "expected 5 bytes, got 4").whatHelps(.data, retry: policy)
+                .contains("retry"))
+        policy.statuses = StatusSet(200)
+        #expect(!error.whatHelps(.data, retry: policy).contains("retry"))
+    }
+
     @Test func aBombIsNotMadeSmallerByRaisingALimit() {
         let bomb = TransferError(.dataLengthExceedsMaximum, "the body unpacks to more than 1000 times what was sent")
         #expect(bomb.whatHelps(.download) == ErrorName.cannotDecodeContentData.whatHelps)

@@ -28,6 +28,9 @@ package struct SessionControl {
     package let starter: ServiceStarter
     /// The number of attempts: the process may end between being found and being asked.
     private static let tries = 3
+    /// Parts of replies that tell of trouble in the process, not of a wrong request.
+    static let unwrittenWords = "cannot be written down"
+    static let uncarriedWords = "is held up, and nobody carries it"
 
     package init(_ starter: ServiceStarter) { self.starter = starter }
 
@@ -38,11 +41,16 @@ package struct SessionControl {
             do throws(ServiceFailure) {
                 switch try link.ask(.control(control)) {
                 case .changed(let ids): return .changed(ids)
-                case .refused(let reason): return .refused(reason)
+                case .refused(let reason):
+                    if reason.contains(Self.unwrittenWords) || reason.contains(Self.uncarriedWords) {
+                        throw ServiceFailure.refused(reason)
+                    }
+                    return .refused(reason)
                 case .done, .status, .following: throw ServiceFailure.refused("the answer to another question")
                 }
             } catch {
                 if case .gone = error { continue }
+                if case .refused(let reason) = error { throw ServiceTrouble(reason) }
                 throw ServiceTrouble("the background process does not answer: \(error)")
             }
         }

@@ -91,15 +91,18 @@ final class CarriedRun: Sendable {
     }
 
     private static func unwritten(_ why: String?) -> String {
-        guard let why else { return "what was done cannot be written down; ask again" }
-        return "it is done, and cannot be written down yet, so that it is forgotten if the process ends before: \(why)"
+        guard let why else { return "what was done \(SessionControl.unwrittenWords); ask again" }
+        return
+            "it is done, and \(SessionControl.unwrittenWords) yet, so that it is forgotten if the process ends before: "
+            + why
     }
 
     func ask(_ request: ControlRequest) { if !inbox.post(.control(request)) { refuse(request) } }
 
     private func refuse(_ request: ControlRequest) {
         let ended = "the session `\(request.identifier ?? "")` has ended"
-        request.reply(.refused(writing.why.map { "\(ended), and that cannot be written down yet: \($0)" } ?? ended), 0)
+        let why = writing.why.map { "\(ended), and that \(SessionControl.unwrittenWords) yet: \($0)" }
+        request.reply(.refused(why ?? ended), 0)
     }
 
     /// The run's input. What comes before the run exists waits for it, and what comes after its end is refused.

@@ -41,7 +41,8 @@ package struct FinishCommand {
         redactor = job.redactor
     }
 
-    /// Runs the command to its end. `take` gets what it writes to its standard output. Returns `nil` if it was cancelled.
+    /// Runs the command to its end. `take` gets what it writes to its standard output and its standard
+    /// error. Returns `nil` if it was cancelled.
     package func run(
         _ facts: Facts, cancellation: Command.Cancellation? = nil,
         take: (UnsafeRawBufferPointer) -> Bool = { _ in true }
@@ -56,9 +57,12 @@ package struct FinishCommand {
         let began = Clocks.instant()
         var hook = HookEnd(session: session, exitStatus: nil, duration: .zero)
         do throws(SystemError) {
-            var output = MaskedLines(redactor)
-            let result = try unsafe command.run(cancellation: cancellation) { unsafe output.add($0, take) }
+            var (output, errors) = (MaskedLines(redactor), MaskedLines(redactor))
+            let result = try unsafe command.run(
+                cancellation: cancellation, takeErrors: { unsafe _ = errors.add($0, take) }
+            ) { unsafe output.add($0, take) }
             output.finish(take)
+            errors.finish(take)
             switch result.ending {
             case .exited(let status):
                 hook.exitStatus = Int(status)
@@ -80,7 +84,7 @@ package struct FinishCommand {
 
     private func environment(_ facts: Facts) -> [RawName] {
         let told = [
-            "REPORT": facts.report, "OUTCOME": facts.outcome.rawValue, "IDENTIFIER": facts.identifier,
+            "REPORT": facts.report, "OUTCOME": facts.ends.told(facts.outcome).rawValue, "IDENTIFIER": facts.identifier,
             "DELIVERY_ID": facts.delivery,
         ]
         return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
@@ -88,7 +92,7 @@ package struct FinishCommand {
     }
 }
 
-/// What a command writes to its standard output, without the job's secrets: a line at a time, because a secret may come
+/// What a command writes to one of its streams, without the job's secrets: a line at a time, because a secret may come
 /// in two pieces.
 private struct MaskedLines {
     private let redactor: Redactor

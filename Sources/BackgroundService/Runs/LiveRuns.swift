@@ -356,7 +356,7 @@ final class LiveRuns: @unchecked Sendable {
     private func absence(of identifier: String) -> String {
         let failure = failures.values.first { $0.run.identifiers.contains(identifier) }
         guard let failure else { return "the session `\(identifier)` has no task under way" }
-        return "the session `\(identifier)` is held up, and nobody carries it until it is tried again: \(failure.why)"
+        return "the session `\(identifier)` \(SessionControl.uncarriedWords) until it is tried again: \(failure.why)"
     }
 
     func status(_ identifier: String?, _ reply: @escaping @Sendable ([SessionStatus]) -> Void) {

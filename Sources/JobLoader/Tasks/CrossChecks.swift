@@ -355,8 +355,24 @@ struct TaskChecker {
         let unmade = templates(fitting: entry.text)
         if unmade.isEmpty, !fitsDeferred(entry.text), !Self.fits(entry.text, checks.emptyIDs) {
             reportUnknown(entry.text, entry.node)
+        } else {
+            warnOfSlip(entry)
         }
         return unmade
+    }
+
+    /// Warns of a name that only a task of any name at all can have, such as one of the id `${item}`, where a task of a
+    /// similar name is there.
+    private mutating func warnOfSlip(_ entry: NeedLists.Entry) {
+        let unmade = checks.templates.filter { !$0.isExpanded }
+        let patterns = unmade.map { $0.pattern ?? "*" } + checks.deferredIDs + checks.emptyIDs
+        guard reader.templateValues == nil, patterns.allSatisfy({ $0 == "*" || !Self.fits(entry.text, [$0]) }),
+            let hint = guess(entry.text)
+        else { return }
+        let maker = unmade.first.map { "a task of `\(tasks[Int($0.task)].id)`" } ?? "a task of a `forEach`"
+        reader.warning(
+            "unknown-task", "there is no task `\(Reader.short(entry.text))`, unless \(maker) gets that id", hint: hint,
+            at: reader.tree.span(entry.node))
     }
 
     /// Returns whether a name could be the id of a task that is not known yet.

@@ -20,6 +20,8 @@ package struct RunEnds: Sendable {
     private var named: Set<String> = []
     private var facts = ExitFacts()
     private var failed = 0
+    /// Whether a command cancelled a task, and whether a task or a hook did not succeed for a reason of its own.
+    private var (wasCancelled, hasOtherCause) = (false, false)
     /// The first task that failed, or did not succeed for another reason (`firstTrouble`), and why, in one line.
     private var firstFailure: String?
     private var firstTrouble: String?
@@ -68,6 +70,11 @@ package struct RunEnds: Sendable {
         guard isUsed else { return }
         facts.count(outcome, tolerated: tolerated, isPassedOver: isPassedOver)
         if outcome == .failed, !tolerated { failed += 1 }
+        if outcome == .cancelled, message == TransferError.cancelledByCommand.message {
+            wasCancelled = true
+        } else if outcome == .failed || outcome == .cancelled, !tolerated {
+            hasOtherCause = true
+        }
         noteCause(id, outcome, tolerated: tolerated, message, error)
         if named.contains(id) { ends[id] = End(outcome: outcome, error: message.map { Self.line($0) }) }
     }
@@ -83,7 +90,12 @@ package struct RunEnds: Sendable {
     }
 
     /// Counts the failure of a command that followed a task.
-    package mutating func countFailedHook() { facts.hasFailure = true }
+    package mutating func countFailedHook() { (facts.hasFailure, hasOtherCause) = (true, true) }
+
+    /// Returns a run's outcome as commands at its end are told it: `cancelled` where `cancel` alone made it fail.
+    package func told(_ outcome: RunOutcome) -> RunOutcome {
+        outcome == .failed && wasCancelled && !hasOtherCause ? .cancelled : outcome
+    }
 
     /// Returns the value under that name; `nil` where there is none, or the task has not ended.
     func value(_ task: String, _ name: String) -> CapturedValue? {
@@ -102,7 +114,7 @@ package struct RunEnds: Sendable {
 
     private func value(_ name: RunName) -> CapturedValue {
         switch name {
-        case .outcome: CapturedValue(name: name.rawValue, text: facts.status.outcome.rawValue)
+        case .outcome: CapturedValue(name: name.rawValue, text: told(facts.status.outcome).rawValue)
         case .failed: CapturedValue(name: name.rawValue, text: "\(failed)", value: .number("\(failed)"))
         case .error: Self.text(name.rawValue, firstFailure ?? firstTrouble)
         }

@@ -96,8 +96,8 @@ package final class JobRun {
     var groupRecords: [RunRecord.Group]
     /// Waits within a task's attempts, as the engine measured them.
     var waitsInAttempts: [TaskIndex: [TaskRecord.Wait]] = [:]
-    /// Requests that were carried out in this turn and not replied to yet, with the ids of the tasks that changed.
-    var owed: [(request: ControlRequest, changed: [String])] = []
+    /// Requests that were carried out and not replied to yet, with the tasks that changed.
+    var owed: [(request: ControlRequest, changed: [TaskIndex])] = []
     private var knownOrigins = 0
     /// Problems with files and helpers that were asked for credentials, as sentences for people; set at the end of
     /// `run()`.

@@ -258,11 +258,13 @@ final class LiveRuns: @unchecked Sendable {
         }
     }
 
-    private var bound: String { "no more than \(places.limit) runs are carried at a time" }
+    private var bound: String {
+        places.limit == 1 ? "one run is carried at a time" : "no more than \(places.limit) runs are carried at a time"
+    }
 
     /// Says that the run waits for its turn; `nil` if it does not.
     private func turnWords(_ id: RunID) -> String? {
-        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) others: \(bound)" }
+        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) \($0 == 1 ? "other" : "others"): \(bound)" }
     }
 
     // MARK: Rests

@@ -91,4 +91,25 @@ import TextFormats
         #expect(try background.status("$.sessions[*].identifier") == [])
         #expect(background.server.requests("/a").count == 1)
     }
+
+    /// A job that was handed over is in the journal, whatever becomes of the command: elsewhere it would run twice.
+    @Test(arguments: [[], ["--detach"]]) func whoCannotReachTheProcessIsToldThatTheJobIsHandedOver(
+        _ words: [String]
+    ) throws {
+        let background = try BackgroundStage()
+        background.server.on("/a", .respond(200, body: "a"))
+        let home = background.stage.binary.home
+        let state = try home.makeFolder("state/transfer-run", mode: 0o700)
+        try home.write("state/transfer-run/runtime", "no folder")
+        try background.stage.folder.write(Stage.jobFile, background.job(background.task("a")))
+        let run = try background.stage.binary.run(arguments: [Stage.jobFile, "--state-dir", state] + words)
+        #expect(run.exitStatus == 4)
+        let cancel = "`transfer-run cancel \(BackgroundStage.identifier) --state-dir \(state)` ends it\n"
+        #expect(
+            run.errorText.hasSuffix(
+                "  hint: the job was handed over, and goes on with any later command; \(cancel)"), "\(run.errorText)")
+        home.remove("state/transfer-run/runtime")
+        #expect(try background.run("attach", BackgroundStage.identifier, "--state-dir", state).exitStatus == 0)
+        #expect(background.server.requests("/a").count == 1)
+    }
 }

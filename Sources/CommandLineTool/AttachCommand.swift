@@ -17,7 +17,7 @@ struct AttachedRun {
         do {
             let folder = try StateFolder(options.stateDirectory, environment)
             CommandLineTool.tellOfDamage(folder, console)
-            let starter = ServiceStarter.here(folder, options, environment)
+            let starter = ServiceStarter.here(folder, environment)
             starter.goOn()
             guard let (run, handed) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
             var options = options

@@ -85,11 +85,11 @@ struct BackgroundJob {
         do throws(Handover.Problem) {
             let result = try handover.perform(accepted, recipe, seam.background)
             if let earlier = result.earlier, let identifier = accepted.identifiers.first {
-                console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier) ?? "")
+                console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
-            return refuse(error)
+            return refuse(error, folder)
         }
     }
 
@@ -142,22 +142,22 @@ struct BackgroundJob {
         return folder == "/" ? "/\(other)" : "\(folder)/\(other)"
     }
 
-    private func refuse(_ problem: Handover.Problem) -> Int32 {
+    private func refuse(_ problem: Handover.Problem, _ folder: StateFolder) -> Int32 {
         switch problem {
         case .inUse(let holder, let job):
             console.errors(
                 "error: \(ErrorName.backgroundSessionInUseByAnotherProcess.rawValue): the identifier "
                     + "`\(holder.identifier)` is in use by the job `\(job)`\n"
-                    + "  hint: use another `identifier`, or wait for the other job (`transfer-run attach "
-                    + "\(holder.identifier)` follows it); a job that is to be the same from another place needs a "
-                    + "`name`\n")
+                    + "  hint: use another `identifier`, or wait for the other job "
+                    + "(\(folder.command("attach", holder.identifier)) follows it); a job that is to be the same from "
+                    + "another place needs a `name`\n")
             return ExitStatus.overlapping.code
         case .underWay(let holder):
             console.errors(
                 "error: an earlier run of the session `\(holder.identifier)` is under way: `--new-run` cannot begin "
                     + "another beside it\n"
-                    + "  hint: `transfer-run cancel \(holder.identifier)` ends it, `transfer-run attach "
-                    + "\(holder.identifier)` follows it\n")
+                    + "  hint: \(folder.command("cancel", holder.identifier)) ends it, "
+                    + "\(folder.command("attach", holder.identifier)) follows it\n")
             return ExitStatus.overlapping.code
         case .failed(let why):
             console.errors("error: the job cannot be handed over: \(why)\n")
@@ -171,12 +171,12 @@ struct BackgroundJob {
         _ result: Handover.Result, _ job: Job, _ identifiers: [String], _ folder: StateFolder,
         _ networks: NetworkSettings
     ) -> Int32 {
-        let starter = ServiceStarter.here(folder, options, environment)
+        let starter = ServiceStarter.here(folder, environment)
         guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
         let rest = result.rest(of: job)
         console.errors(Self.stayed(result.edited(in: job)))
         if options.detach {
-            if let failure = leave(identifiers, starter) { return failure }
+            if let failure = leave(identifiers, folder, starter) { return failure }
             if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
         }
         if result.cameBack, options.amount != .quiet {
@@ -203,7 +203,10 @@ struct BackgroundJob {
         _ result: Handover.Result, _ rest: JobPart, _ identifier: String, _ job: Job, _ folder: StateFolder,
         _ starter: ServiceStarter, _ networks: NetworkSettings
     ) -> Int32 {
-        guard let memory = carrier.memory(rest.job) else { return ExitStatus.runnerFailed.code }
+        guard let memory = carrier.memory(rest.job) else {
+            console.errors(folder.handedOver(identifier))
+            return ExitStatus.runnerFailed.code
+        }
         for warning in BatchRoom.warnings(rest.job) + BatchBytes.warnings(rest.job) { console.errors(warning) }
         let background = HandedPart(
             run: result.run, identifier: identifier, part: result.part, folder: folder, starter: starter)
@@ -214,12 +217,12 @@ struct BackgroundJob {
 
     /// Prints that the session continues, and wakes the background process; `nil` on success. The handed-over job is
     /// durable: a process that cannot be started now will be by the next command.
-    private func leave(_ identifiers: [String], _ starter: ServiceStarter) -> Int32? {
+    private func leave(_ identifiers: [String], _ folder: StateFolder, _ starter: ServiceStarter) -> Int32? {
         console.output(identifiers.joined(separator: "\n") + "\n")
         for identifier in identifiers {
             console.errors(
-                "`\(identifier)` goes on in the background: `transfer-run status \(identifier)` shows how far it is, "
-                    + "`transfer-run attach \(identifier)` follows it\n")
+                "`\(identifier)` goes on in the background: \(folder.command("status", identifier)) shows how far it is, "
+                    + "\(folder.command("attach", identifier)) follows it\n")
         }
         do throws(ServiceTrouble) {
             let link = try starter.connect()
@@ -229,7 +232,8 @@ struct BackgroundJob {
                 throw ServiceTrouble("it does not answer: \(error)")
             }
         } catch {
-            console.errors("error: the job was handed over, and the background process cannot be reached: \(error)\n")
+            console.errors(
+                "error: the background process cannot be reached: \(error)\n" + folder.handedOver(identifiers[0]))
             return ExitStatus.runnerFailed.code
         }
         return nil
@@ -268,16 +272,22 @@ extension LostRun {
 
 extension ServiceStarter {
     /// Makes the starter for this command.
-    static func here(
-        _ folder: StateFolder, _ options: RunOptions, _ environment: [String: String]
-    ) -> ServiceStarter {
-        here(folder, isNamed: options.stateDirectory != nil, environment)
+    static func here(_ folder: StateFolder, _ environment: [String: String]) -> ServiceStarter {
+        ServiceStarter(
+            ServicePlace(folder), version: CommandLineTool.version, stateDirectory: folder.isNamed ? folder.state : nil,
+            environment: environment)
+    }
+}
+
+extension StateFolder {
+    /// Returns a command line for people, between backticks, which finds this folder: `transfer-run attach ID`.
+    func command(_ words: String...) -> String {
+        let words = ["transfer-run"] + words + (isNamed ? ["--state-dir", state] : [])
+        return "`\(SafeText.line(words.map { HumanText.shellWord($0) }.joined(separator: " ")))`"
     }
 
-    /// Makes a starter. `isNamed`: whether the folder comes from `--state-dir`.
-    static func here(_ folder: StateFolder, isNamed: Bool, _ environment: [String: String]) -> ServiceStarter {
-        ServiceStarter(
-            ServicePlace(folder), version: CommandLineTool.version, stateDirectory: isNamed ? folder.state : nil,
-            environment: environment)
+    /// The hint of an error of a command whose job is in the journal by then: handed over elsewhere, it would run twice.
+    func handedOver(_ identifier: String) -> String {
+        "  hint: the job was handed over, and goes on with any later command; \(command("cancel", identifier)) ends it\n"
     }
 }

@@ -38,8 +38,6 @@ package struct ControlOptions: Sendable {
     package var keepPartial: Bool
     /// Folder of the runs' state and sockets.
     package var folder: StateFolder
-    /// Whether `--state-dir` was given.
-    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -56,7 +54,6 @@ package struct ControlOptions: Sendable {
                 hint: "a pattern such as `debs-*` stands for many; none at all for every task")
         }
         if tasks.contains("") { throw UsageError("a task's id is never empty") }
-        isFolderNamed = meant.value(.stateDir) != nil
         do throws(StateFolder.Problem) {
             folder = try StateFolder(meant.value(.stateDir), environment)
         } catch {
@@ -81,7 +78,7 @@ extension StateFolder {
 extension CommandLineTool {
     static func control(_ options: ControlOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         tellOfDamage(options.folder, console)
-        let starter = ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment)
+        let starter = ServiceStarter.here(options.folder, environment)
         starter.goOn()
         do throws(CommandTrouble) {
             let reply: ControlReply
@@ -116,7 +113,7 @@ extension CommandLineTool {
         _ identifier: String, _ options: ControlOptions, _ starter: ServiceStarter
     ) throws(CommandTrouble) -> ControlReply {
         let run = try SessionAbsence.run(identifier, options.folder)
-        if run.state == .finished { throw .wrong(SessionAbsence.ended(identifier, run)) }
+        if run.state == .finished { throw .wrong(SessionAbsence.ended(identifier, run, options.folder)) }
         let control = ServiceControl(
             options.action, of: identifier, patterns: options.tasks, keepPartial: options.keepPartial)
         do throws(ServiceTrouble) {

@@ -27,7 +27,7 @@ struct FollowedRun {
             case .interrupted(let number): return interrupted(number, job)
             case .heldBack(let held):
                 LiveTerminal.standardError.clear()
-                console.errors(held.words(job.redactor) + Self.goesOn(job))
+                console.errors(held.words(job.redactor) + Self.goesOn(job, folder))
                 return ExitStatus.incomplete.code
             case .finished(let end, let trouble):
                 outputs.heard(end.hooks.map { $0.result(in: job) })
@@ -35,10 +35,13 @@ struct FollowedRun {
             }
         } catch {
             LiveTerminal.standardError.clear()
-            console.errors("error: \(error)\n")
+            console.errors("error: \(error)\n" + folder.handedOver(identifier))
             return ExitStatus.runnerFailed.code
         }
     }
+
+    /// What comes after the last task is told of only if it takes longer.
+    private static let shortEnd = TimeSpan.seconds(1)
 
     private func follow(_ follower: Follower, _ outputs: RunOutputs) throws(ServiceTrouble) -> Follower.End {
         let heard = HeardSignal()
@@ -49,8 +52,15 @@ struct FollowedRun {
         }
         let consumers = outputs.consumers
         let look: ((HeldBack) -> Bool)? = options.noWait ? { $0.isEverything } : nil
+        var over: Instant?
         return try follower.follow(
-            signal: { heard.number }, hear: { console.errors(Self.heldUp(identifier, $0)) },
+            signal: {
+                if let time = over, Clocks.instant() - time >= Self.shortEnd {
+                    console.errors("the tasks have ended: the end of `onFinish` is waited for, or of the report\n")
+                    over = nil
+                }
+                return heard.number
+            }, hear: { console.errors(Self.heldUp(identifier, $0)) },
             due: { consumers.compactMap(\.nextTick).min() },
             tick: { now in
                 for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true { try? consumer.tick(now) }
@@ -58,20 +68,22 @@ struct FollowedRun {
             look: look,
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
+                guard let last = events.last else { return }
+                if case .runFinished = last.kind { over = Clocks.instant() } else { over = nil }
             })
     }
 
     private func interrupted(_ number: Int32, _ job: Job) -> Int32 {
         LiveTerminal.standardError.clear()
-        console.errors(Self.goesOn(job))
+        console.errors(Self.goesOn(job, folder))
         return ExitStatus.signal(number).code
     }
 
     /// Returns a line for each background session with tasks of the job.
-    static func goesOn(_ job: Job) -> String {
+    static func goesOn(_ job: Job, _ folder: StateFolder) -> String {
         Set(job.tasks.map(\.session)).sorted().compactMap { job.sessions[Int($0.raw)].identifier }.map { identifier in
-            "the session `\(identifier)` goes on in the background: `transfer-run attach \(identifier)` follows it, "
-                + "`transfer-run cancel \(identifier)` ends it\n"
+            "the session `\(identifier)` goes on in the background: \(folder.command("attach", identifier)) follows it, "
+                + "\(folder.command("cancel", identifier)) ends it\n"
         }.joined()
     }
 
@@ -92,7 +104,8 @@ struct FollowedRun {
             try outputs.write()
         } catch {
             // The end is not confirmed, so that the next `attach` still gets it.
-            console.errors("error: \(error)\n")
+            let elsewhere = folder.command("attach", identifier, "--report", "PATH")
+            console.errors("error: \(error)\n  hint: \(elsewhere) writes it elsewhere\n")
             return ExitStatus.runnerFailed.code
         }
         try follower.deliver()

@@ -32,7 +32,7 @@ struct JoinedRun {
             if cameBack { outputs.cameBack(to: sessions(in: job)) }
             return try perform(job, memory, networks, outputs)
         } catch {
-            carrier.console.errors("error: \(error)\n")
+            carrier.console.errors("error: \(error)\n" + background.folder.handedOver(background.identifier))
             return ExitStatus.runnerFailed.code
         }
     }
@@ -119,7 +119,7 @@ struct JoinedRun {
         story.endAlone(end)
         outputs.correct(end)
         try outputs.write()
-        if isTold { carrier.console.errors(FollowedRun.goesOn(background.job)) }
+        if isTold { carrier.console.errors(FollowedRun.goesOn(background.job, background.folder)) }
         return status.code
     }
 

@@ -58,7 +58,12 @@ struct Overlap {
         switch job.onOverlap {
         case .fail:
             console.errors("error: another run of this job is under way\(other)\n")
-            let attach = background.map { "`transfer-run attach \($0)` follows it, " } ?? ""
+            let attach =
+                background.flatMap { identifier in
+                    (try? StateFolder(options.stateDirectory, environment)).map {
+                        "\($0.command("attach", identifier)) follows it, "
+                    }
+                } ?? ""
             console.errors(
                 "  hint: \(attach)`onOverlap: wait` waits for its end, `onOverlap: skip` leaves it at that\n")
             return .end(.overlapping)

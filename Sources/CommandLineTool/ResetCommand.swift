@@ -12,8 +12,6 @@ package struct ResetOptions: Sendable {
     package var session: String
     /// Folder of the runs' state.
     package var folder: StateFolder
-    /// Whether `--state-dir` was given.
-    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -21,7 +19,6 @@ package struct ResetOptions: Sendable {
             throw UsageError("`transfer-run reset` needs SESSION")
         }
         self.session = session
-        isFolderNamed = meant.value(.stateDir) != nil
         do throws(StateFolder.Problem) {
             folder = try StateFolder(meant.value(.stateDir), environment)
         } catch {
@@ -39,10 +36,10 @@ private struct ResetFailure: Error {
     static func unclear(_ what: String, hint: String?) -> ResetFailure {
         ResetFailure(text: UsageError(what, hint: hint).text, status: .invalidInput)
     }
-    static func underWay(_ identifier: String) -> ResetFailure {
+    static func underWay(_ identifier: String, _ folder: StateFolder) -> ResetFailure {
         ResetFailure(
             text: "error: the background session `\(identifier)` is under way\n"
-                + "  hint: `transfer-run cancel \(identifier)` ends it\n", status: .overlapping)
+                + "  hint: \(folder.command("cancel", identifier)) ends it\n", status: .overlapping)
     }
     static func broken(_ what: String) -> ResetFailure {
         ResetFailure(text: "error: \(what)\n", status: .runnerFailed)
@@ -58,7 +55,7 @@ extension CommandLineTool {
             return ExitStatus.runnerFailed.code
         }
         tellOfDamage(options.folder, console)
-        ServiceStarter.here(options.folder, isNamed: options.isFolderNamed, environment).goOn()
+        ServiceStarter.here(options.folder, environment).goOn()
         do throws(ResetFailure) {
             let memory = try SessionMemory(options.folder, console)
             let session = try memory.find(options.session)
@@ -141,7 +138,7 @@ private struct SessionMemory {
         let known: [JournalledSession]
         do throws(StoreError) { known = try journalled() } catch { throw .broken(error.description) }
         if let open = known.first(where: { $0.job == job && $0.name == name && !$0.hasEnded }) {
-            throw .underWay(open.identifier)
+            throw .underWay(open.identifier, folder)
         }
         do throws(StoreError) {
             if let journal { try journal.erase(JournalledSession.told(of: job, journal)) }

@@ -66,7 +66,7 @@ struct RunningJob {
             // Any command continues background runs that were left unfinished.
             if let folder = try? StateFolder(options.stateDirectory, environment) {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
-                ServiceStarter.here(folder, options, environment).goOn()
+                ServiceStarter.here(folder, environment).goOn()
             }
             return carrier.enter(job, loaded, networks, ahead)
         } catch {

@@ -49,14 +49,14 @@ enum SessionAbsence {
     }
 
     /// The error for a session that has ended, for commands that need a run under way.
-    static func ended(_ identifier: String, _ run: JournalRun) -> UsageError {
+    static func ended(_ identifier: String, _ run: JournalRun, _ folder: StateFolder) -> UsageError {
         UsageError(
             "the session `\(identifier)` has ended (\(outcome(run)))",
-            hint: "`transfer-run attach \(identifier)` tells how")
+            hint: "\(folder.command("attach", identifier)) tells how")
     }
 
     /// A time of the clock, such as `2026-11-28 21:20:56 UTC`.
-    private static func moment(_ time: WallTime) -> String {
+    static func moment(_ time: WallTime) -> String {
         var bytes: [UInt8] = []
         RFC3339.append(time, to: &bytes)
         let date = String(decoding: bytes, as: UTF8.self)

@@ -25,8 +25,6 @@ package struct StatusOptions: Sendable {
     package var network: DictatedNetwork?
     /// Folder of the runs' state; `nil` without a place for state.
     package var folder: StateFolder?
-    /// Whether `--state-dir` was given.
-    package var isFolderNamed: Bool
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -38,7 +36,6 @@ package struct StatusOptions: Sendable {
         redraws = !asJSON && Terminal.isTerminal(1) && environment["TERM"] != "dumb"
         network = try meant.network()
         folder = try? StateFolder(meant.value(.stateDir), environment)
-        isFolderNamed = meant.value(.stateDir) != nil
     }
 
     var process: Int32? { if case .process(let process) = target { process } else { nil } }
@@ -97,7 +94,7 @@ private struct StatusShow {
         watch = try NetworkWatch(map: map)
         source = options.folder.map { folder in
             SessionSource(
-                folder, ServiceStarter.here(folder, isNamed: options.isFolderNamed, environment), options.identifier,
+                folder, ServiceStarter.here(folder, environment), options.identifier,
                 isFollowing: options.isWatching)
         }
     }
@@ -105,7 +102,7 @@ private struct StatusShow {
     func perform() throws -> Int32 {
         if let folder = options.folder {
             CommandLineTool.tellOfDamage(folder, console)
-            let isForPeople = !options.asJSON && !options.isWatching && options.process == nil
+            let isForPeople = !options.isWatching && options.process == nil
             console.errors(StateLoss.warnings(folder, isForPeople: isForPeople))
         }
         if options.process != nil { source?.goOn() }
@@ -185,7 +182,8 @@ private struct StatusShow {
     }
 
     private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {
-        options.asJSON ? view.json : view.text(showsNetworks: options.isVerbose, rates: rates, bars: bars)
+        options.asJSON
+            ? view.json : view.text(showsNetworks: options.isVerbose, folder: options.folder, rates: rates, bars: bars)
     }
 
     /// The style of progress bars; `nil` where pages do not replace one another.

@@ -2,6 +2,7 @@ import BackgroundService
 import Diagnostics
 import JobRunner
 import Reporting
+import Stores
 import TransferModel
 
 extension StatusView {
@@ -13,10 +14,11 @@ extension StatusView {
     /// Returns sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` is
     /// set. `bars`: style in which the progress of running tasks is drawn, `nil` for none.
     func text(
-        showsNetworks: Bool, rates: [WatchedRates.Key: Int64] = [:], bars: LiveFrame.Style? = nil
+        showsNetworks: Bool, folder: StateFolder?, rates: [WatchedRates.Key: Int64] = [:], bars: LiveFrame.Style? = nil
     ) -> String {
         var lines =
-            sessions.isEmpty ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars) }
+            sessions.isEmpty
+            ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars, folder) }
         if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], bars) } }
         if lines.isEmpty { lines = ["no run is under way"] }
         if showsNetworks || isHeldBack { lines += networkLines }
@@ -58,20 +60,27 @@ extension StatusView.Run {
 }
 
 extension BackgroundSession {
-    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?) -> [String] {
+    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?, _ folder: StateFolder?) -> [String] {
         let outcomes: [String] = TaskOutcome.allCases.compactMap { outcome in
             let count = tasks.count { $0.outcome == outcome }
             return state == .finished && count > 0 ? "\(count) \(outcome.rawValue)" : nil
         }
         let words = outcomes.isEmpty ? words(for: counts) : outcomes.joined(separator: ", ")
+        let ending = endingSince.map {
+            ["    its tasks have ended; its `onFinish` and its report are under way since \(SessionAbsence.moment($0))"]
+        }
         let hint =
-            state == .finished && !isLost
-            ? ["    `transfer-run attach \(Visible.text(identifier))` tells how it ended"] : []
+            state == .finished && !isLost && ending == nil
+            ? folder.map { ["    \($0.command("attach", identifier)) tells how it ended"] } ?? [] : []
         let held = trouble.map { ["    \(state == .finished ? "" : "held up: ")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         // What can never go on waits for nothing.
         let left = isLost ? [] : taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars)
-        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held + left + hint
+        let isSuspended = !isLost && tasks.contains { $0.state == .suspended }
+        let resume =
+            isSuspended ? folder.map { ["    \($0.command("resume", identifier)) resumes what is suspended"] } : nil
+        return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held + left
+            + (resume ?? []) + (ending ?? []) + hint
     }
 }
 
@@ -114,7 +123,7 @@ private func taskLines(
         return "    \(Visible.text(task.id)) waits for \(Visible.text(task.waitsFor ?? ""))\(bytes)"
     }
     let held = (counts[.waiting] ?? 0) + (counts[.suspended] ?? 0) - min(waiting.count, most)
-    if held > 0 { lines.append("    and \(held) more wait") }
+    if held > 0, !waiting.isEmpty { lines.append("    and \(held) more wait") }
     return lines
 }
 
@@ -152,7 +161,8 @@ private struct TaskLine {
         isRunning = state == .running
         isFinished = state == .finished
         waitsFor = lacks ?? reason.map { Explanation.words($0) }
-        moved = isRunning || isFinished ? max(received, sent) : received
+        // What came is no part of the file where a server asks for a credential first.
+        moved = isRunning || isFinished ? max(received, sent) : reason == .credential ? 0 : received
         self.expected = expected
     }
 }

@@ -2,6 +2,7 @@ package import BackgroundService
 import JobLoader
 import LockFiles
 import Reporting
+import Stores
 import TransferModel
 
 /// Options of a command that came back to a run, which change nothing of what an earlier command handed over.
@@ -27,12 +28,14 @@ package enum UnheededOptions {
     }
 
     /// Returns the warning that names them; `nil` if there are none.
-    static func warning(of recipe: RunRecipe, earlier: RunRecipe, _ identifier: String) -> String? {
+    static func warning(of recipe: RunRecipe, earlier: RunRecipe, _ identifier: String, _ folder: StateFolder)
+        -> String?
+    {
         let names = flags(of: recipe, earlier: earlier).map { "`\(FlagTable[$0].long)`" }
         guard let last = names.last else { return nil }
         let all = names.count == 1 ? last : "\(names.dropLast().joined(separator: ", ")) and \(last)"
         return "warning: \(all) \(names.count == 1 ? "does" : "do") not count for what was handed over before: it "
             + "goes on as it was handed over\n"
-            + "  hint: `transfer-run cancel \(SafeText.line(identifier))` ends it; then the same command begins anew\n"
+            + "  hint: \(folder.command("cancel", identifier)) ends it; then the same command begins anew\n"
     }
 }

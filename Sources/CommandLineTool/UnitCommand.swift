@@ -1,3 +1,4 @@
+import BackgroundService
 import Diagnostics
 import Glibc
 import JobLoader
@@ -154,6 +155,7 @@ struct UnitWriting {
         facts.onFailure = onFailure
         facts.randomizedDelay = randomizedDelay.map { $0.nanoseconds / 1_000_000 }
         if let calendar { facts.calendar = calendar }
+        facts.hasBackgroundSessions = RunRecipe.concerns(job)
         facts.environment = access.names(.environment)
         facts.commands = access.names(.command)
         facts.sockets = access.names(.socket)
@@ -200,11 +202,20 @@ struct UnitWriting {
                 "the service runs as root, and so does every command of the job",
                 hint: "`--user NAME` or `--dynamic-user` gives it fewer rights")
         case .user(let name):
-            guard !name.utf8.allSatisfy({ (0x30...0x39).contains($0) }), getpwnam(name) == nil else { return }
-            warn("there is no user `\(name)` on this machine", hint: "`useradd --system \(name)` makes one")
+            guard let user = UnitReader(name) else {
+                if name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return }
+                return warn("there is no user `\(name)` on this machine", hint: "`useradd --system \(name)` makes one")
+            }
+            for (number, path) in readFiles(facts).enumerated() {
+                let modes = UnitPlaces.modes(path, for: user)
+                guard let closed = DynamicAccess.closed(path, modes: modes, isProgram: number == 0) else { continue }
+                warn(
+                    "the user `\(name)` cannot read `\(path)`: `\(closed)` is not open to that user",
+                    hint: "give `\(closed)` to that user or a group of theirs, or move the file, such as to "
+                        + "/etc/transfer-run")
+            }
         case .dynamic:
-            let files = [facts.command[0], facts.command[2]] + variablesFile(facts)
-            for (number, path) in files.enumerated() {
+            for (number, path) in readFiles(facts).enumerated() {
                 let modes = UnitPlaces.modes(path)
                 switch DynamicAccess.obstacle(path, modes: modes, isProgram: number == 0) {
                 case nil: break
@@ -219,9 +230,11 @@ struct UnitWriting {
         }
     }
 
-    private func variablesFile(_ facts: ServiceUnit.Facts) -> [String] {
-        guard let option = facts.command.firstIndex(of: "--variables-file") else { return [] }
-        return [facts.command[option + 1]]
+    /// The files that the service reads itself: the program first.
+    private func readFiles(_ facts: ServiceUnit.Facts) -> [String] {
+        let files = [facts.command[0], facts.command[2]]
+        guard let option = facts.command.firstIndex(of: "--variables-file") else { return files }
+        return files + [facts.command[option + 1]]
     }
 
     private func warn(_ message: String, hint: String) {
@@ -314,6 +327,30 @@ struct UnitWriting {
     }
 }
 
+/// The user of a service, whose files and groups say what it may read.
+struct UnitReader {
+    private let id: UInt32
+    private var groups: [UInt32]
+
+    /// `nil` where the machine has no user of this name or number.
+    init?(_ name: String) {
+        guard let user = getpwnam(name) ?? UInt32(name).flatMap({ getpwuid($0) }) else { return nil }
+        id = user.pointee.pw_uid
+        groups = Array(repeating: 0, count: 1024)
+        var count = Int32(groups.count)
+        let group = user.pointee.pw_gid
+        groups =
+            getgrouplist(user.pointee.pw_name, group, &groups, &count) < 0
+            ? [group] : Array(groups.prefix(Int(count)))
+    }
+
+    /// Returns the mode of a file, with this user's permissions in the last three bits.
+    func mode(_ file: FileFacts) -> UInt32 {
+        if id == 0 { return 0o777 }
+        return file.owner == id ? file.mode >> 6 : groups.contains(file.group) ? file.mode >> 3 : file.mode
+    }
+}
+
 /// Folders that a service must be let write.
 enum UnitPlaces {
     /// Returns the deepest folders that exist above these paths, each once, without those that lie in another.
@@ -334,12 +371,13 @@ enum UnitPlaces {
         return String(path[..<mark.lowerBound]) + "x"
     }
 
-    /// Returns the permissions of a file and of each folder above it; what is not there is left out.
-    static func modes(_ path: String) -> [(path: String, mode: UInt32)] {
+    /// Returns the permissions of a file and of each folder above it; what is not there is left out. With `user` the last
+    /// three bits are those of that user.
+    static func modes(_ path: String, for user: UnitReader? = nil) -> [(path: String, mode: UInt32)] {
         var found: [(path: String, mode: UInt32)] = []
         var path = path
         while true {
-            if let facts = try? FileFacts.of(path) { found.append((path, facts.mode)) }
+            if let facts = try? FileFacts.of(path) { found.append((path, user?.mode(facts) ?? facts.mode)) }
             if ["/", "."].contains(path) { return found }
             path = Folders.split(path).folder
         }

@@ -14,17 +14,23 @@ extension JobRun {
         }
         guard let command = request.command(chosen.tasks) else { return owed.append((request, [])) }
         let changed = scheduler.command(command, now: now)
-        owed.append((request, changed.map { job.tasks[Int($0.raw)].id }))
+        owed.append((request, changed))
     }
 
-    /// Replies to the requests of this turn, whose events are in the log now.
+    /// Replies to the requests whose events are in the log now. That a running task was cancelled is in the log when the
+    /// task has ended.
     func answerRequests() {
         guard !owed.isEmpty else { return }
-        for (request, ids) in owed {
-            let reply = request.action == .status ? ControlReply.status(status(for: request)) : .changed(ids)
-            request.reply(reply, log.sequence)
-        }
+        let asked = owed
         owed = []
+        for (request, tasks) in asked {
+            if request.action == .cancel, !tasks.allSatisfy({ scheduler.standing(of: $0) == .finished }) {
+                owed.append((request, tasks))
+                continue
+            }
+            let ids = tasks.map { job.tasks[Int($0.raw)].id }
+            request.reply(request.action == .status ? .status(status(for: request)) : .changed(ids), log.sequence)
+        }
     }
 
     private func status(for request: ControlRequest) -> RunStatus {

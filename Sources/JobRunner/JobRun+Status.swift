@@ -80,7 +80,12 @@ extension JobRun {
         case .network: lack(of: task, .network)
         case .power: lack(of: task, .power)
         case .window: opening(of: task)
-        case .earliestBegin: begin(of: task)
+        case .earliestBegin:
+            if case .afterStart? = job.tasks[Int(task.raw)].options.values.earliestBegin {
+                begin(of: task).map { $0 + Explanation.fromEachStart }
+            } else {
+                begin(of: task)
+            }
         case .finishBy, .maximumBytes, .suspended, nil: nil
         }
     }

@@ -82,8 +82,8 @@ package final class JobRun {
     var hooks = TaskHooks()
     var turn = RunTurn()
     var tally: RunTally
-    /// Requests that were carried out in this turn and not replied to yet, with the ids of the tasks that changed.
-    var owed: [(request: ControlRequest, changed: [String])] = []
+    /// Requests that were carried out and not replied to yet, with the tasks that changed.
+    var owed: [(request: ControlRequest, changed: [TaskIndex])] = []
     private var knownOrigins = 0
     /// Problems with files and helpers that were asked for credentials, and with writing cookies to their files, as
     /// sentences for people; set at the end of `run()`.

@@ -1,3 +1,4 @@
+import Glibc
 import SystemIO
 package import TransferModel
 
@@ -7,9 +8,11 @@ package struct NetworkProblem: Error, Hashable, Sendable, CustomStringConvertibl
     package let description: String
 
     init(_ error: SystemError) {
-        description =
-            "the kernel does not tell what networks there are (\(error)): a sandbox must allow the address family "
-            + "AF_NETLINK"
+        let advice =
+            error.errno == EMFILE
+            ? "this process may open no more files (`ulimit -n`)"
+            : "a sandbox must allow the address family AF_NETLINK"
+        description = "the kernel does not tell what networks there are (\(error)): \(advice)"
     }
 
     init(_ description: String) { self.description = description }

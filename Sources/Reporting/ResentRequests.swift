@@ -5,11 +5,9 @@ enum ResentRequests {
     /// Methods that only read: nothing is done twice.
     private static let reading: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND"]
 
-    /// Whether the task sent one, and succeeded. Background sessions know what they have done.
+    /// Whether the task sent one, and succeeded.
     static func has(_ job: Job, _ task: TaskIndex, _ record: TaskRecord) -> Bool {
-        guard record.outcome == .succeeded, record.source != .unchanged,
-            !job.sessions.contains(where: { $0.kind == .background })
-        else { return false }
+        guard record.outcome == .succeeded, record.source != .unchanged else { return false }
         let specification = job.tasks[Int(task.raw)]
         switch specification.type {
         case .download: return false

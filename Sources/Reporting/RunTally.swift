@@ -34,8 +34,9 @@ struct RunTally {
     private var removals: [(group: String, count: Int)] = []
     /// Tasks that had begun when `limits.timeout` ended the run, with how far each was.
     private var cut: [(task: TaskIndex, place: String)] = []
-    /// Requests that succeeded and that a run of the whole job would send again.
-    private var resent = 0
+    /// Requests that succeeded and that a run of the whole job would send again: those of this process, and those of
+    /// background sessions.
+    private var (resentHere, resentThere) = (0, 0)
     /// `onFinish` commands of tasks that failed.
     private var failedHooks = 0
     /// Templates that became tasks.
@@ -86,7 +87,13 @@ struct RunTally {
         retries += max(0, course.attempts - 1)
         moved += course.moved
         if record.source == .unchanged { unsent += course.unsent }
-        if ResentRequests.has(job, task, record) { resent += 1 }
+        if ResentRequests.has(job, task, record) {
+            if job.sessions[Int(job.tasks[Int(task.raw)].session.raw)].kind == .background {
+                resentThere += 1
+            } else {
+                resentHere += 1
+            }
+        }
         times.count(record)
         if record.outcome == .succeeded, record.source == .network, record.changed == false, !course.hasValidator {
             unprovable += 1
@@ -175,7 +182,7 @@ struct RunTally {
 
     /// What the exit status says. All tasks may be well where the commands after them are not.
     private func words(_ status: Int) -> String? {
-        if status == ExitStatus.incomplete.code, resent > 0, troubled > 0 {
+        if status == ExitStatus.incomplete.code, resent > 0 || isCountedFromStart, troubled > 0 {
             return "some tasks are put off; the command above goes on with them"
         }
         guard status == ExitStatus.failed.code, troubled == 0, failedHooks > 0 else { return ExitStatus.words(status) }
@@ -276,6 +283,18 @@ struct RunTally {
         return Set(times.map { $0.prefix { $0 != "(" } }).count == 1 ? times.last : nil
     }
 
+    /// Requests that the same command sends again. Where a signal ended the command, or tasks are left, background sessions
+    /// go on, and know what they have sent.
+    private var resent: Int {
+        let goesOnThere = finished < taskCount || causes.causes.contains { $0.stop == .signal }
+        return resentHere + (goesOnThere ? 0 : resentThere)
+    }
+
+    /// Whether a task was put off for a duration, which a run that does not wait never lets pass.
+    private var isCountedFromStart: Bool {
+        causes.causes.contains { Explanation.isCountedFromStart($0.record.explanation) }
+    }
+
     /// What goes on where this run ended: the same command, unless that sends again what was sent.
     private var nextRun: String { resent == 0 ? "the same command" : "the next run" }
 
@@ -283,6 +302,8 @@ struct RunTally {
     /// there is one, else by their ids. Before it stands what the whole job would send a second time.
     private func again(_ report: String?) -> [String] {
         let troubled = causes.troubledTasks
+        var advice = advice
+        if isCountedFromStart { advice.options.removeAll { $0 == "--no-wait" } }
         let isStopped = causes.causes.contains { $0.stop != nil }
         let sendsAgain = resent == 0 ? nil : "The same command sends \(HumanText.count(resent, "request")) again"
         if !advice.command.isEmpty {

@@ -58,10 +58,15 @@ package enum DynamicAccess {
         _ path: String, modes: [(path: String, mode: UInt32)], isProgram: Bool = false
     ) -> Obstacle? {
         if UnitText.isTemporary(path) { return .temporary }
-        let closed = modes.first { entry in
+        return closed(path, modes: modes, isProgram: isProgram).map { .closed($0) }
+    }
+
+    /// Returns the path that keeps others from reading the file, or from running it: its own, or that of a folder above it.
+    /// The last three bits of each of `modes` are the permissions of those others.
+    package static func closed(_ path: String, modes: [(path: String, mode: UInt32)], isProgram: Bool) -> String? {
+        modes.first { entry in
             let needed: UInt32 = entry.path != path || isProgram ? 0o001 : 0o004
             return entry.mode & needed == 0
-        }
-        return closed.map { .closed($0.path) }
+        }?.path
     }
 }

@@ -44,6 +44,8 @@ package struct ServiceUnit: Sendable {
         package var environment: [String] = []
         /// Commands that the job runs.
         package var commands: [String] = []
+        /// Whether tasks of the job are in background sessions.
+        package var hasBackgroundSessions = false
         /// Unix sockets that the job asks.
         package var sockets: [String] = []
 
@@ -106,6 +108,14 @@ package struct ServiceUnit: Sendable {
         // A user's manager has no such target.
         if facts.account != .owner { text += "Wants=network-online.target\nAfter=network-online.target\n" }
         if let unit = facts.onFailure { text += "OnFailure=\(unit)\n" }
+        if facts.account == .owner, facts.hasBackgroundSessions {
+            text += """
+                # Where this socket is installed, the background process is a service of its own.
+                Wants=transfer-run.socket
+                After=transfer-run.socket
+
+                """
+        }
         return text
     }
 
@@ -118,8 +128,27 @@ package struct ServiceUnit: Sendable {
         # 75: incomplete, the next run goes on. 143: stopped, with its report written.
         SuccessExitStatus=75 143
         TimeoutStopSec=2min
-
+        \(background)
         """
+    }
+
+    /// Which processes end with the service. systemd ends all of them where the unit says nothing.
+    private var background: String {
+        guard facts.hasBackgroundSessions else { return "" }
+        // systemd may give the user's number to another service once this one has ended.
+        if facts.account == .dynamic {
+            return """
+                # The process of the background sessions ends with the service, as its user does. The next start goes on.
+                KillMode=control-group
+
+                """
+        }
+        return """
+            # The process of the background sessions outlives this service, and goes on when it is stopped: `transfer-run
+            # cancel` ends the transfers.
+            KillMode=process
+
+            """
     }
 
     private var account: String {

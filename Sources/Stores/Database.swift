@@ -98,7 +98,9 @@ import TransferModel
 extension StoreError {
     /// An error from an SQLite code, whose low byte is its family.
     fileprivate init(sqlite code: Int32, _ database: OpaquePointer?, _ title: String) {
-        let message = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
+        let words = unsafe String(cString: database == nil ? sqlite3_errstr(code) : sqlite3_errmsg(database))
+        // Messages about a schema have line breaks.
+        let message = words.split(whereSeparator: \.isNewline).joined(separator: " ")
         let kind: Kind =
             switch code & 0xFF {
             case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged

@@ -6,6 +6,8 @@ package struct StateFolder: Hashable, Sendable {
     package var cache: String
     /// Absolute path of the folder with the service's socket.
     package var runtime: String
+    /// Whether `--state-dir` named the folder.
+    package let isNamed: Bool
 
     /// Why no folder could be determined.
     package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
@@ -20,6 +22,7 @@ package struct StateFolder: Hashable, Sendable {
     package init(
         directory: String?, workingDirectory: String?, environment: (String) -> String?
     ) throws(Problem) {
+        isNamed = directory != nil
         if let directory {
             guard !directory.isEmpty else { throw Problem(description: "the state folder has an empty name") }
             guard let path = directory.hasPrefix("/") ? directory : workingDirectory.map({ "\($0)/\(directory)" })

@@ -51,8 +51,10 @@ package struct WindowHours: Sendable {
         return (opens, "\(day)\(time) \(place) (in \(Self.words(opens - date)))")
     }
 
-    /// `12 min`, `3 h 12 min`, `2 days 4 h`: rounded up, so that nobody comes too early.
+    /// `3 s`, `12 min`, `3 h 12 min`, `2 days 4 h`: rounded up, so that nobody comes too early.
     fileprivate static func words(_ span: TimeSpan) -> String {
+        let seconds = (span.nanoseconds + 999_999_999) / 1_000_000_000
+        if seconds < 60 { return "\(seconds) s" }
         let minutes = (Int(span.nanoseconds) + minute - 1) / minute
         func joined(_ first: String, _ rest: Int, _ unit: String) -> String {
             rest == 0 ? first : "\(first) \(rest) \(unit)"

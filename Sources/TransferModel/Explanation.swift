@@ -64,6 +64,7 @@ package enum Explanation {
     static func deferral(_ sentence: String?) -> Deferral? {
         guard let sentence else { return nil }
         if sentence == formerly { return .maximumBytes }
+        if isCountedFromStart(sentence) { return .earliestBegin }
         return Deferral.allCases.first { deferral in
             if words(deferral, nil) == sentence { return true }
             // What the task lacks stands between these two.
@@ -79,10 +80,19 @@ package enum Explanation {
     private static let closed = "Put off: its `window` is closed until "
     private static let early = "Put off: its `earliestBegin` does not come until "
 
+    /// Follows the time of an `earliestBegin` that is a duration: a later run that does not wait comes too early again.
+    package static let fromEachStart = ", counted from each start"
+
+    /// Whether a task was put off for an `earliestBegin` that is a duration, as its explanation says.
+    package static func isCountedFromStart(_ sentence: String?) -> Bool {
+        sentence.map { $0.hasPrefix(early) && $0.contains(fromEachStart) } ?? false
+    }
+
     /// Returns until when a task was put off for its `window` or its `earliestBegin`, as its explanation says: `01:00
-    /// Europe/Berlin (in 3 h 12 min)`; `nil` where it does not say so.
+    /// Europe/Berlin (in 3 h 12 min)`; `nil` where it does not say so, or that differs from run to run.
     package static func opening(_ sentence: String?) -> String? {
-        guard let sentence, let start = [closed, early].first(where: { sentence.hasPrefix($0) }),
+        guard let sentence, !isCountedFromStart(sentence),
+            let start = [closed, early].first(where: { sentence.hasPrefix($0) }),
             let end = sentence.firstRange(of: ", and")
         else { return nil }
         return String(sentence[..<end.lowerBound].dropFirst(start.count))
@@ -102,6 +112,8 @@ package enum Explanation {
         case .window:
             lacks.map { "\(closed)\($0), and the run was told not to wait. Run it again then." }
                 ?? "Put off: \(whose) has its `window` closed, and the run was told not to wait. Run it again inside the window."
+        case .earliestBegin where lacks?.hasSuffix(fromEachStart) == true:
+            "\(early)\(lacks ?? ""), and the run was told not to wait. Give a date, or run it without `--no-wait`."
         case .earliestBegin:
             lacks.map { "\(early)\($0), and the run was told not to wait. Run it again then." }
                 ?? "Put off: \(whose) has an `earliestBegin` to come, and the run was told not to wait. Run it again after that."

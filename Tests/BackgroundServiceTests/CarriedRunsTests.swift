@@ -84,6 +84,25 @@ import TransferModel
         #expect(try stage.end(of: [first]) == [0])
     }
 
+    // MARK: Reports
+
+    /// A folder stands where the report is to be. Until it is gone the session stays, and its `onFinish` waits.
+    @Test func detachedRunWhoseReportCannotBeWritten_triesAgain() throws {
+        try stage.tree.makeFolder("r.json")
+        let hook = ", onFinish: [sh, -c, 'ls r.json > told']"
+        let run = try stage.hand("r", stage.task("a"), more: hook)
+        try stage.start()
+        try waitUntil {
+            try stage.troubles()[CarriedStage.identifier("r")]?.contains("cannot write \(stage.tree.path)/r.json")
+                == true
+        }
+        #expect(!stage.tree.exists("told"))
+        stage.tree.remove("r.json")
+        #expect(try stage.end(of: [run]) == [0])
+        #expect(try stage.tree.text("told") == "r.json\n")
+        #expect(stage.server.requests("/a").count == 1)
+    }
+
     // MARK: Descriptors
 
     @Test func endedRunsLeaveNoDescriptorBehind() throws {

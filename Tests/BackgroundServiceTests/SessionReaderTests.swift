@@ -80,6 +80,12 @@ struct SessionReaderTests {
         // Asked again, it goes on from there.
         try tell(run, [(2, .taskResumed), (2, start(2)), (2, over(.succeeded))], from: 14)
         #expect(try reader.sessions(live: nil)[0].tasks[2].outcome == .succeeded)
+        // Its last event comes before its report and its commands; tasks that are added make it go on.
+        let ended = Event.Kind.runFinished(RunRecord(outcome: .failed, exitStatus: 1, duration: .zero))
+        try tell(run, [(nil, ended)], from: 17)
+        #expect(try reader.sessions(live: nil)[0].endingSince == WallTime(nanoseconds: 1000))
+        try tell(run, [(0, start(1))], from: 18)
+        #expect(try reader.sessions(live: nil)[0].endingSince == nil)
     }
 
     @Test func theProcessAddsWhatItKnows() throws {

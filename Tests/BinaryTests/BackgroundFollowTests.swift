@@ -69,4 +69,47 @@ import TextFormats
         #expect(run.status == 0, "\(run.errorText)")
         #expect(run.story(of: "a").count { $0 == "taskFinished" } == 1)
     }
+
+    /// The report of a run that was left cannot be written, and the run stays until somebody has it written elsewhere.
+    @Test func whoAttachesGetsTheReportThatCouldNotBeWritten() throws {
+        let background = try BackgroundStage()
+        background.server.on("/a", [.gate("open")] + .respond(200, body: "a"))
+        #expect(try background.detach(background.job(background.task("a"))).exitStatus == 0)
+        #expect(background.server.waitForRequests(1, "/a"))
+        let folder = background.stage.folder
+        try folder.makeFolder("job.report.json")
+        background.server.open(gate: "open")
+        try background.waitUntil("status tells of it") {
+            try background.status("$.sessions[*].trouble").first??.contains("cannot write ") == true
+        }
+        let inVain = try background.run("attach", BackgroundStage.identifier)
+        #expect(inVain.exitStatus == 4 && inVain.errorText.contains("job.report.json"), "\(inVain.errorText)")
+        #expect(try background.status("$.sessions[*].identifier") == [BackgroundStage.identifier])
+        let attached = try background.run("attach", BackgroundStage.identifier, "--report", "elsewhere.json")
+        #expect(attached.exitStatus == 0, "\(attached.errorText)")
+        #expect(try JSONPath("$.tasks[*].outcome").select(from: background.report("elsewhere.json")).count == 1)
+        #expect(try background.status("$.sessions[*].identifier") == [])
+        #expect(background.server.requests("/a").count == 1)
+    }
+
+    /// A job that was handed over is in the journal, whatever becomes of the command: elsewhere it would run twice.
+    @Test(arguments: [[], ["--detach"]]) func whoCannotReachTheProcessIsToldThatTheJobIsHandedOver(
+        _ words: [String]
+    ) throws {
+        let background = try BackgroundStage()
+        background.server.on("/a", .respond(200, body: "a"))
+        let home = background.stage.binary.home
+        let state = try home.makeFolder("state/transfer-run", mode: 0o700)
+        try home.write("state/transfer-run/runtime", "no folder")
+        try background.stage.folder.write(Stage.jobFile, background.job(background.task("a")))
+        let run = try background.stage.binary.run(arguments: [Stage.jobFile, "--state-dir", state] + words)
+        #expect(run.exitStatus == 4)
+        let cancel = "`transfer-run cancel \(BackgroundStage.identifier) --state-dir \(state)` ends it\n"
+        #expect(
+            run.errorText.hasSuffix(
+                "  hint: the job was handed over, and goes on with any later command; \(cancel)"), "\(run.errorText)")
+        home.remove("state/transfer-run/runtime")
+        #expect(try background.run("attach", BackgroundStage.identifier, "--state-dir", state).exitStatus == 0)
+        #expect(background.server.requests("/a").count == 1)
+    }
 }

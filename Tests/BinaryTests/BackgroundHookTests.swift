@@ -104,6 +104,14 @@ import TransferModel
         waitUntil { scene.folder.exists("told") }
         let status = try scene.binary.run("status", "--json")
         #expect(status.exitStatus == 0 && status.errorText.isEmpty, "\(status.errorText)")
+        let words = try scene.binary.run("status", "org.example.hook").outputText
+        #expect(
+            words.contains("    its tasks have ended; its `onFinish` and its report are under way since 20"), "\(words)"
+        )
+        let follower = try scene.binary.start(["attach", "org.example.hook", "--no-report"])
+        #expect(follower.waitForOutput("the end of `onFinish` is waited for"))
+        follower.send(signal: SIGINT)
+        _ = follower.wait()
         let sessions = try JSONParser.parse(status.output)
         #expect(
             try JSONPath("$.sessions[*].tasks[*].state").select(from: sessions).map { $0.plainText }

@@ -30,8 +30,13 @@ import TransferModel
             #expect(explanation.contains("`earliestBegin`") && explanation.contains("told not to wait"))
         }
         let until = try first.task("later", "explanation") ?? ""
-        #expect(until.contains(" does not come until ") && until.contains(" UTC (in 2 h), and"), "\(until)")
+        #expect(
+            until.contains(" does not come until ") && until.contains(" UTC (in 2 h), counted from each start, and"),
+            "\(until)")
         #expect(stage.files == ["now"] && server.requests().map(\.path) == ["/now"])
+
+        // The same command would put it off for ever.
+        #expect(first.errorText.contains("; the command above goes on with them.\n"), "\(first.errorText)")
 
         let second = try stage.run(job("2020-01-01T00:00:00Z"), "--no-wait")
         #expect(second.status == 0)

@@ -56,7 +56,16 @@ import Testing
             #expect(named.exitStatus == 2 && named.errorText.contains("`--user` is for a unit of the system"))
             return
         }
-        #expect(named.exitStatus == 0 && named.errorText.isEmpty, "\(named.errorText)")
+        #expect(named.exitStatus == 0, "\(named.errorText)")
+        // The user must get to the job file, but need not list its folder.
+        try binary.folder.setMode("my jobs", 0o711)
+        let readable = try binary.run("unit", job, "--user", "nobody").errorText
+        #expect(!readable.contains("`\(binary.folder.path)/my jobs` is not open"), "\(readable)")
+        try binary.folder.setMode("my jobs", 0o700)
+        let closed = try binary.run("unit", job, "--user", "nobody").errorText
+        let path = "\(binary.folder.path)/\(job)"
+        #expect(closed.contains("warning: the user `nobody` cannot read `\(path)`: `"), "\(closed)")
+        #expect(try !binary.run("unit", job, "--user", "root").errorText.contains("cannot read"))
         let lines = named.outputText.split(separator: "\n")
         for line in ["User=nobody", "OnFailure=alert@%n.service", "RandomizedDelaySec=900s"] {
             #expect(lines.contains { $0 == line }, "\(line)")

@@ -189,7 +189,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         let typed = try TypedArguments.parse(["suspend", "--state-dir", "/s", "12"])
         let suspend = try ControlOptions(typed, environment: environment)
         #expect(suspend.tasks.isEmpty && !suspend.keepPartial && suspend.folder.runtime == "/s/runtime")
-        #expect(suspend.isFolderNamed && !cancel.isFolderNamed)
+        #expect(suspend.folder.isNamed && !cancel.folder.isNamed)
         let session = try ControlOptions(TypedArguments.parse(["resume", "org.example.1"]), environment: environment)
         #expect(session.target == .session("org.example.1"))
         #expect(throws: UsageError.self) { _ = try ControlOptions.Target("99999999999") }

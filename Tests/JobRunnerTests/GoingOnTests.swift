@@ -380,6 +380,29 @@ import TransferModel
         #expect(stage.story(task: 1).contains("waiting dependency"))
     }
 
+    /// Who was told that a running task is cancelled finds that in the events, whatever becomes of the process.
+    @Test(arguments: [true, false]) func cancellingARunningTaskIsAnsweredAfterItsEnd(_ keepsPartial: Bool) throws {
+        let (stage, _) = try stageWithBigFile()
+        defer { stage.server.stop() }
+        stage.server.on("/other", [.gate("answered")] + .respond(200, body: "x"))
+        try stage.add("other", "/other")
+        let answer = Mutex<(reply: ControlReply, last: UInt64)?>(nil)
+        let server = stage.server
+        let cancel = ControlRequest(action: .cancel, keepPartial: keepsPartial, patterns: [TaskPattern("big")]) {
+            (reply, last) in
+            answer.withLock { $0 = (reply, last) }
+            server.open(gate: "answered")
+        }
+        let status = try stage.run { event, inbox in
+            guard case .receivedData(let progress) = event.kind, progress.bytes >= 2 << 20 else { return }
+            if answer.withLock({ $0 }) == nil { inbox.post(.control(cancel)) }
+        }
+        let end = try #require(stage.events.first { $0.task?.raw == 0 && $0.word == "finished cancelled" })
+        let told = try #require(answer.withLock { $0 })
+        #expect(told.reply == .changed(["big"]) && told.last >= end.sequence)
+        #expect(status == .failed && stage.end(1)?.outcome == .succeeded, "the other goes on meanwhile")
+    }
+
     @Test func whatItCapturedIsKnownBeforeATaskIsLetGo() throws {
         let stage = try RunStage()
         defer { stage.server.stop() }

@@ -612,6 +612,21 @@ import TransferModel
         #expect(text.contains("\nRun the job again from 2026-11-29 18:00 UTC (in 11 h).\n"), "\(text)")
     }
 
+    /// A duration begins anew with each run: waiting for it helps, and running again does not.
+    @Test func whatIsPutOffForADuration_isRunWithoutNoWait() throws {
+        let put = record(
+            .deferred,
+            explanation: Explanation.sentence(
+                outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: .earliestBegin,
+                lacks: "2026-11-29 18:00 UTC (in 2 h)" + Explanation.fromEachStart))
+        #expect(put.deferral == .earliestBegin)
+        let text = try printed([put], .init(advice: RerunAdvice(options: ["--no-wait", "--quiet"])))
+        #expect(text.contains("counted from each start"), "\(text)")
+        #expect(text.contains(". Give a date, or run it without `--no-wait`."), "\(text)")
+        #expect(!text.contains("Run the job again from") && text.contains(" --quiet"), "\(text)")
+        #expect(!text.contains(" --no-wait "), "\(text)")
+    }
+
     /// An attempt whose process was killed tells nothing of what it received: the place at which the next goes on does.
     @Test func summary_afterAKill_countsTheBytesOfTheWholeRun() throws {
         let sink = MemorySink()

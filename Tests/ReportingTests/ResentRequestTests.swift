@@ -5,10 +5,13 @@ import TransferModel
 
 /// What a run that was stopped says of requests that the same command would send twice.
 @Suite struct ResentRequestTests {
-    /// Two tasks: the first has ended so, `limits.finishBy` put the second off.
+    /// What ended the run before its second task.
+    enum RunStop: Sendable { case finishBy, signal }
+
+    /// Two tasks: the first has ended so, and the second was put off or cancelled.
     private func stopped(
         _ type: TaskType, _ method: String?, source: ResultSource = .network, report: String? = "j.report.json",
-        _ advice: RerunAdvice = RerunAdvice(), change: (inout Job) -> Void = { _ in }
+        _ advice: RerunAdvice = RerunAdvice(), by stop: RunStop = .finishBy, change: (inout Job) -> Void = { _ in }
     ) throws -> String {
         var job = Job(name: "j", file: "j.yaml", baseDirectory: "/srv")
         job.sessions = [SessionConfiguration(name: "default")]
@@ -24,14 +27,24 @@ import TransferModel
         change(&job)
         let putOff = Explanation.sentence(
             outcome: .deferred, error: nil, waits: [], attempts: 0, deferral: .finishBy)
-        func record(_ outcome: TaskOutcome, _ source: ResultSource?, _ explanation: String?) -> TaskRecord {
+        func record(
+            _ outcome: TaskOutcome, _ source: ResultSource?, _ explanation: String?, _ error: TransferError? = nil
+        ) -> TaskRecord {
             TaskRecord(
-                outcome: outcome, tolerated: false, changed: nil, source: source, waits: [], error: nil, body: nil,
+                outcome: outcome, tolerated: false, changed: nil, source: source, waits: [], error: error, body: nil,
                 lengthUnverified: false, captures: [], duration: .seconds(1), explanation: explanation)
         }
+        let isSignal = stop == .signal
+        let last = isSignal ? record(.cancelled, nil, nil, .stoppedBySignal) : record(.deferred, nil, putOff)
         let kinds: [(UInt32?, Event.Kind)] = [
-            (0, .taskFinished(record(.succeeded, source, nil))), (1, .taskFinished(record(.deferred, nil, putOff))),
-            (nil, .runFinished(RunRecord(outcome: .deferred, exitStatus: 75, duration: .seconds(9)))),
+            (0, .taskFinished(record(.succeeded, source, nil))), (1, .taskFinished(last)),
+            (
+                nil,
+                .runFinished(
+                    RunRecord(
+                        outcome: isSignal ? .cancelled : .deferred, exitStatus: isSignal ? 130 : 75,
+                        duration: .seconds(9)))
+            ),
         ]
         let sink = MemorySink()
         let progress = PlainProgress(job: job, sink: sink, style: .init(advice: advice, report: report))
@@ -89,6 +102,22 @@ import TransferModel
             #expect(text.contains(Self.same) && text.contains(Self.goesOn), "\(text)")
         }
         #expect(try stopped(.upload, "PUT", source: .unchanged).contains(Self.same))
-        #expect(try stopped(.data, "POST") { $0.sessions[0].kind = .background }.contains("not done.\(Self.same)"))
+        #expect(
+            try stopped(.data, "POST", by: .signal) { $0.sessions[0].kind = .background }.contains(
+                "not done.\(Self.same)"))
+    }
+
+    /// Only the tasks of a background session go on there. A session that ended, as by `finishBy`, begins anew.
+    @Test(arguments: [RunStop.signal, .finishBy], [true, false])
+    func besideABackgroundSession_whatWasSentHereIsSentAgain(_ stop: RunStop, _ isOfSession: Bool) throws {
+        let text = try stopped(.data, "POST", by: stop) { job in
+            var background = SessionConfiguration(name: "bg")
+            background.kind = .background
+            job.sessions.append(background)
+            if isOfSession { job.tasks[0].session = SessionIndex(raw: 1) }
+        }
+        let goesOn = isOfSession && stop == .signal
+        #expect(text.contains(Self.same) == goesOn, "\(text)")
+        #expect(text.contains("\nGo on: transfer-run rerun j.report.json\n") != goesOn, "\(text)")
     }
 }

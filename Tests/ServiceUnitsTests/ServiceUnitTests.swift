@@ -57,6 +57,24 @@ struct ServiceUnitTests {
         return facts
     }
 
+    /// What stopping the unit means for the process of background sessions.
+    @Test func backgroundProcessOutlivesAServiceButNotItsUser() {
+        let expected: [(ServiceUnit.Facts, String, usesSocket: Bool)] = [
+            (system, "process", false), (user, "process", true), (named, "process", false),
+            (dynamic, "control-group", false),
+        ]
+        for (facts, mode, usesSocket) in expected {
+            #expect(!ServiceUnit(facts).service.contains("KillMode="))
+            var facts = facts
+            facts.hasBackgroundSessions = true
+            let lines = ServiceUnit(facts).service.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.contains { $0 == "KillMode=\(mode)" }, "\(lines)")
+            #expect(lines.contains { $0 == "Wants=transfer-run.socket" } == usesSocket)
+            // Each section is one block.
+            #expect(zip(lines, lines.dropFirst()).allSatisfy { !($0 == "" && $1 == "") }, "\(lines)")
+        }
+    }
+
     @Test func unitsOfEveryAccount() throws {
         for (name, facts) in [("system", system), ("user", user), ("named", named), ("dynamic", dynamic)] {
             let unit = ServiceUnit(facts)

@@ -43,6 +43,7 @@ struct WindowHoursTests {
         func opening(_ text: String) throws -> String? { night.opening(after: try date(text))?.words }
         #expect(try opening("2026-11-20T20:48:30Z") == "01:00 Europe/Berlin (in 3 h 12 min)")
         #expect(try opening("2026-11-20T23:30:00Z") == "01:00 Europe/Berlin (in 30 min)")
+        #expect(try opening("2026-11-20T23:59:57Z") == "01:00 Europe/Berlin (in 3 s)")
         #expect(try opening("2026-11-21T01:00:00Z") == nil, "it is open")
         let sunday = hours(22, 23, [6]).opening(after: try date("2026-11-20T22:00:00Z"))
         #expect(try sunday?.words == "Sunday 22:00 UTC (in 2 days)" && sunday?.at == date("2026-11-22T22:00:00Z"))
@@ -53,7 +54,7 @@ struct WindowHoursTests {
         let now = try date("2026-11-29T07:00:00Z")
         func words(_ text: String) throws -> String? { ComingDate.words(try date(text), from: now) }
         #expect(try words("2026-11-30T03:00:00+09:00") == "2026-11-29 18:00 UTC (in 11 h)")
-        #expect(try words("2026-11-29T07:00:00.300Z") == "2026-11-29 07:00:01 UTC (in 1 min)")
+        #expect(try words("2026-11-29T07:00:00.300Z") == "2026-11-29 07:00:01 UTC (in 1 s)")
         #expect(try words("2026-12-02T07:00:00Z") == "2026-12-02 07:00 UTC (in 3 days)")
         #expect(try words("2026-11-29T07:00:00Z") == nil, "it has come")
     }

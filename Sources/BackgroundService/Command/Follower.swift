@@ -253,8 +253,9 @@ package final class Follower {
             }
             let made = try starter.connect()
             do throws(ServiceFailure) {
-                _ = try made.ask(.ring(identifier))
                 for name in followed { _ = try made.ask(.follow(name, after: last)) }
+                // After that: a report that could not be written is the follower's by now.
+                _ = try made.ask(.ring(identifier))
                 link = made
                 return made
             } catch {

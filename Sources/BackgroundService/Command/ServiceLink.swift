@@ -115,8 +115,8 @@ package final class ServiceLink {
         let process = "the background process (pid \(other.process), transfer-run \(other.version))"
         if let state = other.state, !isSame(state, place.state) {
             throw .incompatible(
-                "\(place.socket) belongs to \(process) of another state folder, \(state): name one place for all "
-                    + "with `--state-dir DIR`")
+                "\(place.socket) belongs to \(process) of another state folder, \(state): give each command for this one "
+                    + "`--state-dir \(place.state)`")
         }
         switch ServiceProtocol.agree(other.protocols, own: own.protocols) {
         case .speaking: break

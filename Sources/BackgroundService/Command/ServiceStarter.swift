@@ -126,7 +126,7 @@ package struct ServiceStarter: Sendable {
                 program ?? DetachedProcess.ownProgram(), words: ["transfer-run"] + command + options,
                 environment: Self.kept(environment).map { RawName($0) } + Self.stray(), errors: log)
         } catch {
-            throw ServiceTrouble("the background process cannot be started: \(error)")
+            throw ServiceTrouble("the background process cannot be started: \(error)\(Self.limit(error))")
         }
     }
 
@@ -155,6 +155,15 @@ package struct ServiceStarter: Sendable {
 
     // MARK: Words
 
+    /// Names the limit that kept a process from being started, if one did.
+    private static func limit(_ error: SystemError) -> String {
+        switch error.errno {
+        case EAGAIN: ": this user may have no more processes (`ulimit -u`)"
+        case EMFILE: ": this command may open no more files (`ulimit -n`)"
+        default: ""
+        }
+    }
+
     private func trouble(_ failure: ServiceFailure) -> ServiceTrouble {
         switch failure {
         case .absent(let why): ServiceTrouble("no background process is there: \(why)")
@@ -168,7 +177,9 @@ package struct ServiceStarter: Sendable {
     private func notThere(_ process: Int32?) -> ServiceTrouble {
         let seconds = Int(patience.seconds.rounded(.up))
         let who = process.map { " (pid \($0))" } ?? ""
-        return ServiceTrouble("the background process\(who) has not answered for \(seconds) s: see \(place.log)")
+        return ServiceTrouble(
+            "the background process\(who) has not answered for \(seconds) s: its runs go on when it does; see \(place.log)"
+        )
     }
 
     private func ended(_ ending: Command.Ending, _ logSize: Int64) -> ServiceTrouble {

@@ -8,7 +8,7 @@ import TransferModel
 package final class BackgroundHost: ServiceHost {
     /// Work for the thread that owns `LiveRuns`.
     private enum Order: Sendable {
-        case look
+        case look(String?)
         case control(ServiceControl, @Sendable (ControlReply) -> Void)
         case status(String?, @Sendable ([SessionStatus]) -> Void)
         case ended(RunID, CarriedRun.Outcome)
@@ -60,7 +60,7 @@ package final class BackgroundHost: ServiceHost {
         return hasCrashed
     }
 
-    package func ring(_ identifier: String?) { post(.look) }
+    package func ring(_ identifier: String?) { post(.look(identifier)) }
 
     package func status(_ identifier: String?, reply: @escaping @Sendable ([SessionStatus]) -> Void) {
         post(.status(identifier, reply))
@@ -99,7 +99,7 @@ package final class BackgroundHost: ServiceHost {
 
     private func perform(_ order: Order, _ runs: LiveRuns) {
         switch order {
-        case .look: runs.lookOrTell()
+        case .look(let identifier): runs.look(for: identifier)
         case .ended(let id, let outcome): runs.ended(id, outcome)
         case .turn(let id, let news): runs.turn(of: id, news)
         case .control(let control, let reply): runs.control(control, reply)

@@ -66,7 +66,9 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     /// Runs that are to be carried on by this process, now or later.
-    var count: Int { live.count + waiting.count + resting.count }
+    var count: Int {
+        live.count + waiting.count + resting.count + failures.keys.count { live[$0] == nil && waiting[$0] == nil }
+    }
 
     // MARK: The journal
 
@@ -107,6 +109,14 @@ final class LiveRuns: @unchecked Sendable {
     /// Removes the mark if no run is unfinished, so that commands no longer look for a process.
     private func removeMark(_ journal: Journal) throws(StoreError) {
         try mark.remove { () throws(StoreError) in try !journal.undelivered().contains { $0.state != .finished } }
+    }
+
+    /// Looks at the journal for a command that has come to this session: what failed of it is tried again at once.
+    func look(for identifier: String?) {
+        for (id, failure) in failures where failure.run.identifiers.contains(where: { $0 == identifier }) {
+            failures[id]?.due = Clocks.instant()
+        }
+        lookOrTell()
     }
 
     /// Looks at the journal; a failure is logged and tried again, since no caller could handle it.
@@ -236,10 +246,11 @@ final class LiveRuns: @unchecked Sendable {
         newlyWaiting = []
     }
 
-    /// Forgets runs that wait or rest and are not to be begun any more.
+    /// Forgets runs that wait, rest or failed and are not to be begun any more.
     private func forgetOthers(than undelivered: [JournalRun]) {
         let unfinished = Set(undelivered.lazy.filter { $0.state != .finished }.map(\.id))
         resting.keep(only: unfinished)
+        failures = failures.filter { unfinished.contains($0.key) }
         for (id, run) in waiting where !unfinished.contains(id) {
             waiting[id] = nil
             places.leave(id.raw)
@@ -247,11 +258,13 @@ final class LiveRuns: @unchecked Sendable {
         }
     }
 
-    private var bound: String { "no more than \(places.limit) runs are carried at a time" }
+    private var bound: String {
+        places.limit == 1 ? "one run is carried at a time" : "no more than \(places.limit) runs are carried at a time"
+    }
 
     /// Says that the run waits for its turn; `nil` if it does not.
     private func turnWords(_ id: RunID) -> String? {
-        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) others: \(bound)" }
+        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) \($0 == 1 ? "other" : "others"): \(bound)" }
     }
 
     // MARK: Rests

@@ -41,7 +41,8 @@ struct RunEnding {
         let writesReport = recipe.isDetached || !commands.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
         var end = try told(journal)
-        if writesReport, try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+        let isLast = !isReported && (recipe.isDetached || !commands.isEmpty)
+        var isWritten = writesReport ? try write(report, isLast: isLast) : false
         if !commands.isEmpty {
             end.hooks = try run(commands, end, report.ends, journal)
             report.hooks = end.hooks.map { $0.result(in: job) }
@@ -49,10 +50,9 @@ struct RunEnding {
                 (end.outcome, end.exitStatus) = (.failed, Int(ExitStatus.failed.code))
                 report.correction = (end.outcome, end.exitStatus)
             }
-            if try !write(report) { end.exitStatus = Int(ExitStatus.runnerFailed.code) }
+            isWritten = try write(report, isLast: isLast)
         }
-        let isDelivered = recipe.isDetached || (!commands.isEmpty && !isReported)
-        let delivered = isDelivered ? Clocks.wall() : nil
+        let delivered = isLast || recipe.isDetached && isWritten ? Clocks.wall() : nil
         // A command may have added tasks to the run at the last moment.
         guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
     }
@@ -67,9 +67,10 @@ struct RunEnding {
         throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
-    /// Writes the report and its other formats; returns `false` when one could not be written and that makes the run
-    /// fail. Throws if the process has no descriptor left for one: then all of it is tried again later.
-    private func write(_ report: JSONReport) throws(OutputProblem) -> Bool {
+    /// Writes the report and its other formats; returns whether all were written. Throws, so that it is tried again later,
+    /// if the process has no descriptor left for one, and for any other reason if nobody else writes the report after
+    /// this (`isLast`).
+    private func write(_ report: JSONReport, isLast: Bool) throws -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {
             // The journal forgets the run soon: a power cut must not lose both.
@@ -79,9 +80,11 @@ struct RunEnding {
             requests: recipe.exports, surroundings: ExportSurroundings(traceParent: recipe.traceParent),
             isDurable: true
         ).write(report, at: accepted.report)
-        if let passing = problems.first(where: \.isOfProcessLimit) { throw passing }
+        if let problem = problems.first(where: { isLast || $0.isOfProcessLimit }) {
+            throw ServiceTrouble(problem.message)
+        }
         for problem in problems { tools.log("run \(id.raw): \(problem)") }
-        return problems.isEmpty || !recipe.isDetached
+        return problems.isEmpty
     }
 
     // MARK: onFinish

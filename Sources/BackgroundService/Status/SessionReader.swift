@@ -54,6 +54,8 @@ private struct RunFold {
     /// Why no process can ever go on with the run; `nil` if one can.
     private let loss: String?
     private var last: UInt64 = 0
+    /// When the run's tasks had ended; `nil` while it goes on, as with tasks that were added after that.
+    private var over: WallTime?
 
     init(_ run: JournalRun, _ journal: Journal) throws(StoreError) {
         id = run.id
@@ -83,6 +85,7 @@ private struct RunFold {
         while true {
             let events = try journal.events(of: id, after: last, limit: page)
             for event in events {
+                if case .runFinished = event.kind { over = event.time } else { over = nil }
                 if let task = event.task, Int(task.raw) < tasks.count { tasks[Int(task.raw)].apply(event) }
             }
             last = events.last?.sequence ?? last
@@ -107,6 +110,7 @@ private struct RunFold {
         return BackgroundSession(
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
             state: run.state == .finished ? .finished : .of(counts), tasks: own,
-            trouble: loss ?? (run.state == .finished ? nil : live?.trouble), isLost: loss != nil)
+            trouble: loss ?? (run.state == .finished ? nil : live?.trouble), isLost: loss != nil,
+            endingSince: run.state == .finished ? nil : over)
     }
 }

@@ -113,6 +113,8 @@ package struct BackgroundSession: Hashable, Sendable {
     package let trouble: String?
     /// Whether no process can ever go on with the run, as `trouble` says.
     package let isLost: Bool
+    /// When the last task ended, while `onFinish` commands run or the report is written; `nil` before and after that.
+    package let endingSince: WallTime?
 
     /// How many of the tasks are in each state.
     package var counts: [RunStatus.State: Int] { tasks.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }

@@ -111,10 +111,12 @@ extension TransferError {
         .backgroundSessionWasDisconnected,
         "the process that carried it ended before the answer came, and the server may have heard the request: this run "
             + "sends it again only with `retry.nonIdempotent: true`")
-    /// Ends a task whose request had begun and must not be sent twice, and of which the journal does not know any more.
+    /// Ends a task whose request had begun and must not be sent twice, and of which the journal does not know any more, or
+    /// cannot be read: only the note of its beginning is left.
     package static let lostFromJournal = TransferError(
         .backgroundSessionWasDisconnected,
-        "the end of the journal was lost, and the request may have been sent: it is not sent again by this run")
+        "what the journal knew of this request was lost, with its end or with the run's key, and the request may have been "
+            + "sent: it is not sent again by this run")
     /// Ends a task during which its process crashed three times in a row.
     package static let crashedTooOften = TransferError(
         .taskCrashedRunner, "the process that carried it crashed three times in a row while this task ran")

@@ -1,4 +1,6 @@
+import Diagnostics
 import JobImport
+import JobLoader
 import Reporting
 import SystemIO
 import TransferModel
@@ -22,13 +24,43 @@ extension CommandLineTool {
             inputs.append(try input(path))
         }
         let origin = inputs.map { SafeText.line($0.name) }.joined(separator: ", ")
-        let result = JobImport.translate(inputs, origin: origin)
+        let result = passingCheck(inputs, origin)
         tell(result.warnings, console)
         guard result.taskCount > 0 else {
             throw UsageError("nothing in \(origin) is a transfer that can be translated")
         }
         console.output(result.text)
         return ExitStatus.succeeded.code
+    }
+
+    /// Translates files, and leaves out each command for which the loader refuses the job that was made of them.
+    private static func passingCheck(_ inputs: [ImportInput], _ origin: String) -> JobImport.Result {
+        var leftOut: [ImportedCommand: String] = [:]
+        while true {
+            let result = JobImport.translate(inputs, origin: origin, leavingOut: leftOut)
+            let known = leftOut.count
+            // The lines of a list may be names or URLs: only what neither can be is wrong.
+            let asURLs = problems(of: result.text, line: "https://list.invalid/a\n")
+            for (line, message) in problems(of: result.text, line: "a\n") where asURLs[line] != nil {
+                guard let task = result.tasks.last(where: { $0.line <= line }) else { continue }
+                leftOut[task.command] = leftOut[task.command] ?? "`check` refuses it, as \(message)"
+            }
+            if leftOut.count == known { return result }
+        }
+    }
+
+    /// Errors of a job, by line, where each file that it reads when it begins has one line.
+    private static func problems(of text: String, line: String) -> [Int: String] {
+        let resources = Resources(
+            environment: { _ in nil }, readFile: { _, _ in .success(Array(line.utf8)) },
+            listFiles: { _, _ in .success([Array("a".utf8)]) }, workingDirectory: "/")
+        let source = SourceText(name: "/job.yaml", bytes: Array(text.utf8))
+        let loaded = JobLoader.load(source, options: LoadOptions(), resources: resources, missingValues: .tolerated)
+        var found: [Int: String] = [:]
+        for problem in loaded.diagnostics.sorted() where problem.severity == .error {
+            if let line = problem.span.map({ Int($0.line) }), found[line] == nil { found[line] = problem.message }
+        }
+        return found
     }
 
     /// Returns the job file for the words of a command of curl, wget or aria2c.

@@ -79,8 +79,13 @@ enum AriaInput {
             _ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText, _ user: String,
             _ password: String?
         ) {
-            let login = job.login(text(user), password.map { text($0) }, for: location.host)
-            task.set("credentials", .list([.map([YAMLField("host", .text(location.host ?? "*"))] + login)]))
+            // The user in a URL is for that one of the places alone.
+            var fields =
+                location.user == nil || task.mirrors.isEmpty ? [] : [YAMLField("host", .text(location.authority))]
+            let waits = value("http-auth-challenge") == "true" && location.user == nil
+            if location.scheme != "ftp", !waits { fields += ForeignLogin.unasked }
+            fields += job.login(text(user), password.map { text($0) }, for: location.host)
+            task.set("credentials", .list([.map(fields)]))
         }
 
         /// Returns `false` where a header cannot be sent as it is written, after a warning.
@@ -89,7 +94,12 @@ enum AriaInput {
             for option in options {
                 let value = text(option.value)
                 switch option.name {
-                case "out", "dir", "gid", "http-passwd", "ftp-passwd": break
+                case "out", "dir", "gid", "http-passwd", "ftp-passwd", "http-auth-challenge": break
+                case "conditional-get" where value == "true":
+                    job.lose(&task, ImportedTask.conditionNote("--conditional-get"))
+                case "dry-run" where value == "true", "hash-check-only" where value == "true":
+                    job.lose(place, "with `\(option.name)` aria2 fetches nothing: this transfer was left out")
+                    return false
                 case "header": guard headers.add(value, &task, &job) else { return false }
                 case "user-agent": headers.add("User-Agent", unlessTyped: value)
                 case "referer": if value != "*" { headers.add("Referer", unlessTyped: value) }
@@ -98,6 +108,11 @@ enum AriaInput {
                     setUser(&task, &job, location, option.value, password)
                 default:
                     if JobText.hasReference(value) || !AriaOptions.set(option.name, option.value, &task) {
+                        if option.name == "checksum" {
+                            job.lose(
+                                option.place, "`checksum` with this value has no equal: this transfer was left out")
+                            return false
+                        }
                         AriaOptions.lose(option.name, option.place, &task, &job)
                     }
                 }

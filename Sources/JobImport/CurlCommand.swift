@@ -73,11 +73,15 @@ struct CurlCommand {
         upload: String?
     ) {
         guard let location = job.location(of: url.text, place) else { return }
+        if job.filled(location.text).contains(" ") {
+            return job.lose(place, "curl takes no URL with a blank in it: this transfer was left out")
+        }
         var task = ImportedTask(place: place, name: "transfer", url: job.raw(location.text))
         let request = CurlRequest(place: place, location: location, command: command, input: input, upload: upload)
         guard request.fill(&task, &job) else { return }
         let sendsData = upload == nil && task.fields.contains { $0.key == "body" }
         task.name = location.taskName(sendsData: sendsData) ?? "transfer"
+        task.ignoresStatus = !command.has("fail") && !command.has("fail-with-body")
         setTarget(&task, url, target, location, command, output)
         job.add(task)
     }
@@ -105,7 +109,6 @@ struct CurlCommand {
         }
         if to != "-", !to.hasPrefix("/"), !folder.isEmpty, to != folder { to = folder + to }
         if to.isEmpty { to = "-" }
-        if command.has("no-clobber"), to != "-" { task.set("existing", .text("skip")) }
         if command.has("continue-at") {
             task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what curl left")
         }

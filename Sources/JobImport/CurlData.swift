@@ -15,6 +15,18 @@ struct CurlData {
         return parts.joined(separator: "&")
     }
 
+    /// The item with its variables filled in where they name a file, as after `F=@data.txt`: the shell puts them in first.
+    static func opened(_ item: ParsedCommand.Item, _ job: inout ImportedJob) -> ParsedCommand.Item {
+        let value = job.filled(item.value)
+        let content = item.name == "form" ? value.drop { $0 != "=" }.dropFirst() : value[...]
+        let isFile =
+            item.name == "data-urlencode"
+            ? isFile(encoding: value) : content.first == "@" || item.name == "form" && content.first == "<"
+        guard isFile, value != item.value, !["data-raw", "form-string"].contains(item.name) else { return item }
+        job.spread(variablesOf: item.value)
+        return ParsedCommand.Item(name: item.name, value: value)
+    }
+
     /// The part's text; `nil` where it is read from a file.
     private static func literal(_ item: ParsedCommand.Item) -> String? {
         switch item.name {
@@ -23,6 +35,9 @@ struct CurlData {
         default: item.value.hasPrefix("@") ? nil : item.value
         }
     }
+
+    /// What differs where a value is encoded in the run.
+    static let blankNote = "`--data-urlencode` sends a blank as `+`, and the job as `%20`, which servers read alike"
 
     /// Whether `--data-urlencode` reads a file: `@file` or `name@file`.
     static func isFile(encoding text: String) -> Bool {
@@ -81,6 +96,7 @@ struct CurlData {
         if items.contains(where: { $0.name == "data-urlencode" && JobText.hasReference($0.value) }) {
             if let form = Self.form(items, job) {
                 task.set("body", .map(["form": .map(form)]))
+                job.lose(&task, Self.blankNote)
                 return true
             }
             job.lose(
@@ -93,6 +109,7 @@ struct CurlData {
                 return false
             }
             task.set("body", .map(["form": .map(form)]))
+            if form.contains(where: { YAMLText.flow($0.value).contains(" ") }) { job.lose(&task, Self.blankNote) }
             return true
         }
         if !parts.contains(nil) {

@@ -13,7 +13,7 @@ enum CurlOptions {
         output-dir - V translated
         create-dirs - F usual
         remove-on-error - F usual
-        no-clobber - F translated
+        no-clobber - F refused `existing: skip` keeps a file that is there
         create-file-mode - V translated
         request X V translated
         head I F translated
@@ -54,8 +54,8 @@ enum CurlOptions {
         proto - V translated
         proto-default - V lost write the scheme into the URL
         proto-redir - V translated
-        fail f F usual
-        fail-with-body - F usual
+        fail f F translated
+        fail-with-body - F translated
         fail-early - F translated
         retry - V translated
         retry-delay - V translated

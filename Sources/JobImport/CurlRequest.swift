@@ -34,8 +34,9 @@ struct CurlRequest {
     }
 
     private func setBody(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
-        let data = command.items.filter { CurlData.names.contains($0.name) }
+        let data = command.items.filter { CurlData.names.contains($0.name) }.map { CurlData.opened($0, &job) }
         let forms = command.items.filter { $0.name == "form" || $0.name == "form-string" }
+            .map { CurlData.opened($0, &job) }
         let typed = command.values("url-query")
         // `+` before a value says that it is encoded already.
         let queries = typed.map { $0.hasPrefix("+") ? job.raw(String($0.dropFirst())) : CurlData.encoded($0) }
@@ -52,6 +53,9 @@ struct CurlRequest {
             guard let text = CurlData.query(data, job) else {
                 job.lose(place, "`--get` with data from a file has no equal: this transfer was left out")
                 return false
+            }
+            if data.contains(where: { $0.name == "data-urlencode" && JobText.hasReference($0.value) }) {
+                job.lose(&task, CurlData.blankNote)
             }
             task.url = URLText(task.url).adding(query: ([text] + queries).filter { !$0.isEmpty }.joined(separator: "&"))
             return true
@@ -165,10 +169,7 @@ struct CurlRequest {
         } else if let token = command.value("oauth2-bearer") {
             let secret = job.hide(token, "TOKEN", location.host)
             list.append(
-                .map([
-                    host(), YAMLField("method", .text("bearer")), YAMLField("preemptive", .plain("true")),
-                    YAMLField("token", .text(secret)),
-                ]))
+                .map(["method": .text("bearer"), "preemptive": .plain("true"), "token": .text(secret)]))
         }
         if !isTyped, command.has("netrc") || command.has("netrc-optional") {
             // As curl does, unless another method is asked for.
@@ -176,17 +177,13 @@ struct CurlRequest {
             list.append(
                 .map(isAsked ? ["netrc": .plain("true")] : ["netrc": .plain("true"), "preemptive": .plain("true")]))
         }
-        if location.host == nil, !list.isEmpty, !command.has("netrc"), !command.has("netrc-optional") {
-            job.lose(&task, "the host of the credentials is not known: `host: \"*\"` lets them go to each")
-        }
         if !CurlSession(location: location, command: command).hasUserInProxy(job), let proxy = proxyUser(&job) {
             list.append(proxy)
         }
         if !list.isEmpty { task.set("credentials", .list(list)) }
     }
 
-    private func host() -> YAMLField { YAMLField("host", .text(location.host ?? "*")) }
-
+    /// A credential without `host` is for the server that the task names, and for no other port of it.
     private func credential(_ user: String, _ job: inout ImportedJob) -> YAMLNode {
         var (name, password) = Self.halves(user)
         let filled = job.filled(user)
@@ -198,12 +195,12 @@ struct CurlRequest {
         if let signing = command.value("aws-sigv4") {
             return signed(signing, name, job.hide(password ?? "", "PASSWORD", location.host))
         }
-        var fields = [host()]
+        var fields: [YAMLField] = []
         let method = ["digest", "ntlm", "negotiate"].first { command.has($0) }
         if let method {
             fields.append(YAMLField("method", .text(method)))
         } else if !command.has("anyauth") {
-            fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
+            fields = ForeignLogin.unasked
         }
         return .map(fields + job.login(name, password, for: location.host))
     }
@@ -215,7 +212,7 @@ struct CurlRequest {
         let service = parts.count > 3 ? parts[3] : labels.first ?? "s3"
         let region = parts.count > 2 ? parts[2] : labels.count > 1 ? labels[1] : "us-east-1"
         return .map([
-            host(), YAMLField("method", .text("awsSigV4")), YAMLField("accessKey", .text(key)),
+            YAMLField("method", .text("awsSigV4")), YAMLField("accessKey", .text(key)),
             YAMLField("secretKey", .text(secret)), YAMLField("region", .text(region)),
             YAMLField("service", .text(service)),
         ])
@@ -260,7 +257,7 @@ struct CurlRequest {
         }
         if let size = command.size("max-filesize", for: &task, &job) { task.set("maximumSize", .plain(size)) }
         if command.has("time-cond") {
-            task.comments.append("`--time-cond`: a file that is there is asked for conditionally")
+            job.lose(&task, ImportedTask.conditionNote("--time-cond"))
         }
     }
 
@@ -298,9 +295,14 @@ struct CurlRequest {
         if command.has("location-trusted") {
             job.lose(&task, "`--location-trusted` has no equal: credentials stay with the origin they were written for")
         }
-        let keepsPost = ["post301", "post302", "post303"].contains { command.has($0) } && !task.body.isEmpty
-        if command.value("request") == "POST" || keepsPost {
-            job.lose(&task, "curl sends the POST again to where a redirect leads; here no redirect of it is followed")
+        let method = command.value("request") ?? "POST"
+        let options = ["post301", "post302", "post303", "request"]
+        if options.contains(where: { command.has($0) }),
+            !task.body.isEmpty || !["GET", "HEAD", "POST"].contains(method)
+                || command.has("request") && method == "POST"
+        {
+            job.lose(
+                &task, "curl sends the \(method) again to where a redirect leads; here no redirect of it is followed")
             return task.set("redirects", .map(["follow": .text("never")]))
         }
         guard let most = command.value("max-redirs") else { return }

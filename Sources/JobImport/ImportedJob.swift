@@ -21,9 +21,18 @@ package struct ImportWarning: Hashable, Sendable {
     package let message: String
 }
 
+/// A command of an imported file. Several may stand on one line.
+package struct ImportedCommand: Hashable, Sendable {
+    let place: ImportPlace
+    /// Number of the command in its script, from 0.
+    let number: Int
+}
+
 /// A task as an import collects it.
 struct ImportedTask: Sendable {
     var place: ImportPlace
+    /// Number in its script of the command that it is of.
+    var number = 0
     /// The base of its id.
     var name: String
     /// Its id, once all tasks are there.
@@ -43,6 +52,10 @@ struct ImportedTask: Sendable {
     var comments: [String] = []
     /// Places of tasks that it waits for in the job's list.
     var needed: [Int] = []
+    /// The file that each turn of its loop writes in the script, where each has one of its own here.
+    var sharedFile: String?
+    /// Whether its command succeeds whatever the status of the answer is.
+    var ignoresStatus = false
 
     init(place: ImportPlace, name: String, url: String) {
         self.place = place
@@ -76,7 +89,11 @@ struct ImportedJob: Sendable {
     private(set) var secrets: [(name: String, hosts: [String])] = []
     var limits: [YAMLField] = []
     var failFast = false
-    private(set) var tasks: [ImportedTask] = []
+    var tasks: [ImportedTask] = []
+    /// Number of the command that is read.
+    var number = 0
+    /// Commands that are no part of the job, and why.
+    var leftOut: [ImportedCommand: String] = [:]
     /// Numbers of the values of answers that are secrets.
     private var secretAnswers: Set<Int> = []
     /// Number of the values that scripts take out of answers.
@@ -107,6 +124,12 @@ struct ImportedJob: Sendable {
         }
         if let key = task.keyThatTakesNoAnswer {
             return lose(task.place, "a value of an answer cannot stand in `\(key)`: this transfer was left out")
+        }
+        task.number = number
+        if let reason = leftOut[task.command] {
+            let message = "\(reason): this transfer was left out"
+            let isTold = warnings.last == ImportWarning(place: task.place, message: message)
+            return isTold ? () : lose(task.place, message)
         }
         bindSecrets(ofHeaders: task)
         tasks.append(task)
@@ -150,10 +173,15 @@ struct ImportedJob: Sendable {
         }
     }
 
-    /// How a task names another one in `needs`: the one of the same turn of a loop, or all of its turns.
-    private func need(_ other: ImportedTask, of task: ImportedTask) -> String {
-        if other.idSuffix.isEmpty { return other.id }
-        return other.id + (task.idSuffix == other.idSuffix ? other.idSuffix : "-*")
+    /// Makes the task at `first`, the last one, a further place of the file that another one fetches, as
+    /// `curl -f -o x A || curl -f -o x B` does. Returns whether they do the same but for the URL.
+    mutating func merge(_ first: Int, into other: Int) -> Bool {
+        guard tasks.count == first + 1, tasks[first].isPlainDownload, tasks[first].fields == tasks[other].fields,
+            tasks[first].session == tasks[other].session, !tasks[other].ignoresStatus, !tasks[first].ignoresStatus
+        else { return false }
+        tasks[other].mirrors.append(tasks[first].url)
+        tasks.removeLast()
+        return true
     }
 
     /// Lets a failure of a task be none of the run's.
@@ -282,6 +310,22 @@ struct ImportedJob: Sendable {
         return variables.filter { used.contains($0.key) }
     }
 
+    /// Lets the tasks send what their commands do and no more: each asks its server anew, and knows no cookies but those
+    /// of its own file, of which a command that saves none takes none.
+    mutating func settle() {
+        for index in tasks.indices {
+            let task = tasks[index]
+            if task.sends, !task.fields.contains(where: { $0.key == "retry" }) {
+                tasks[index].set("retry", .map(["attempts": .plain("1")]))
+            }
+            guard !["ftp", "file", "data"].contains(String(task.url.prefix { $0 != ":" })) else { continue }
+            if !task.savesCookies {
+                tasks[index].setSession("cookies", .map(task.cookies + [YAMLField("accept", .text("never"))]))
+            }
+            tasks[index].setSession("cache", .text("none"))
+        }
+    }
+
     // MARK: The file
 
     /// Returns the job file. `origin` is what it was made of.
@@ -402,59 +446,6 @@ struct ImportedJob: Sendable {
         return text + YAMLText.block(fields, indent: "    ")
     }
 
-    /// Gives each destination to one task: two tasks with one `to` are an error.
-    mutating func separateDestinations() {
-        var taken = Set<String>()
-        for index in tasks.indices {
-            guard let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") else { continue }
-            let key = plainPath(to)
-            if taken.insert(key).inserted { continue }
-            var number = 2
-            while !taken.insert("\(key).\(number)").inserted { number += 1 }
-            tasks[index].set("to", .text("\(to).\(number)"))
-            let message = "another task writes `\(to)` already: this one writes `\(to).\(number)`"
-            warnings.append(ImportWarning(place: tasks[index].place, message: message))
-            tasks[index].comments.append(message)
-        }
-    }
-
-    /// Lets what reads a file that another task writes wait for that task, as a script does. A cookie jar is such a file:
-    /// the tasks that share one are of one session, in which cookies pass from one to the next.
-    mutating func connect() {
-        var writers: [String: String] = [:]
-        var jars: [String: (id: String, task: Int)] = [:]
-        var taken = Set<String>()
-        for index in tasks.indices {
-            let id = Identifier.unique(Identifier.task(tasks[index].name), &taken)
-            tasks[index].id = id
-            var needs = tasks[index].needed.map { need(tasks[$0], of: tasks[index]) }
-            for file in tasks[index].readFiles {
-                if let writer = writers[plainPath(file)], !needs.contains(writer) { needs.append(writer) }
-            }
-            if let jar = tasks[index].cookieJar {
-                if let writer = jars[jar] {
-                    if !needs.contains(writer.id) { needs.append(writer.id) }
-                    if tasks[index].settings == tasks[writer.task].settings {
-                        tasks[index].shareCookies(jar)
-                    } else {
-                        tasks[index].session.removeAll { $0.key == "cookies" }
-                        let message =
-                            "the cookies of `\(jar)` stay in the session of the command that saves them, which has other "
-                            + "settings: give both the same options"
-                        warnings.append(ImportWarning(place: tasks[index].place, message: message))
-                        tasks[index].comments.append(message)
-                    }
-                }
-                if tasks[index].savesCookies {
-                    // The ids of `forEach` are a pattern's.
-                    jars[jar] = (tasks[index].idSuffix.isEmpty ? id : id + "-*", index)
-                }
-            }
-            if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
-            if let to = tasks[index].text("to"), to != "-", !to.hasSuffix("/") { writers[plainPath(to)] = id }
-        }
-    }
-
     /// The text with the job's own variables filled in.
     func filled(_ text: String) -> String {
         guard text.contains("${") else { return text }
@@ -491,8 +482,9 @@ struct ImportedJob: Sendable {
     }
 
     /// The path with the job's own variables filled in, without `.` and `..`.
-    func plainPath(_ path: String) -> String {
-        let path = filled(path)
+    func plainPath(_ path: String) -> String { Self.withoutDots(filled(path)) }
+
+    static func withoutDots(_ path: String) -> String {
         var parts: [Substring] = []
         for part in path.split(separator: "/") where part != "." {
             if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }
@@ -519,29 +511,37 @@ extension ImportedTask {
     /// A path as seen from the folder that `folder` is relative to.
     static func path(_ path: String, in folder: String?, _ job: ImportedJob) -> String {
         guard let folder, !path.hasPrefix("${env.HOME}"), !job.filled(path).hasPrefix("/") else { return path }
-        return folder + (path == "./" ? "" : path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+        let whole = folder + (path == "./" ? "" : path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+        guard whole.contains("..") else { return whole }
+        let short = ImportedJob.withoutDots(whole)
+        return whole.hasSuffix("/") ? short.isEmpty ? "./" : short + "/" : short
     }
 
     /// Puts the files that the task writes and reads into a folder.
     mutating func move(to folder: String, _ job: ImportedJob) {
         if let to = text("to"), to != "-" { set("to", .text(Self.path(to, in: folder, job))) }
-        for key in ["body", "forEach"] {
-            guard let index = fields.firstIndex(where: { $0.key == key }) else { continue }
-            fields[index] = YAMLField(key, Self.moved(fields[index].value, key, folder, job))
+        sharedFile = sharedFile.map { Self.path($0, in: folder, job) }
+        changePaths { Self.path($0, in: folder, job) }
+    }
+
+    /// Changes the paths of the files that the task reads.
+    mutating func changePaths(_ change: (String) -> String) {
+        for index in fields.indices where ["body", "forEach"].contains(fields[index].key) {
+            fields[index] = YAMLField(fields[index].key, Self.changed(fields[index].value, "", change))
         }
-        session = session.map { YAMLField($0.key, Self.moved($0.value, $0.key, folder, job)) }
+        session = session.map { YAMLField($0.key, Self.changed($0.value, $0.key, change)) }
     }
 
     static let pathKeys: Set<String> = ["file", "lines", "ca", "certificate", "key", "unixSocket"]
 
-    private static func moved(_ node: YAMLNode, _ key: String, _ folder: String, _ job: ImportedJob) -> YAMLNode {
+    private static func changed(_ node: YAMLNode, _ key: String, _ change: (String) -> String) -> YAMLNode {
         switch node {
-        case .text(let text): pathKeys.contains(key) ? .text(path(text, in: folder, job)) : node
+        case .text(let text): pathKeys.contains(key) ? .text(change(text)) : node
         case .plain: node
         case .list(let words) where key == "command" && words.count > 1:
-            .list(words.dropLast() + [moved(words[words.count - 1], "file", folder, job)])
-        case .list(let nodes): .list(nodes.map { moved($0, key, folder, job) })
-        case .map(let fields): .map(fields.map { YAMLField($0.key, moved($0.value, $0.key, folder, job)) })
+            .list(words.dropLast() + [changed(words[words.count - 1], "file", change)])
+        case .list(let nodes): .list(nodes.map { changed($0, "", change) })
+        case .map(let fields): .map(fields.map { YAMLField($0.key, changed($0.value, $0.key, change)) })
         }
     }
 
@@ -556,7 +556,34 @@ extension ImportedTask {
         return (fields.filter { !allowed.contains($0.key) } + session).first { holds(YAMLText.flow($0.value)) }?.key
     }
 
-    private var cookies: [YAMLField] {
+    /// The command that it is of.
+    var command: ImportedCommand { ImportedCommand(place: place, number: number) }
+
+    /// Whether it fetches one file and does nothing else.
+    var isPlainDownload: Bool {
+        body.isEmpty && text("method") == nil && forEach.isEmpty
+            && text("to").map { $0 != "-" && !$0.hasSuffix("/") } == true
+    }
+
+    /// Whether its request may change something at the server.
+    var sends: Bool { !body.isEmpty || !["GET", "HEAD", nil].contains(text("method")) }
+
+    /// The lists of its loops, by name.
+    var forEach: [YAMLField] {
+        if case .map(let lists)? = fields.first(where: { $0.key == "forEach" })?.value { lists } else { [] }
+    }
+
+    /// What its loops take from files: `key` is `lines`, or `files` for a pattern.
+    func listFiles(_ key: String) -> [String] {
+        forEach.compactMap { list in
+            guard case .map(let source) = list.value,
+                case .text(let file)? = source.first(where: { $0.key == key })?.value
+            else { return nil }
+            return file
+        }
+    }
+
+    fileprivate var cookies: [YAMLField] {
         guard case .map(let fields)? = session.first(where: { $0.key == "cookies" })?.value else { return [] }
         return fields
     }
@@ -588,7 +615,7 @@ extension ImportedTask {
         case .plain: []
         // The command that reads a file names it last.
         case .list(let words) where key == "command" && words.count > 1: files(words[words.count - 1], "file")
-        case .list(let nodes): nodes.flatMap { files($0, key) }
+        case .list(let nodes): nodes.flatMap { files($0, "") }
         case .map(let fields): fields.flatMap { files($0.value, $0.key) }
         }
     }

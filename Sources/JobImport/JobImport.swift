@@ -73,8 +73,10 @@ package enum JobImport {
         package let text: String
         /// What has no equal, in the order of the files.
         package let warnings: [ImportWarning]
+        /// The command of each task, and the line of the text that the task begins in.
+        package let tasks: [(line: Int, command: ImportedCommand)]
         /// Number of tasks.
-        package let taskCount: Int
+        package var taskCount: Int { tasks.count }
     }
 
     /// An option of curl or wget and what becomes of it.
@@ -115,32 +117,51 @@ package enum JobImport {
         }
     }
 
-    /// Translates files. `origin` is what the first comment names.
-    package static func translate(_ inputs: [ImportInput], origin: String) -> Result {
-        var job = ImportedJob()
-        for input in inputs { add(input, to: &job) }
-        return finish(&job, origin: origin)
+    /// Translates files. `origin` is what the first comment names; `leftOut` are commands that are no part of the job, and
+    /// why.
+    package static func translate(
+        _ inputs: [ImportInput], origin: String, leavingOut leftOut: [ImportedCommand: String] = [:]
+    ) -> Result {
+        finished(leftOut, origin) { job in
+            for input in inputs { add(input, to: &job) }
+        }
     }
 
     /// Translates the words of one command, the program's name first.
     package static func translate(command words: [String], place: ImportPlace) -> Result {
-        var job = ImportedJob()
         let program = words.first?.split(separator: "/").last.map { String($0) } ?? ""
         let arguments = words.dropFirst().map { JobText.literal($0) }
-        switch program {
-        case "curl": CurlCommand.add(arguments, place: place, to: &job)
-        case "wget": WgetCommand.add(arguments, place: place, to: &job)
-        case "aria2c": AriaCommand.add(arguments, place: place, to: &job)
-        default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl`, `wget` and `aria2c` are")
+        return finished([:], "a \(program.isEmpty ? "command" : program) command line") { job in
+            switch program {
+            case "curl": CurlCommand.add(arguments, place: place, to: &job)
+            case "wget": WgetCommand.add(arguments, place: place, to: &job)
+            case "aria2c": AriaCommand.add(arguments, place: place, to: &job)
+            default: job.lose(place, "`\(program.prefix(40))` is not translated: `curl`, `wget` and `aria2c` are")
+            }
         }
-        return finish(&job, origin: "a \(program.isEmpty ? "command" : program) command line")
     }
 
-    private static func finish(_ job: inout ImportedJob, origin: String) -> Result {
-        job.hideVariables()
-        job.separateDestinations()
-        job.connect()
-        return Result(text: job.text(origin: origin), warnings: job.warnings, taskCount: job.tasks.count)
+    /// Reads again without the commands that turn out to have no equal, until all that is left has one.
+    private static func finished(
+        _ leftOut: [ImportedCommand: String], _ origin: String, _ read: (inout ImportedJob) -> Void
+    ) -> Result {
+        var leftOut = leftOut
+        while true {
+            var job = ImportedJob()
+            job.leftOut = leftOut
+            read(&job)
+            job.hideVariables()
+            let lost = job.connect()
+            if lost.isEmpty {
+                job.settle()
+                let text = job.text(origin: origin)
+                let lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap {
+                    $1.hasPrefix("  - id: ") ? $0 + 1 : nil
+                }
+                return Result(text: text, warnings: job.warnings, tasks: Array(zip(lines, job.tasks.map(\.command))))
+            }
+            leftOut.merge(lost) { first, _ in first }
+        }
     }
 
     private static func add(_ input: ImportInput, to job: inout ImportedJob) {

@@ -149,7 +149,9 @@ struct ParsedCommand: Sendable {
         case .translated: items.append(Item(name: option.name, value: value ?? ""))
         case .shown: shown.append(typed)
         case .usual: break
-        case .lost(let hint): lost.append((typed, hint))
+        case .lost(let hint):
+            lost.append((typed, hint))
+            items.append(Item(name: option.name, value: value ?? ""))
         case .refused(let hint): refused.append((typed, hint))
         }
     }

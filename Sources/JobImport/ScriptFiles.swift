@@ -13,7 +13,7 @@ struct ScriptFiles: Sendable {
 
     /// Notes the files that a command which is not translated may write.
     mutating func note(_ command: ShellCommand, _ folder: String?, _ job: ImportedJob) {
-        var words = command.redirections.filter { $0.sign.contains(">") && !$0.sign.hasPrefix("2") }.map(\.word.text)
+        var words = command.redirections.filter { $0.sign.contains(">") && !$0.sign.hasSuffix("&") }.map(\.word.text)
         let program = command.afterSteps.first?.text ?? ""
         if !Self.readers.contains(program) {
             for word in command.afterSteps.dropFirst() {
@@ -21,12 +21,37 @@ struct ScriptFiles: Sendable {
                 // `of=FILE`, `--output=FILE`.
                 if let equals = word.text.firstIndex(of: "=") { words.append(String(word.text[equals...].dropFirst())) }
             }
-        } else if command.ownTransfer != nil {
-            for (option, file) in zip(command.words, command.words.dropFirst())
-            where ["-o", "-O", "--output", "--output-document"].contains(option.text) {
-                words.append(file.text)
+        }
+        if let transfer = Self.parsed(command) {
+            words += (Self.sideFiles + ["output", "output-document", "cookie-jar", "save-cookies"]).flatMap(
+                transfer.values)
+            if !transfer.has("output"), !transfer.has("output-document") {
+                words += (transfer.values("") + transfer.values("url")).compactMap { URLText($0).storedName }
             }
         }
+        note(words, folder, job)
+    }
+
+    /// Notes the files that a transfer writes beside its answer.
+    mutating func note(besides command: ShellCommand, _ folder: String?, _ job: ImportedJob) {
+        let errors = command.redirections.filter { $0.sign.hasPrefix("2>") && $0.sign != "2>&" }.map(\.word.text)
+        note(errors + Self.sideFiles.flatMap { Self.parsed(command)?.values($0) ?? [] }, folder, job)
+    }
+
+    /// Options whose files are written beside the answer.
+    private static let sideFiles = [
+        "dump-header", "stderr", "libcurl", "trace", "trace-ascii", "etag-save", "hsts", "alt-svc", "hsts-file",
+        "warc-file",
+    ]
+
+    private static func parsed(_ command: ShellCommand) -> ParsedCommand? {
+        guard let program = command.ownTransfer, program != "aria2c" else { return nil }
+        let words = command.words.drop { $0.text != program && !$0.text.hasSuffix("/\(program)") }.dropFirst().map(
+            \.text)
+        return ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true)
+    }
+
+    private mutating func note(_ words: [String], _ folder: String?, _ job: ImportedJob) {
         for word in words where !word.isEmpty && word != "/dev/null" {
             changed.insert(job.plainPath(ImportedTask.path(word, in: folder, job)))
         }
@@ -35,7 +60,7 @@ struct ScriptFiles: Sendable {
     /// Why tasks cannot be the script's; `nil` where nothing stands against them.
     func reason(against tasks: [ImportedTask], _ job: ImportedJob) -> String? {
         for task in tasks {
-            let read = task.readFiles + task.listFiles + (task.cookieJar.map { [$0] } ?? [])
+            let read = task.readFiles + task.listFiles("lines") + (task.cookieJar.map { [$0] } ?? [])
             if let file = read.first(where: { changed.contains(job.plainPath($0)) }) {
                 return "the script itself may write `\(file.prefix(40))` before it"
             }
@@ -47,18 +72,5 @@ struct ScriptFiles: Sendable {
             if !isKnown { return "only the script knows the folder of its files" }
         }
         return nil
-    }
-}
-
-extension ImportedTask {
-    /// Files whose lines its loop goes over.
-    fileprivate var listFiles: [String] {
-        guard case .map(let lists)? = fields.first(where: { $0.key == "forEach" })?.value else { return [] }
-        return lists.compactMap { list in
-            guard case .map(let source) = list.value,
-                case .text(let file)? = source.first(where: { $0.key == "lines" })?.value
-            else { return nil }
-            return file
-        }
     }
 }

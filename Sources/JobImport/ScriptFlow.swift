@@ -39,6 +39,8 @@ enum ScriptStatus: Hashable, Sendable {
         case (.fails, _): next
         case (_, .fails), (.unknown, _): self
         case (_, .unknown): next
+        // Two places of one file.
+        case (.tasks(let first), .tasks(let second)) where first == second: self
         default: .unknown("more than one transfer decides whether it runs")
         }
     }
@@ -121,5 +123,32 @@ struct ScriptList: Sendable {
         case "||": status = left.or(own)
         default: status = own
         }
+    }
+}
+
+/// What is known of the exit status of commands that are not translated.
+enum CommandStatus {
+    /// Commands that a script runs for their status.
+    private static let tests: Set<String> = [
+        "[", "[[", "test", "grep", "false", "which", "diff", "cmp", "gpgv", "minisign",
+    ]
+    /// Words of programs that make them tests.
+    private static let checks: [String: Set<String>] = [
+        "gpg": ["--verify"], "gpg2": ["--verify"], "openssl": ["dgst", "verify"], "jq": ["-e", "--exit-status"],
+        "unzip": ["-t", "-tq", "-qt"], "git": ["diff"], "cosign": ["verify-blob"],
+        "tar": ["-t", "tf", "-tf", "tzf", "-tzf"],
+        "gzip": ["-t"], "xz": ["-t"], "zstd": ["-t"],
+    ]
+    /// Commands that hardly ever fail, or whose failure changes nothing of the transfers.
+    static let safe: Set<String> = [
+        "rm", "chmod", "touch", "cat", "ls", "tee", "head", "tail", "wc", "cd", "pwd", "clear",
+    ]
+
+    /// Whether a script runs a command for its status.
+    static func isTest(_ program: String, _ arguments: ArraySlice<ShellWord>) -> Bool {
+        let words = Set(arguments.map(\.text))
+        // `sha256sum -c`, `shasum -a 256 --check`.
+        if program.hasSuffix("sum") { return words.contains { ["-c", "--check"].contains($0) || $0.hasPrefix("-c") } }
+        return tests.contains(program) || checks[program]?.isDisjoint(with: words) == false
     }
 }

@@ -29,9 +29,14 @@ struct ScriptImport {
     /// Whether a command that fails ends the script: `set -e`; and whether one in a pipe does.
     private var endsOnError = false
     private var failsInPipes = false
+    /// The first command whose failure would have ended the script, and its line.
+    private var doubtful: (program: String, line: Int)?
+    private var isTold = false
     /// What the commands that are not translated may have done to files.
     private var files = ScriptFiles()
     private var proxies = ScriptProxies()
+    /// The task of which the command that is read became a further place.
+    private var merged: Int?
 
     /// A compound command that has begun.
     private struct Block {
@@ -45,6 +50,9 @@ struct ScriptImport {
         let isFolderKnown: Bool
         /// The proxies outside of it.
         let proxies: ScriptProxies
+        /// Whether a failure outside of it ends the script, and the first command of which that is not known.
+        let endsOnError: Bool
+        let doubtful: (program: String, line: Int)?
         /// The list that it is a command of.
         let list: ScriptList
         /// What the commands around it depend on.
@@ -53,6 +61,8 @@ struct ScriptImport {
         let entry: ScriptFlow
         /// The loop that it is; `nil` for another command, and for one that is left out.
         var loop: ShellLoop?
+        /// Whether its condition is read, whose failure ends no script.
+        var isCondition = false
         /// How often it tries what it runs, where it does nothing else.
         var attempts: Int?
         /// The transfer of `if curl …; then`.
@@ -93,6 +103,7 @@ struct ScriptImport {
             reader.tellOfHidden(command, &job)
             if reader.blocks.last?.word == "case", Self.isPattern(index, script.commands) { continue }
             reader.rest = script.commands[index...]
+            job.number = index
             // A pipe leads past the transfers of a command's substitutions.
             let isSubstituted = command.answer != nil
             reader.list.begin(after: previous?.end)
@@ -119,9 +130,6 @@ struct ScriptImport {
     ]
     /// Commands that end the script, a function or a turn of a loop.
     private static let stops: Set<String> = ["exit", "return", "break", "continue"]
-    /// Commands that a script runs for their status.
-    private static let tests: Set<String> = ["[", "[[", "test", "grep", "false", "which", "diff", "cmp"]
-
     /// Whether a command is one of the patterns before a `)` of `case`.
     private static func isPattern(_ index: Int, _ commands: [ShellCommand]) -> Bool {
         var index = index
@@ -160,6 +168,7 @@ struct ScriptImport {
                     blocks[blocks.count - 1].condition?.when = isMet ? "succeeded" : "failed"
                 }
                 if let block = blocks.last, block.word == "if" { scope = block.entry }
+                if !blocks.isEmpty, first.text != "in" { blocks[blocks.count - 1].isCondition = first.text == "elif" }
                 words.removeFirst()
             } else if first.text == "if", let condition = condition(words) {
                 open("if")
@@ -172,6 +181,13 @@ struct ScriptImport {
             } else if let loop = loop(words, previous, &job) {
                 open(first.text)
                 blocks[blocks.count - 1].loop = loop
+                // What its body writes is there in the next turn.
+                let body = rest[..<(Self.end(ofLoop: rest) ?? rest.startIndex)].dropFirst()
+                for command in body
+                where command.transfer == nil && !command.words.contains(where: { $0.text.contains("${\(loop.name)") })
+                {
+                    files.note(command, folder, job)
+                }
                 if !loop.isUnreserved { job.rawNames.append(loop.name) }
                 return
             } else if Self.openers.contains(first.text) {
@@ -203,8 +219,10 @@ struct ScriptImport {
             return list.end(.unknown("a command before it decides whether it runs"))
         }
         let before = job.tasks.count
+        merged = nil
         run(program, arguments, command, previous, place, &job)
-        follow(program, arguments, command, Array(before..<job.tasks.count), words.first?.text == "!", job)
+        let made = merged.map { [$0] } ?? Array(before..<max(before, job.tasks.count))
+        follow(program, arguments, command, made, words.first?.text == "!", job)
     }
 
     /// Translates a command that is no part of the shell's grammar.
@@ -253,7 +271,11 @@ struct ScriptImport {
     ) {
         var status = status(program, made)
         if isNegated { status = status.negated }
-        if made.isEmpty, !(program == "cat" && isReadNext(command)) { files.note(command, folder, job) }
+        if !made.isEmpty {
+            files.note(besides: command, folder, job)
+        } else if program != "cat" || !isReadNext(command) {
+            files.note(command, folder, job)
+        }
         if command.answer != nil { answered = status }
         if movers.contains(program) { files.isFolderKnown = false }
         if ["export", "unset", "declare", "typeset"].contains(program) {
@@ -271,13 +293,11 @@ struct ScriptImport {
         if program == "sleep", waits { stop(program, command.line) }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
         let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || failsInPipes)
-        guard endsOnError, isLast, !isNegated,
-            blocks.last.map({ $0.condition == nil || $0.condition?.task != made.first }) != false
-        else { return }
-        if !made.isEmpty {
+        guard endsOnError, isLast, !isNegated, blocks.allSatisfy({ !$0.isCondition && !$0.isFunction }) else { return }
+        if !made.isEmpty || CommandStatus.isTest(program, arguments) {
             stop("set -e", command.line, where: ScriptFlow(status.negated))
-        } else if Self.tests.contains(program), blocks.allSatisfy({ !$0.isLeftOut }) {
-            stop("set -e", command.line, where: ScriptFlow(status.negated))
+        } else if !Self.harmless.contains(program), !CommandStatus.safe.contains(program) {
+            doubtful = doubtful ?? (program, command.line)
         }
     }
 
@@ -312,7 +332,11 @@ struct ScriptImport {
                 return
             }
             let isLoop = Self.ends["done"]?.contains(block.word) == true
-            if isLoop && ["break", "continue"].contains(name) || block.word == "(" && name != "set -e" { return }
+            if isLoop && ["break", "continue"].contains(name)
+                || block.word == "(" && (name != "set -e" || !block.endsOnError)
+            {
+                return
+            }
             if block.isLeftOut { runs.reason = runs.reason ?? "" }
             if let condition = block.condition, let task = condition.task {
                 runs = runs.and(ScriptFlow(condition.when == "failed" ? .failureOf([task]) : .tasks([task])))
@@ -338,10 +362,13 @@ struct ScriptImport {
 
     private mutating func open(_ word: String, isLeftOut: Bool = false, isFunction: Bool = false) {
         let entry = scope.and(list.runs)
+        let isCondition = ["if", "while", "until"].contains(word)
         blocks.append(
             Block(
                 word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
-                isFolderKnown: files.isFolderKnown, proxies: proxies, list: list, scope: scope, entry: entry))
+                isFolderKnown: files.isFolderKnown, proxies: proxies, endsOnError: endsOnError, doubtful: doubtful,
+                list: list, scope: scope, entry: entry,
+                isCondition: isCondition))
         scope = entry
         list = ScriptList()
     }
@@ -358,6 +385,10 @@ struct ScriptImport {
         scope = block.scope
         list.end(own)
         if block.word == "(" || block.isFunction { proxies = block.proxies }
+        if block.word == "(" {
+            endsOnError = block.endsOnError
+            if !endsOnError { doubtful = block.doubtful }
+        }
         if block.word == "(" || block.isFunction { (folder, files.isFolderKnown) = (block.folder, block.isFolderKnown) }
         blocks.removeSubrange(index...)
     }
@@ -472,17 +503,21 @@ struct ScriptImport {
     private mutating func changeFolder(
         _ arguments: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob
     ) {
-        let words = arguments.first?.text == "--" ? arguments.dropFirst() : arguments
+        var words = arguments.first?.text == "--" ? arguments.dropFirst() : arguments
+        if words.isEmpty { words = [ShellWord(text: "${env.HOME}")] }
         if scope.and(list.runs).reason != nil || !list.runs.failed.isEmpty { files.isFolderKnown = false }
+        let isHome = words.first?.text.hasPrefix("${env.HOME}") == true
         guard words.count == 1, let word = words.first, word.unknown == nil, !word.text.isEmpty,
-            !word.text.hasPrefix("-")
+            !word.text.hasPrefix("-"), isHome || !job.filled(word.text).hasPrefix("${")
         else {
-            // The folder that a script begins in is that of `--directory`.
-            if folder != nil || !job.tasks.isEmpty || words.first?.text == "-" { files.isFolderKnown = false }
+            // The folder of the script is that of `--directory`.
+            let isOwn = words.count == 1 && words.first?.unknown == ShellWord.ownFolder
+            if folder != nil || !job.tasks.isEmpty || !isOwn { (folder, files.isFolderKnown) = (nil, false) }
+            if endsOnError { doubtful = doubtful ?? ("cd", place.line) }
             return tellOf("cd", nil, place, &job)
         }
-        let path = word.text.hasSuffix("/") ? word.text : word.text + "/"
-        folder = ImportedTask.path(path, in: folder, job)
+        let path = ImportedTask.path(word.text.hasSuffix("/") ? word.text : word.text + "/", in: folder, job)
+        folder = path == "./" ? nil : path
     }
 
     private func tellOf(_ program: String, _ previous: ShellCommand?, _ place: ImportPlace, _ job: inout ImportedJob) {
@@ -598,14 +633,26 @@ struct ScriptImport {
             job.drop(tasksFrom: before)
             return job.lose(place, "\(why): this \(program) was left out")
         }
+        if let (other, line) = doubtful, job.tasks.count > before {
+            let shown = "`\(other.prefix { $0 != "=" }.prefix(40))` in line \(line)"
+            if job.tasks[before...].contains(where: \.sends) {
+                job.drop(tasksFrom: before)
+                return job.lose(place, "`set -e`, and \(shown), may keep it from running: this \(program) was left out")
+            }
+            if !isTold {
+                job.lose(
+                    place,
+                    "under `set -e` a failure of \(shown) keeps this from running, and what comes after it: the job does not know that"
+                )
+            }
+            isTold = true
+        }
         depend(tasksFrom: before, flow, program, place, &job)
     }
 
     /// Why the turns of a loop that ends at the first failure cannot be tasks.
     private static func reason(_ loops: [ShellLoop], _ tasks: [ImportedTask]) -> String? {
-        let sends = tasks.contains { task in
-            !task.body.isEmpty || !["GET", "HEAD", nil].contains(task.text("method"))
-        }
+        let sends = tasks.contains(where: \.sends)
         return sends && loops.contains { $0.count != 1 } ? "`set -e` ends the loop where one turn fails" : nil
     }
 
@@ -619,6 +666,16 @@ struct ScriptImport {
         var flow = flow
         if let task = condition?.task {
             flow = flow.and(ScriptFlow(condition?.when == "failed" ? .failureOf([task]) : .tasks([task])))
+        }
+        if condition == nil, flow.reason == nil, flow.failed.count == 1, let other = flow.failed.first,
+            flow.needed == job.tasks[other].needed, job.merge(first, into: other)
+        {
+            merged = other
+            return
+        }
+        if let other = flow.failed.first, job.tasks[other].ignoresStatus {
+            job.lose(
+                place, "without `-f` curl succeeds with an error page too: here a status of 400 and above is a failure")
         }
         // `when: failed` is of all that a task needs.
         if !flow.failed.isEmpty,

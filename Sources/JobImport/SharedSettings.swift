@@ -8,8 +8,18 @@ struct ForeignCertificate {
     let password: String?
 }
 
+enum ForeignLogin {
+    /// Keys of a credential that is sent before the server asks.
+    static let unasked = [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
+}
+
 /// Settings that curl, wget and aria2 have in words of their own.
 extension ImportedTask {
+    /// What becomes of an option that asks for a file by its time.
+    static func conditionNote(_ option: String) -> String {
+        "`\(option)` asks by the file's time; here the file is asked about by what is known of its last transfer, or by its time"
+    }
+
     /// Sets the file of cookies. Returns `false` where cookies come from one file and go to another, after a warning.
     mutating func setCookies(from source: String?, to jar: String?, _ job: inout ImportedJob) -> Bool {
         guard let file = jar ?? source else { return true }

@@ -219,22 +219,13 @@ extension ImportedTask {
     /// Makes the task one for each value of a loop.
     mutating func loop(over loop: ShellLoop) {
         let reference = "${\(loop.name)"
-        guard uses(loop.name) else {
-            comments.append("the loop runs it for each `\(loop.name)`, without using it; the job runs it once")
-            return
-        }
-        var lists: [YAMLField] = []
-        if case .map(let known)? = fields.first(where: { $0.key == "forEach" })?.value { lists = known }
+        let lists = forEach
         fields.removeAll { $0.key == "forEach" }
         fields.insert(YAMLField("forEach", .map([YAMLField(loop.name, loop.values)] + lists)), at: 0)
         idSuffix = "-\(reference).index}" + idSuffix
         guard let to = text("to"), to != "-", !to.hasSuffix("/"), !to.contains(reference) else { return }
+        sharedFile = sharedFile ?? to
         set("to", .text("\(to).\(reference).index}"))
         comments.append("each turn of the loop writes `\(to)`: here each has a file of its own")
-    }
-
-    private func uses(_ name: String) -> Bool {
-        let text = self.text
-        return ["${\(name)}", "${\(name).", "${raw:\(name)"].contains { text.contains($0) }
     }
 }

@@ -453,7 +453,7 @@ extension ShellScript {
             case "\\" where peek(1) == "\n":
                 index += 2
                 line += 1
-            case "\\" where peek(1).map({ "$`\"\\".unicodeScalars.contains($0) }) == true:
+            case "\\" where peek(1).map({ (endsAtQuote ? "$`\"\\" : "$`\\").unicodeScalars.contains($0) }) == true:
                 word.text += JobText.literal(String(scalars[index + 1]))
                 index += 2
             case "$": append(readReference(), to: &word)
@@ -506,16 +506,24 @@ extension ShellScript {
         if index >= scalars.count { brokenLines.append(line) }
         index += 1
         if Self.isName(content) { return value(of: content) }
-        guard let mark = content.firstRange(of: ":-"), Self.isName(content[..<mark.lowerBound]) else {
+        let name = String(content.prefix { Self.isName("a\($0)") })
+        let isSet = content.dropFirst(name.count).hasPrefix("=") || content.dropFirst(name.count).hasPrefix(":=")
+        guard Self.isName(name), let mark = content.firstRange(of: isSet ? ":=" : ":-"),
+            mark.lowerBound == content.index(content.startIndex, offsetBy: name.count)
+        else {
+            if isSet { set(name, to: ShellWord(unknown: "$\(name)")) }
             return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
         }
-        let name = String(content[..<mark.lowerBound])
         if assigned[name] != nil || scopes.isAnyUnknown { return value(of: name) }
         let fallback = content[mark.upperBound...]
         guard !fallback.contains(where: { "$`\"'\\{}".contains($0) }) else {
+            if isSet { set(name, to: ShellWord(unknown: "$\(name)")) }
             return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
         }
-        return ShellWord(text: "${env.\(name):-\(fallback)}")
+        let word = ShellWord(text: "${env.\(name):-\(fallback)}")
+        // It is the variable's value from here on, too.
+        if isSet { set(name, to: word) }
+        return word
     }
 
     private mutating func readBackticks() -> ShellWord {
@@ -543,7 +551,10 @@ extension ShellScript {
         line += content.unicodeScalars.count(where: { $0 == "\n" })
         index = last
         var word = substitution(content, start, shown: process ? "(…)" : "$(…)")
-        if !process, word.unknown != nil { word.substitution = content }
+        if !process, word.unknown != nil {
+            word.substitution = content
+            if content.contains("dirname") { word.unknown = ShellWord.ownFolder }
+        }
         return word
     }
 
@@ -581,7 +592,9 @@ extension ShellScript {
             let isKnown = !scopes.isAnyUnknown && !VariableScopes.ofShell.contains(name)
             return isKnown ? ShellWord(text: "${env.\(name)}") : ShellWord(unknown: "$\(name)")
         }
-        guard word.unknown == nil else { return ShellWord(unknown: "$\(name)") }
+        guard word.unknown == nil else {
+            return ShellWord(unknown: word.unknown == ShellWord.ownFolder ? ShellWord.ownFolder : "$\(name)")
+        }
         // A variable of the job knows no values of a loop, nor of an answer.
         if word.text.contains("${tasks.@")
             || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true })
@@ -600,6 +613,9 @@ extension ShellScript {
 }
 
 extension ShellWord {
+    /// What a script finds its own folder with.
+    static let ownFolder = "$(dirname …)"
+
     init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()
         self.unknown = unknown

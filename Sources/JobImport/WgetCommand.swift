@@ -10,7 +10,7 @@ enum WgetOptions {
         continue c F translated
         start-pos - V refused
         no-clobber - F translated
-        timestamping N F usual
+        timestamping N F translated
         no-if-modified-since - F lost
         no-use-server-timestamps - F translated
         content-disposition - F translated
@@ -161,6 +161,9 @@ struct WgetCommand {
         let words = words.map { pairs[$0] ?? $0 }
         let command = ParsedCommand(words, WgetOptions.table, negates: false)
         guard job.tell(of: command, "wget", place) else { return }
+        job.note(
+            "wget sends back the cookies of one command; the job takes none (`cookies` of a session)."
+        )
         if !command.has("no-netrc") {
             job.note(
                 "wget takes users from `~/.netrc` by itself; a session does with `credentials: [{ netrc: true }]`.")
@@ -187,11 +190,9 @@ struct WgetCommand {
         let name = "url"
         var task = ImportedTask(place: place, name: "list", url: "${\(name)}")
         task.comments.append("each line of the list is taken for a URL: leave comments out of it")
-        if let base = command.value("base") {
-            let folder = URLText(base).folder
-            task.url = folder + "${raw:\(name)}"
-            job.lose(
-                &task, "`--base`: each line is taken for a path below it, not for a whole URL, nor for one from `/`")
+        if command.has("base") {
+            return job.lose(
+                place, "`--base` has no equal, as a line of the list may be a whole URL: this wget was left out")
         }
         task.name = "from-list"
         task.set("forEach", .map([name: .map(["lines": .text(list)])]))
@@ -265,14 +266,13 @@ struct WgetCommand {
         let password =
             ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
         guard let user else { return }
-        var fields = [YAMLField("host", .text(location?.host ?? "*"))]
-        if command.has("auth-no-challenge") {
-            fields += [YAMLField("method", .text("basic")), YAMLField("preemptive", .plain("true"))]
-        }
+        var fields: [YAMLField] = []
+        if command.has("auth-no-challenge") { fields = ForeignLogin.unasked }
         task.set("credentials", .list([.map(fields + job.login(user, password, for: location?.host))]))
     }
 
     private func setRules(_ task: inout ImportedTask, _ job: inout ImportedJob) {
+        if command.has("timestamping") { job.lose(&task, ImportedTask.conditionNote("--timestamping")) }
         if command.has("no-clobber") { task.set("existing", .text("skip")) }
         if command.has("continue") {
             task.comments.append("an interrupted download goes on by itself; `resume: adopt` takes up what wget left")

@@ -25,6 +25,9 @@ enum ForeignLines {
         "[ -e no-file ] || { curl -s URL/group; }", "([ -e note.txt ] || exit 1; curl -s URL/after-exit)",
         "echo x > made-%%; curl -s -T made-%% URL/made", "curl -s URL/log >> log-%%.txt",
         "([ -d folder ] && cd folder; curl -s -T inside.txt URL/moved-to)",
+        "(set -e; sha256sum -c sums.txt >/dev/null; curl -s -d a=1 URL/verified)",
+        "(set -e; sh -c 'exit 0'; curl -s -d a=1 URL/built)",
+        "(D=folder; export D; cd \"$D\"; cd - >/dev/null; curl -s -T note.txt URL/back)",
     ].map { Line(text: $0, isLeftOut: true) }
 
     private static let curl = [
@@ -111,6 +114,18 @@ enum ForeignLines {
         "curl -s -o chain-%% URL/chain\ncurl -s -T chain-%% URL/chained",
         "curl -fs -o and-%% URL/and && curl -s URL/and-then", "mkdir -p made && curl -s URL/mkdir",
         "(curl -fs URL/or || exit 1; curl -s URL/or-after)",
+        "curl -s -o twice-%% URL/one; curl -s -T twice-%% URL/put1; curl -s -o twice-%% URL/two; curl -s -T twice-%% URL/put2",
+        "curl -s -o again-%% URL/one\ncurl -s -o again-%% URL/two\ncurl -s -F f=@again-%% URL/form\n"
+            + "cat again-%% | curl -s -d @- URL/cat\ncurl -s --data-binary @- URL/in < again-%%",
+        "for x%% in a b c; do curl -s -o body-%% URL/$x%%; curl -s --data-binary @body-%% URL/post/$x%%; done",
+        "curl -fs -o dl-%% URL/lost/404 || curl -fs -o dl-%% URL/B\ncurl -s -T dl-%% URL/store",
+        "curl -s URL/sign-in\ncurl -s URL/after-sign-in",
+        "curl -s URL/kept -o kept-a-%%\ncurl -s URL/kept -o kept-b-%%",
+        "curl -s -d @- URL/quotes <<EOF\n{ \\\"a\\\": \\\\ \\$ }\nEOF",
+        "F=@note.txt\ncurl -s -d \"$F\" URL/variable-file",
+        "(cd folder; cd ../other/..; curl -s -T folder/inside.txt URL/dots)",
+        ": \"${UNSET:=a default}\"\ncurl -s -d \"v=$UNSET\" URL/default",
+        "aria2c -q --http-user=me --http-passwd=pw -o aria-%% URL/aria",
     ]
 }
 
@@ -119,6 +134,8 @@ extension ForeignLines {
     static let files: [(name: String, text: String)] = [
         ("note.txt", "a note\n"), ("note.json", "{ \"a\": 1,\n  \"b\": 2 }\n"),
         ("lines.txt", "one=1\r\ntwo=2\n\nthree\n"),
+        ("sums.txt", "037279912cb60d7be67228853b057cc642443b4ce29b8a5a5bfbb68234b0b962  note.txt\n"),
+        ("other/empty", ""),
         ("page.html", "<p>page\n"), ("dot.png", "PNG"), ("headers.txt", "X-From: file\n"),
         ("folder/inside.txt", "inside"),
     ]

@@ -56,6 +56,71 @@ import Testing
         #expect(Set(seen).count == lines.count - 1, "\(seen)")
     }
 
+    /// A password that is typed for one port goes to no other, and a body goes nowhere twice.
+    @Test func redirectOfAnImportedCommand_takesNoPasswordAndNoBody() throws {
+        let other = try ScriptedServer { _ in .respond(200) }
+        let server = try ScriptedServer { _ in .redirect(302, to: other.url("/there")) }
+        defer { (server.stop(), other.stop()) }
+        let binary = try Binary()
+        try binary.folder.write(
+            "x.sh",
+            """
+            #!/bin/sh
+            curl -L -u me:pw \(server.url("/a"))
+            curl -L -X PUT -d a=1 \(server.url("/b"))
+            curl -L -X GET -d a=1 \(server.url("/c"))
+            wget -O d --auth-no-challenge --user=me --password=pw \(server.url("/d"))
+            """)
+        let made = try binary.run("import", "x.sh")
+        try binary.folder.write("job.yaml", made.output)
+        try binary.folder.write("secrets", "_127_0_0_1_PASSWORD=pw\n")
+        _ = try binary.run("job.yaml", "--secrets-file", "secrets")
+        #expect(server.requests().count == 4, "\(made.outputText)")
+        #expect(server.requests("/a").first?.header("Authorization") != nil)
+        #expect(server.requests("/d").first?.header("Authorization") != nil)
+        #expect(other.requests().count == 2)
+        #expect(other.requests().allSatisfy { $0.header("Authorization") == nil && $0.body.isEmpty })
+    }
+
+    /// curl sends what changes something once.
+    @Test func requestThatSends_isSentOnce() throws {
+        let server = try ScriptedServer { _ in .respond(503) }
+        defer { server.stop() }
+        let binary = try Binary()
+        let lines = ["-d a=1", "-X PUT -d a=1", "-X DELETE", "-T x.sh"].map { "curl \($0) \(server.url("/x"))\n" }
+        try binary.folder.write("x.sh", "#!/bin/sh\n" + lines.joined())
+        try binary.folder.write("job.yaml", try binary.run("import", "x.sh").output)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        #expect(server.requests().map(\.method).sorted() == ["DELETE", "POST", "PUT", "PUT"])
+    }
+
+    /// A second run begins without cookies and asks the server anew, as the script does.
+    @Test func laterRunOfAnImportedJob_asksAsTheFirst() throws {
+        let server = try Self.server()
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("x.sh", "#!/bin/sh\ncurl \(server.url("/1/sign-in"))\ncurl \(server.url("/1/kept"))\n")
+        let made = try binary.run("import", "x.sh")
+        try binary.folder.write("job.yaml", made.output)
+        for _ in 0..<2 { #expect(try binary.run("job.yaml").exitStatus == 0) }
+        #expect(server.requests().count == 4 && server.requests().allSatisfy { $0.header("Cookie") == nil })
+    }
+
+    /// What `check` would refuse is left out and named.
+    @Test func importedJob_passesTheCheck() throws {
+        let binary = try Binary()
+        try binary.folder.write(
+            "x.sh",
+            "#!/bin/sh\nfor x in a b; do curl -o $x.json http://h.test/$x; done\ncurl -T a.json http://h.test/up\n")
+        let made = try binary.run("import", "x.sh")
+        #expect(made.exitStatus == 0 && !made.outputText.contains("h.test/up"), "\(made.outputText)")
+        #expect(
+            made.errorText.hasPrefix("x.sh:3: warning: `check` refuses it, as this task reads `a.json`"),
+            "\(made.errorText)")
+        try binary.folder.write("job.yaml", made.output)
+        #expect(try binary.run("check", "job.yaml").exitStatus == 0)
+    }
+
     // MARK: Places
 
     private static let environment = [
@@ -76,6 +141,8 @@ import Testing
                     200, headers: [("Content-Type", "application/json")], body: "{\"access_token\": \"t-9\"}")
             case "stable.txt": return .respond(200, body: "v1.31\n")
             case "page": return .respond(200, body: "text\nversion: v3.4\nmore v5\n")
+            case "404": return .respond(404)
+            case "kept": return .respond(200, headers: [("Cache-Control", "max-age=3600")], body: "kept")
             case "sign-in": return .respond(200, headers: [("Set-Cookie", "sid=opened; Path=/")], body: "in")
             default: return .respond(200, body: "of \(name)\n")
             }

@@ -35,6 +35,16 @@ struct GuardedTransferTests {
         "for h in a b; do curl https://b.test/$h; [ -e stop ] && break; done", "exec true\ncurl https://b.test/x",
         "case $1 in go) ;; *) exit 1;; esac\ncurl https://b.test/x", "set -e\n[ -f x ]\ncurl https://b.test/x",
         "set -e\nfor h in a b; do curl -X DELETE https://b.test/$h; done",
+        "set -e\necho 'ab  f' | sha256sum -c -\ncurl https://b.test/x",
+        "set -e\ngpg --verify f.sig f\ncurl https://b.test/x",
+        "set -e\nshasum -a 256 -c sums\ncurl https://b.test/x", "set -e\nunzip -t f.zip\ncurl https://b.test/x",
+        "set -e\njq -e .ok f\ncurl https://b.test/x", "set -e\ngit diff --quiet\ncurl https://b.test/x",
+        "set -e\nopenssl dgst -verify k f\ncurl https://b.test/x",
+        "set -e\nif [ -f y ]; then cmp a b; fi\ncurl https://b.test/x",
+        "set -e\nmake\ncurl -d a https://b.test/x", "set -e\nsh -c true\ncurl -T f https://b.test/x",
+        "set -e\n(npm test)\ncurl -X DELETE https://b.test/x", "set -e\ntar xf f\ncurl -d a https://b.test/x",
+        "set -e\ncd \"$D\"\ncurl -d a https://b.test/x",
+        "set -e\nif [ -f y ]; then make; fi\ncurl -d a https://b.test/x",
         "(exit 1) && curl https://b.test/x", "until [ -f x ]; do sleep 1; done\ncurl https://b.test/x",
         "while ! curl -f https://b.test/y; do\n  sleep 1\ndone\ncurl https://b.test/x",
     ])
@@ -46,6 +56,11 @@ struct GuardedTransferTests {
         "[ -z \"$X\" ] && X=1\ncurl https://b.test/x", "f() { exit 1; }\ncurl https://b.test/x",
         "[ -d d ] || mkdir d\ncurl https://b.test/x", "set -e\n[ -f x ] || true\ncurl https://b.test/x",
         "export V=1 && : && curl https://b.test/x", "set -e\nset +e\ncurl https://b.test/x",
+        "set -e\nmkdir -p d; rm -f x; chmod 600 y\ncurl -d a https://b.test/x",
+        "set -e\nmake || true\ncurl -d a https://b.test/x",
+        "set -e\nif make -q; then :; fi\ncurl -d a https://b.test/x",
+        "f() { make; }\nset -e\ncurl -d a https://b.test/x",
+        "set -e\nsha256sum f\ncurl https://b.test/x", "(set -e; cmp a b; make)\ncurl -d a https://b.test/x",
     ])
     func whatNearlyAlwaysSucceeds_isNoGuard(_ script: String) {
         let result = JobImportTests.translated("#!/bin/sh\n\(script)\n")
@@ -70,7 +85,7 @@ struct GuardedTransferTests {
         ("#!/bin/sh -e\ncurl -o a https://a.test/a\ncurl -o b https://a.test/b", ["b: [a]"]),
         ("set -e\ncurl -o a https://a.test/a || true\ncurl -o b https://a.test/b", ["b: []"]),
         ("curl -o a https://a.test/a\ncurl -o b https://a.test/b", ["b: []"]),
-        ("curl -o a https://a.test/a || curl -o b https://a.test/b", ["b: failed [a]"]),
+        ("curl -fo a https://a.test/a || curl -o b https://a.test/b", ["b: failed [a]"]),
         ("(curl -o a https://a.test/a) && curl -o b https://a.test/b", ["b: [a]"]),
         ("if ! curl -o a https://a.test/a; then exit 1; fi\ncurl -o b https://a.test/b", ["b: [a]"]),
         ("curl -o a https://a.test/a && curl -o b https://a.test/b || exit 1\ncurl -o c https://a.test/c", ["c: [b]"]),
@@ -89,6 +104,22 @@ struct GuardedTransferTests {
             #expect(block.contains("when: failed") == rest.hasPrefix("failed"), "\(result.text)")
         }
         #expect(result.warnings.isEmpty, "\(result.warnings)")
+    }
+
+    /// What changes nothing at a server runs all the same, and that is said once.
+    @Test func commandThatMayEndTheScript_isNamedBeforeADownload() {
+        let result = JobImportTests.translated(
+            "set -e\napt-get install -y x\ncurl -O https://a.test/a\ncurl -O https://a.test/b\ncurl -d x https://b.test/\n"
+        )
+        #expect(result.taskCount == 2 && result.warnings.count == 3, "\(result)")
+        #expect(result.warnings[1].hasPrefix("x:3: under `set -e` a failure of `apt-get` in line 2 keeps this"))
+        #expect(result.warnings[2].hasPrefix("x:5: `set -e`, and `apt-get` in line 2, may keep it from running"))
+    }
+
+    @Test func alternativeOfACurlThatTakesErrorPages_isWarnedOf() {
+        let result = JobImportTests.translated("curl -o a https://a.test/a || curl -d x https://a.test/b\n")
+        #expect(result.taskCount == 2 && result.warnings.count == 1, "\(result)")
+        #expect(result.warnings[0].contains("without `-f` curl succeeds with an error page"))
     }
 
     /// `when: failed` is of all that a task needs: with more than one transfer it would say another thing.
@@ -160,6 +191,15 @@ struct GuardedTransferTests {
         Self.expectLeftOut("echo a > jar\ncurl -b jar https://b.test/x")
         let result = JobImportTests.translated("curl -c jar https://a.test/1\ncurl -b jar https://a.test/2\n")
         #expect(result.taskCount == 2, "\(result)")
+    }
+
+    @Test(arguments: [
+        "curl -D f -o x https://a.test/1", "curl -c f -o x https://a.test/1", "curl -OJ https://a.test/1",
+        "curl -o x https://a.test/1 2> f", "curl -O \"$U\"", "wget --content-disposition https://a.test/1",
+        "curl --frobnicate -o a https://a.test/1 -D f", "curl --trace f -o x https://a.test/1",
+    ])
+    func fileBesideAnAnswer_isNotSent(_ script: String) {
+        Self.expectLeftOut("\(script)\ncurl -T f https://b.test/x", script.contains("frob") ? 1 : 2)
     }
 
     @Test func answerThatIsAppended_isLeftOut() { Self.expectLeftOut("curl https://b.test/x >> log.txt") }

@@ -5,7 +5,7 @@ import Testing
 struct SentAsTypedTests {
     @Test(arguments: [
         // What curl encodes, a form does.
-        ("curl --data-urlencode \"password=p&w +1\" https://a.test/", "body: { form: { password: \"${secret."),
+        ("curl --data-urlencode \"password=p&w+1\" https://a.test/", "body: { form: { password: \"${secret."),
         // A secret with a default is still the variable of that name.
         ("curl -H \"X-Api-Key: ${TOKEN:-x1}\" https://a.test/", "headers: { X-Api-Key: \"${secret.TOKEN}\" }"),
         (
@@ -36,7 +36,13 @@ struct SentAsTypedTests {
         ("for u in $(cat ids); do curl https://a.test/$u; done", "each word of `ids`"),
         ("xargs -n1 curl -O < ids", "each word of `ids`"),
         ("while read id; do curl https://a.test/$id; done < ids", "blanks at the ends"),
-        ("wget --base=https://a.test/ -i list", "not for a whole URL"),
+        ("wget -N https://a.test/x", "`--timestamping` asks by the file's time"),
+        ("curl -z f -o f https://a.test/x", "`--time-cond` asks by the file's time"),
+        ("curl -G --data-urlencode \"q=$Q\" https://a.test/", "sends a blank as `+`"),
+        ("curl --data-urlencode 'password=a b' https://a.test/", "sends a blank as `+`"),
+        ("curl -L -X PUT -d x https://a.test/", "no redirect of it is followed"),
+        ("curl -L -X GET -d x https://a.test/", "no redirect of it is followed"),
+        ("curl -L -X DELETE https://a.test/", "no redirect of it is followed"),
     ])
     func whatDiffers_isWarnedOf(_ script: String, _ part: String) {
         let result = JobImportTests.translated("#!/bin/sh\n\(script)\n")

@@ -22,7 +22,11 @@ struct WholeTransferTests {
         "wget -e use_proxy=on https://a.test/", "wget --header='Host: b.test' https://a.test/",
         "aria2c --header='Host: b.test' https://a.test/x", "curl --url-query a@q https://a.test/",
         "curl --url-query @q https://a.test/", "curl -G --data-urlencode 'password=a b' https://a.test/",
-        "aria2c -P \"https://a.test/{a,$B}\"",
+        "aria2c -P \"https://a.test/{a,$B}\"", "aria2c --dry-run https://a.test/x",
+        "aria2c --checksum=$SUM https://a.test/x",
+        "aria2c --checksum=sha-224=00 https://a.test/x", "curl --no-clobber -o x https://a.test/",
+        "curl 'https://a.test/sp ace'",
+        "wget -i urls.txt -B https://a.test",
         "curl -F f=@a -H 'Content-Type: multipart/form-data; boundary=x' https://a.test/",
     ])
     func whatHasNoEqual_isLeftOutWhole(_ line: String) {

@@ -202,6 +202,11 @@ struct MergingTests {
         #expect(none.summary == ["2:41 warning no-effect"])
         let ofDefaults = load("defaults: { contentType: a/b }\ntasks:\n  - { id: a, url: https://example.org/ }")
         #expect(ofDefaults.summary.isEmpty)
+        // A body with an error is one all the same.
+        let wrong = load(
+            "tasks:\n  - { id: a, type: data, url: https://example.org/, contentType: a/b, body: { data: \"${secret.NONE}\" } }"
+        )
+        #expect(!wrong.summary.isEmpty && !wrong.summary.contains { $0.hasSuffix("no-effect") }, "\(wrong.summary)")
     }
 
     @Test func reportsGoToTheWorkingFolder() throws {

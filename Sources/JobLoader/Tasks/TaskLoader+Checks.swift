@@ -70,7 +70,9 @@ extension TaskLoader {
                 written.has(table.body) || defaults.written.has(table.body) && written.nulls & bit(table.body) == 0
             if draft.type == .upload, !isWritten {
                 reader.error("missing-key", "an upload needs a `body`", at: reader.beginning(draft.node))
-            } else if draft.type != .upload, written.has(table.contentType) {
+            } else if draft.type != .upload, written.has(table.contentType),
+                !isWritten || written.nulls & bit(table.body) != 0
+            {
                 reader.warning(
                     "no-effect", "`contentType` is the type of a `body`, and this task has none", hint: "leave it out",
                     at: reader.tree.span(written.key(table.contentType)))

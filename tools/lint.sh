@@ -7,12 +7,96 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-# Longest file and longest function; the share of all lines above which a room should be two.
+# Longest file and longest function, longest type over all its extensions, and its stored properties; the share of all lines
+# above which a room should be two.
 file_limit=700
 function_limit=100
+type_limit=1500
+property_limit=20
 room_share=20
 # Of a room's `package` declarations, the percentage that may be without a doc comment.
 undocumented_limit=5
+
+# Types above `type_limit` or `property_limit` that may be: records of data, and tables of keys, with what each is.
+declare -A large_types=(
+    [JobLoader/Sections]="the table of a job file's keys, without state"
+    [AttemptLife/AttemptRules]="record: what the job's rules want of one attempt"
+    [CommandLineTool/RunOptions]="record: a run's flags, one property each"
+    [CurlCore/CurlMetrics]="record: libcurl's measurements of a request"
+    [Exports/ReportedTask]="record: a task of the report, one property a member"
+    [Scheduling/SchedulingPlan]="record: a job in numbers"
+    [Scheduling/TaskState]="record: one task as the scheduler sees it"
+    [Simulation/Flight]="record: one attempt in the simulated world"
+    [TestSupport/WorldAudit.OriginPage]="record: an origin as the audit sees it"
+    [TestSupport/WorldAudit.Page]="record: a task as the audit sees it"
+    [TransferModel/SessionConfiguration]="record: a session's keys in the job file"
+    [TransferModel/TaskOptions.Values]="record: a task's keys in the job file"
+    [TransferModel/TaskPast]="record: what a journal says about a task"
+    [TransferModel/TransactionMetrics]="record: one request's times and counts, as the report names them"
+)
+
+# NOT YET: types above the bounds that are to be divided. A row goes when its type has been; none may be added, and the list
+# goes with its last row.
+not_yet=(
+    JobLoader/Reader
+    JobRunner/JobRun
+    Reporting/JSONReport
+    Reporting/TaskCourse
+    Scheduling/Scheduler
+    TestSupport/WorldAudit
+    TransferEngine/Attempt
+    TransferEngine/Engine
+    TransferEngine/EngineSession
+)
+
+# Rooms in which doc comments may still begin with "Of", "By", "It", "Those" or "The same" instead of what they are about. A
+# room goes when it has none left; none may be added.
+opening_rooms=(
+    AttemptLife JobImport JobRunner Scheduling TransferEngine
+)
+
+# How many declarations of types and members a room may have without a doc comment that are neither private nor `package`:
+# what the rest of the room reads. A number may only become smaller, and does when it is more than ten too high.
+declare -A undocumented_bounds=(
+    [JobLoader]=698
+    [TransferEngine]=262
+    [Scheduling]=228
+    [TestSupport]=205
+    [Exports]=157
+    [CommandLineTool]=143
+    [Reporting]=123
+    [FileDelivery]=119
+    [HTTPRules]=119
+    [Stores]=101
+    [CurlCore]=97
+    [BackgroundService]=85
+    [JobImport]=78
+    [Simulation]=68
+    [JobRunner]=52
+    [YAMLTree]=46
+    [Records]=35
+    [NetworkConditions]=33
+    [RunControl]=27
+    [RowFormats]=26
+    [TextFormats]=24
+    [TransferModel]=23
+    [SimulatedJobs]=22
+    [Codecs]=19
+    [response-fuzz]=19
+    [transfer-run-bench]=17
+    [AttemptLife]=16
+    [service-check]=15
+    [FileVerification]=9
+    [simulation-check]=9
+    [Diagnostics]=8
+    [SystemIO]=7
+    [Digests]=3
+    [journal-check]=2
+    [transfer-run]=2
+    [LockFiles]=1
+    [Planning]=1
+    [ServiceUnits]=1
+)
 
 # Which targets may see a C module: docs/architecture.md says why.
 declare -A c_rooms=(
@@ -92,7 +176,43 @@ check_sizes() {
     sed -n 's/^long //p' "$measured" | report
 }
 
-check_documentation() { awk -f tools/undocumented.awk -v limit=$undocumented_limit "${sources[@]}" | report; }
+check_types() {
+    local lines properties files name allowed=" ${!large_types[*]} ${not_yet[*]} " seen=" "
+    while read -r lines properties files name; do
+        if ((lines <= type_limit && properties <= property_limit)); then continue; fi
+        seen+="$name "
+        [[ $allowed == *" $name "* ]] && continue
+        echo "Sources/${name%%/*}:1: ${name#*/} has $lines lines and $properties stored properties in $files files, the limits are $type_limit and $property_limit"
+    done < <(awk -f tools/types.awk "${sources[@]}") >>"$problems"
+    for name in $allowed; do
+        [[ $seen == *" $name "* ]] || echo "tools/lint.sh:1: $name is within the limits of a type: its row can go" | report
+    done
+}
+
+check_documentation() {
+    local documented
+    documented=$(mktemp)
+    awk -f tools/undocumented.awk -v limit=$undocumented_limit "${sources[@]}" >"$documented"
+    sed -n 's/^finding //p' "$documented" | report
+    local kind room value
+    while read -r kind room value; do
+        local bound=${undocumented_bounds[$room]:-0}
+        if ((value > bound)); then
+            echo "Sources/$room:1: $value declarations have no doc comment, the room's bound is $bound"
+        elif ((value < bound - 10)); then
+            echo "tools/lint.sh:1: in $room only $value declarations have no doc comment: lower its bound of $bound"
+        fi
+    done < <(grep '^internal ' "$documented") >>"$problems"
+    local listed=" ${opening_rooms[*]} " found=" "
+    while read -r kind room value; do
+        found+="$room "
+        [[ $listed == *" $room "* ]] || echo "$value: the comment does not begin with what it is about"
+    done < <(grep '^opening ' "$documented") >>"$problems"
+    for room in $listed; do
+        [[ $found == *" $room "* ]] || echo "tools/lint.sh:1: no comment of $room begins wrongly: its row can go" | report
+    done
+    rm -f "$documented"
+}
 
 check_linkage() {
     local binary=.build/release/transfer-run
@@ -164,6 +284,7 @@ else
     check_c_imports
     check_forbidden
     check_sizes
+    check_types
     check_documentation
     check_linkage optional
     print_rooms

@@ -79,23 +79,16 @@ struct AccessText {
     }
 
     func write(to json: inout JSONWriter) {
-        json.beginObject()
         json.member("file", file)
         for heading in Self.headings {
-            json.key(heading.member)
-            json.beginArray()
-            for entry in access.entries where entry.kind == heading.kind {
-                json.beginObject()
+            json.objects(heading.member, access.entries.filter { $0.kind == heading.kind }) { json, entry in
                 json.member("what", entry.what)
                 json.member("line", Int(entry.line))
                 json.member("owner", entry.owner)
-                json.endObject()
             }
-            json.endArray()
         }
         json.member("unlisted", access.unlisted.values.reduce(0, +))
         json.member("mayBeRedirected", access.mayBeRedirected)
-        json.endObject()
     }
 
     private var redirects: String {

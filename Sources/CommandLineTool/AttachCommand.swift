@@ -33,8 +33,7 @@ struct AttachedRun {
                 console: console, folder: folder, starter: starter
             ).perform(handed.part.job)
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(error)
         }
     }
 

@@ -24,6 +24,12 @@ package struct Console {
         return console
     }
 
+    /// Prints why the command failed and returns its exit status.
+    func failed(_ why: Any, _ status: ExitStatus = .runnerFailed) -> Int32 {
+        errors("error: \(why)\n")
+        return status.code
+    }
+
     private final class Output {
         private let sink = DescriptorSink.standardOutput
         private(set) var problem: OutputProblem?

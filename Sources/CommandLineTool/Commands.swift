@@ -50,10 +50,7 @@ extension CommandLineTool {
             if !options.explainsAccess { for access in accesses { console.errors(access.folded()) } }
         case .json:
             let json = DiagnosticRenderer.json(found) { json in
-                json.key("access")
-                json.beginArray()
-                for access in accesses { access.write(to: &json) }
-                json.endArray()
+                json.objects("access", accesses) { $1.write(to: &$0) }
             }
             console.output(String(decoding: json, as: UTF8.self) + "\n")
         case .github: console.output(DiagnosticRenderer.github(found))

@@ -68,8 +68,7 @@ private struct LockRun {
         do {
             return try lock(wanted, kept, path, networks, memory.place)
         } catch {
-            console.errors("error: \(RunningJob.words(error))\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(RunningJob.words(error))
         }
     }
 
@@ -125,9 +124,8 @@ private struct LockRun {
             fetchedCount = fetched.count
             entries = entries.filter { entry in !fetched.contains { $0.id == entry.id } } + fetched
         }
-        let file = try AtomicFile(path)
-        try file.write(LockFile(.lock, job: Redactor(job.secrets).redacted(name: job.name), entries: entries).yaml)
-        try file.commit(isDurable: false)
+        let name = Redactor(job.secrets).redacted(name: job.name)
+        try AtomicFile.put(LockFile(.lock, job: name, entries: entries).yaml, at: path)
         console.errors(
             "\(SafeText.line(path)): \(HumanText.count(entries.count, "file")), \(known.count) known, "
                 + "\(fetchedCount) fetched\(kept.isEmpty ? "" : ", \(kept.count) left as they were")\n")

@@ -27,14 +27,11 @@ struct LockFetch {
     func run(_ job: Job, fetching tasks: [Int]) throws -> Outcome {
         let locking = LockingJob(job, fetching: tasks, into: scratch.path)
         let collector = LockCollector(locking, scratch, Redactor(job.secrets))
-        let log = try EventLog(consumers: [collector], redactor: Redactor(job.secrets), now: Clocks.now())
-        var settings = RunSettings(
-            userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
-        settings.networks = networks
+        var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
         if !inputs.isEmpty {
-            let expand = RunningJob.expansion(of: job, inputs)
-            settings.expand = { [path = scratch.path] values in
-                expand(values).map { expanded in
+            let ownExpansion = RunningJob.expansion(of: job, inputs)
+            expand = { [path = scratch.path] values in
+                ownExpansion(values).map { expanded in
                     var expanded = expanded
                     expanded.job = LockingJob.redirected(expanded.job, from: expanded.added.lowerBound, into: path)
                     return expanded
@@ -42,20 +39,8 @@ struct LockFetch {
             }
         }
         let heard = StopSignal()
-        let run: JobRun
-        do throws(TransferError) {
-            run = try JobRun(job: locking.job, settings: settings, log: log, memory: memory) { wake in
-                let inbox = Mailbox<RunInput>(wake: wake)
-                heard.watch(inbox)
-                return inbox
-            }
-        } catch {
-            _ = log.finish()
-            throw error
-        }
-        _ = run.run()
-        if let failure = log.finish() { throw failure }
-        _ = run.storeProblems()
+        let run = QuietRun(networks: networks, memory: memory, redactor: Redactor(job.secrets), expand: expand)
+        try run.run(locking.job, telling: collector) { heard.watch($0) }
         var outcome = collector.outcome
         outcome.signal = heard.number
         return outcome

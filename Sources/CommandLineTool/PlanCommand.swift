@@ -53,8 +53,7 @@ extension CommandLineTool {
                 plan = try OnlinePlan(plan, look).asked(probe)
                 if let path = options.save { try save(plan, path) }
             } catch {
-                console.errors("error: \(RunningJob.words(error))\n")
-                return ExitStatus.runnerFailed.code
+                return console.failed(RunningJob.words(error))
             }
         }
         if options.asJSON {
@@ -72,9 +71,7 @@ extension CommandLineTool {
                 LockFile.Entry(id: plan.job.tasks[index].id, answer: $0)
             }
         }
-        let file = try AtomicFile(path)
-        try file.write(LockFile(.plan, job: plan.job.name, entries: entries).yaml)
-        try file.commit(isDurable: false)
+        try AtomicFile.put(LockFile(.plan, job: plan.job.name, entries: entries).yaml, at: path)
     }
 }
 

@@ -66,8 +66,7 @@ extension CommandLineTool {
         do throws(ReportProblem) {
             problems = try ReportConversion(requests, ExportSurroundings(environment)).perform(ReportFile.given(path))
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.invalidInput.code
+            return console.failed(error, .invalidInput)
         }
         for problem in problems { console.errors("error: \(problem)\n") }
         return problems.isEmpty ? ExitStatus.succeeded.code : ExitStatus.runnerFailed.code

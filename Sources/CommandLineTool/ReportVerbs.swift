@@ -67,8 +67,7 @@ extension CommandLineTool {
             print(diff.lines(), console)
             return kinds.contains { diff.contains($0) } ? ExitStatus.failed.code : ExitStatus.succeeded.code
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.invalidInput.code
+            return console.failed(error, .invalidInput)
         }
     }
 
@@ -103,11 +102,9 @@ extension CommandLineTool {
             }
             return ExitStatus.succeeded.code
         } catch let problem as ReportProblem {
-            console.errors("error: \(problem)\n")
-            return ExitStatus.invalidInput.code
+            return console.failed(problem, .invalidInput)
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(error)
         }
     }
 }

@@ -51,8 +51,7 @@ extension CommandLineTool {
     /// too.
     static func reset(_ options: ResetOptions, _ environment: [String: String], _ console: Console) -> Int32 {
         if let store = Store.privacyProblem(folder: options.folder.state) {
-            console.errors("error: \(store)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(store)
         }
         tellOfDamage(options.folder, console)
         ServiceStarter.here(options.folder, environment).goOn()

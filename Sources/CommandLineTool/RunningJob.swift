@@ -215,8 +215,7 @@ struct RunningJob {
             let outputs = try RunOutputs(job, options, environment)
             return run(job, outputs, memory, networks)
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(error)
         }
     }
 
@@ -231,8 +230,7 @@ struct RunningJob {
                 job, outputs.consumers, tellsEverything: outputs.tellEverything, memory, networks)
         } catch {
             LiveTerminal.standardError.clear()
-            console.errors("error: the run could not be carried out: \(Self.words(error))\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed("the run could not be carried out: \(Self.words(error))")
         }
         // The report is written while the store closes.
         defer { settle(done) }
@@ -346,8 +344,7 @@ struct RunningJob {
         do throws(OutputProblem) {
             return try outputs.runOnFinish(of: job, status.outcome, code, console)
         } catch {
-            console.errors("error: \(error)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(error)
         }
     }
 }

@@ -35,14 +35,35 @@ struct ServerProbe {
         var job = probe.job
         if let warning = OpenFiles.fit(&job) { console.errors(warning) }
         let collector = AnswerCollector(probe.tasks)
-        let log = try EventLog(consumers: [collector], redactor: Redactor(job.secrets), now: Clocks.now())
+        let run = QuietRun(networks: networks, memory: memory, redactor: Redactor(job.secrets))
+        try run.run(job, telling: collector)
+        return collector.answers
+    }
+}
+
+/// Runs a job beside the user's own: nothing is drawn, and only one consumer gets its events.
+struct QuietRun {
+    let networks: NetworkSettings
+    let memory: MemoryPlace?
+    let redactor: Redactor
+    /// Makes tasks of a template, for jobs that have any.
+    var expand: (@Sendable (TemplateValues) -> Result<ExpandedJob, TransferError>)?
+
+    /// Runs the job to its end. `listen` gets the inbox that can stop it.
+    func run(
+        _ job: Job, telling consumer: some EventConsumer, listen: @escaping (Mailbox<RunInput>) -> Void = { _ in }
+    ) throws {
+        let log = try EventLog(consumers: [consumer], redactor: redactor, now: Clocks.now())
         var settings = RunSettings(
             userAgent: "transfer-run/\(CommandLineTool.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.networks = networks
+        settings.expand = expand
         let run: JobRun
         do throws(TransferError) {
             run = try JobRun(job: job, settings: settings, log: log, memory: memory) { wake in
-                Mailbox<RunInput>(wake: wake)
+                let inbox = Mailbox<RunInput>(wake: wake)
+                listen(inbox)
+                return inbox
             }
         } catch {
             _ = log.finish()
@@ -51,7 +72,6 @@ struct ServerProbe {
         _ = run.run()
         if let failure = log.finish() { throw failure }
         _ = run.storeProblems()
-        return collector.answers
     }
 }
 

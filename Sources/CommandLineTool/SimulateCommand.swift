@@ -80,8 +80,7 @@ extension CommandLineTool {
                 try report.write(to: DescriptorSink.standardOutput)
                 return ExitStatus.succeeded.code
             } catch {
-                console.errors("error: \(error)\n")
-                return ExitStatus.runnerFailed.code
+                return console.failed(error)
             }
         }
         console.output(simulation.run().lines(seed: options.seed).map { $0 + "\n" }.joined())
@@ -101,12 +100,10 @@ extension CommandLineTool {
         if let path = options.html {
             let name = job.redactor.redacted(name: job.name)
             do throws(OutputProblem) {
-                let file = try AtomicFile(path)
-                try file.write(Array(table.html(job: name, source: network.source, seed: options.seed).utf8))
-                try file.commit(isDurable: false)
+                let page = table.html(job: name, source: network.source, seed: options.seed)
+                try AtomicFile.put(Array(page.utf8), at: path)
             } catch {
-                console.errors("error: \(error)\n")
-                return ExitStatus.runnerFailed.code
+                return console.failed(error)
             }
         }
         console.output(table.lines(seed: options.seed).map { $0 + "\n" }.joined())

@@ -107,8 +107,7 @@ private struct StatusShow {
         }
         if options.process != nil { source?.goOn() }
         if let process = options.process, let why = absence(of: process) {
-            console.errors("error: \(why)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed(why)
         }
         if let identifier = options.identifier, let absence = absence(of: identifier) {
             console.errors(absence.text)

@@ -10,29 +10,18 @@ extension StatusView {
     var json: String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.key("sessions")
-        writer.beginArray()
-        for session in sessions { session.write(to: &writer) }
-        writer.endArray()
-        writer.key("runs")
-        writer.beginArray()
-        for run in runs { run.write(to: &writer) }
-        writer.endArray()
-        writer.key("networks")
-        writer.beginArray()
-        for network in networks { write(network, to: &writer) }
-        writer.endArray()
-        writer.key("power")
-        writer.beginObject()
-        writer.member("source", conditions.power.source.rawValue)
-        writer.member("battery", conditions.power.battery)
-        writer.endObject()
+        writer.objects("sessions", sessions) { $1.write(to: &$0) }
+        writer.array("runs", runs) { $1.write(to: &$0) }
+        writer.objects("networks", networks) { write($1, to: &$0) }
+        writer.object("power") { writer in
+            writer.member("source", conditions.power.source.rawValue)
+            writer.member("battery", conditions.power.battery)
+        }
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self) + "\n"
     }
 
     private func write(_ network: NetworkInterface, to writer: inout JSONWriter) {
-        writer.beginObject()
         // The network of `--network` has no interface.
         writer.member("interface", conditions.isDictated ? nil : network.name)
         writer.member("class", network.networkClass.rawValue)
@@ -40,29 +29,22 @@ extension StatusView {
         writer.member("constrained", network.isConstrained)
         writer.member("why", network.why)
         writer.member("usable", network.isUsable)
-        writer.endObject()
     }
 }
 
 extension BackgroundSession {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("identifier", identifier)
         writer.member("job", job)
         writer.member("state", state.rawValue)
         writer.member("report", report)
         writer.member("trouble", trouble)
-        writer.key("tasks")
-        writer.beginArray()
-        for task in tasks { task.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
+        writer.objects("tasks", tasks) { $1.write(to: &$0) }
     }
 }
 
 extension SessionTask {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
         writer.member("id", id)
         writer.member("type", type?.rawValue)
         writer.member("state", state.rawValue)
@@ -73,7 +55,6 @@ extension SessionTask {
         writer.member("expected", expected)
         writer.member("attempts", attempts)
         writer.member("error", error: error)
-        writer.endObject()
     }
 }
 

@@ -290,8 +290,7 @@ struct UnitWriting {
         do throws(SystemError) {
             _ = try Descriptor.makeFolder(folder)
         } catch {
-            console.errors("error: cannot make `\(folder)`: \(error.reason)\n")
-            return ExitStatus.runnerFailed.code
+            return console.failed("cannot make `\(folder)`: \(error.reason)")
         }
         for (name, text) in [(unit.serviceName, unit.service), (unit.timerName, unit.timer)] {
             let path = "\(folder)/\(name)"
@@ -300,8 +299,7 @@ struct UnitWriting {
                 try WholeFile.replacePrivately(path, with: Array(text.utf8))
                 guard chmod(path, 0o644) == 0 else { throw SystemError(call: "chmod", errno: errno) }
             } catch {
-                console.errors("error: cannot write `\(path)`: \(error.reason)\n")
-                return ExitStatus.runnerFailed.code
+                return console.failed("cannot write `\(path)`: \(error.reason)")
             }
             console.errors("wrote `\(path)`\n")
         }

@@ -14,10 +14,7 @@ package enum DiagnosticRenderer {
     package static func json(_ items: [Diagnostic], more: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
         var writer = JSONWriter(reserving: 256 * items.count + 32)
         writer.beginObject()
-        writer.key("diagnostics")
-        writer.beginArray()
-        for item in items { append(item, to: &writer) }
-        writer.endArray()
+        writer.array("diagnostics", items) { writer, item in append(item, to: &writer) }
         more(&writer)
         writer.endObject()
         return writer.bytes

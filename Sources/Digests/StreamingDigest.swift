@@ -70,19 +70,6 @@ package import TransferModel
         }
     }
 
-    /// Returns the digest of the bytes so far; more may follow. A checkpoint of a partial file stores it.
-    package func checksumSoFar() -> Checksum {
-        precondition(!isFinished, "a digest that has ended was asked again")
-        switch state {
-        case .crypto(let context, _):
-            let copy = unsafe EVP_MD_CTX_new()
-            defer { unsafe EVP_MD_CTX_free(copy) }
-            check(unsafe EVP_MD_CTX_copy_ex(copy, context))
-            return unsafe end(copy)
-        case .quick(let sum): return sum.checksum
-        }
-    }
-
     private func end(_ context: OpaquePointer?) -> Checksum {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: algorithm.byteCount) { buffer, filled in
             var length: UInt32 = 0

@@ -16,22 +16,16 @@ struct HARExport: Export {
             json.key("log")
             json.beginObject()
             json.member("version", "1.2")
-            json.key("creator")
-            json.beginObject()
-            json.member("name", "transfer-run")
-            json.member("version", head.runner.version)
-            json.endObject()
-            json.key("pages")
-            json.beginArray()
-            json.beginObject()
-            json.member("startedDateTime", head.startedAt ?? WallTime(nanoseconds: 0))
-            json.member("id", Self.page)
-            json.member("title", head.job.name)
-            json.key("pageTimings")
-            json.beginObject()
-            json.endObject()
-            json.endObject()
-            json.endArray()
+            json.object("creator") { json in
+                json.member("name", "transfer-run")
+                json.member("version", head.runner.version)
+            }
+            json.objects("pages", CollectionOfOne(Self.page)) { json, page in
+                json.member("startedDateTime", head.startedAt ?? WallTime(nanoseconds: 0))
+                json.member("id", page)
+                json.member("title", head.job.name)
+                json.object("pageTimings") { _ in }
+            }
             json.key("entries")
             json.beginArray()
         }
@@ -46,13 +40,13 @@ struct HARExport: Export {
             let count = attempt.transactions.count
             // Behind it may be the request that put the file into a store.
             let alike = attempt.transactions.indices.filter { attempt.transactions[$0].status == task.response?.status }
-            let answered = alike.last { attempt.transactions[$0].request.url == task.response?.url } ?? alike.last
+            let answered = alike.last { attempt.transactions[$0].url == task.response?.url } ?? alike.last
             var number = 0
             attempt.eachRequest { request, phases in
                 number += 1
                 var entry = HAREntry(task: task, attempt: attempt, request: request, phases: phases)
                 if let redirect = redirects.first, redirect.status == request.status,
-                    redirect.from.isExactly(request.request.url)
+                    redirect.from.isExactly(request.url)
                 {
                     entry.redirect = redirects.removeFirst().to
                 }
@@ -77,41 +71,27 @@ struct HARExport: Export {
 private struct HAREntry {
     let task: ReportedTask
     let attempt: ReportedAttempt
-    let request: ReportedTransaction
+    let request: TransactionMetrics
     let phases: RequestPhases
     var redirect = ""
     var error: String?
     /// The task's final response, if this entry is its request; else `nil`.
     var response: ReportedTask.Response?
 
-    init(
-        task: ReportedTask, attempt: ReportedAttempt, request: ReportedTransaction, phases: RequestPhases
-    ) {
-        self.task = task
-        self.attempt = attempt
-        self.request = request
-        self.phases = phases
-    }
-
     func write(to json: inout JSONWriter, page: String) {
         json.beginObject()
         json.member("pageref", page)
         json.member("startedDateTime", WallTime(nanoseconds: phases.start))
         json.member("time", Self.milliseconds(phases.end - phases.start))
-        json.key("request")
-        writeRequest(to: &json)
-        json.key("response")
-        writeResponse(to: &json)
-        json.key("cache")
-        json.beginObject()
-        json.endObject()
-        json.key("timings")
-        writeTimings(to: &json)
+        json.object("request") { writeRequest(to: &$0) }
+        json.object("response") { writeResponse(to: &$0) }
+        json.object("cache") { _ in }
+        json.object("timings") { writeTimings(to: &$0) }
         if let address = request.remoteAddress { json.member("serverIPAddress", address) }
         if let port = request.localPort { json.member("connection", String(port)) }
         json.member("_task", task.id)
         json.member("_attempt", attempt.number)
-        if request.fetchType == "localCache" { json.member("_fromCache", "disk") }
+        if request.fetchType == .localCache { json.member("_fromCache", "disk") }
         if let error { json.member("_error", error) }
         json.endObject()
     }
@@ -125,66 +105,44 @@ private struct HAREntry {
     }
 
     private func writeRequest(to json: inout JSONWriter) {
-        json.beginObject()
-        json.member("method", request.request.method)
-        json.member("url", request.request.url)
+        json.member("method", request.method)
+        json.member("url", request.url)
         json.member("httpVersion", version)
-        json.key("cookies")
-        json.raw(Array("[]".utf8))
-        json.key("headers")
-        json.raw(Array("[]".utf8))
-        json.key("queryString")
-        json.beginArray()
-        for item in Self.query(of: request.request.url) { write(item, to: &json) }
-        json.endArray()
-        json.member("headersSize", Self.size(request.requestHeaderBytes))
-        json.member("bodySize", request.requestBodyBytes)
-        json.endObject()
+        json.member("cookies", json: #"[],"headers":[]"#)
+        Self.write("queryString", Self.query(of: request.url), to: &json)
+        json.member("headersSize", Self.size(request.requestHeaderBytesSent))
+        json.member("bodySize", request.requestBodyBytesSent)
     }
 
     private func writeResponse(to json: inout JSONWriter) {
         let status = request.status ?? 0
         let reason = StatusReason.text(status).drop { $0.isNumber }.drop { $0 == " " }
-        json.beginObject()
         json.member("status", status)
         json.member("statusText", String(reason))
         json.member("httpVersion", version)
         let headers = response?.headers ?? []
-        json.key("cookies")
-        json.beginArray()
-        for header in headers where header.name.lowercased() == "set-cookie" {
-            guard let cookie = Self.cookie(header.value) else { continue }
-            write(cookie, to: &json)
-        }
-        json.endArray()
-        json.key("headers")
-        json.beginArray()
-        for header in headers { write(header, to: &json) }
-        json.endArray()
-        json.key("content")
-        writeContent(to: &json)
+        let cookies = headers.filter { $0.name.lowercased() == "set-cookie" }.compactMap { Self.cookie($0.value) }
+        Self.write("cookies", cookies, to: &json)
+        Self.write("headers", headers, to: &json)
+        json.object("content") { writeContent(to: &$0) }
         json.member("redirectURL", redirect)
-        json.member("headersSize", Self.size(request.responseHeaderBytes))
-        json.member("bodySize", request.fetchType == "localCache" ? 0 : request.responseBodyBytes)
-        json.endObject()
+        json.member("headersSize", Self.size(request.responseHeaderBytesReceived))
+        json.member("bodySize", request.fetchType == .localCache ? 0 : request.responseBodyBytesReceived)
     }
 
     private func writeContent(to json: inout JSONWriter) {
-        json.beginObject()
         json.member("size", request.responseBodyBytesAfterDecoding)
-        let saved = request.responseBodyBytesAfterDecoding - request.responseBodyBytes
-        if saved > 0, request.responseBodyBytes > 0 { json.member("compression", saved) }
+        let saved = request.responseBodyBytesAfterDecoding - request.responseBodyBytesReceived
+        if saved > 0, request.responseBodyBytesReceived > 0 { json.member("compression", saved) }
         json.member("mimeType", response?.mimeType ?? "x-unknown")
         if response != nil, let body = task.body {
             json.member("text", body.text)
             if body.isBase64 { json.member("encoding", "base64") }
             if body.isTruncated { json.member("comment", "the body is longer; this is its beginning") }
         }
-        json.endObject()
     }
 
     private func writeTimings(to json: inout JSONWriter) {
-        json.beginObject()
         let connects = request.connectStart != nil
         json.member("blocked", Self.milliseconds(phases.lengths[.queued]))
         json.member("dns", request.domainLookupStart == nil ? -1 : Self.milliseconds(phases.lengths[.lookup]))
@@ -196,14 +154,13 @@ private struct HAREntry {
         json.member("send", Self.milliseconds(phases.lengths[.send]))
         json.member("wait", Self.milliseconds(phases.lengths[.wait]))
         json.member("receive", Self.milliseconds(phases.lengths[.receive]))
-        json.endObject()
     }
 
-    private func write(_ item: ReportedTask.Header, to json: inout JSONWriter) {
-        json.beginObject()
-        json.member("name", item.name)
-        json.member("value", item.value)
-        json.endObject()
+    private static func write(_ name: StaticString, _ items: [ReportedTask.Header], to json: inout JSONWriter) {
+        json.objects(name, items) { json, item in
+            json.member("name", item.name)
+            json.member("value", item.value)
+        }
     }
 
     private static func milliseconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds / 1_000) / 1_000 }

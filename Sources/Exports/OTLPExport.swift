@@ -26,23 +26,21 @@ struct OTLPExport: Export {
             json.key("resourceSpans")
             json.beginArray()
             json.beginObject()
-            json.key("resource")
-            json.beginObject()
-            var attributes = SpanAttributes()
-            attributes.add("service.name", "transfer-run")
-            attributes.add("service.version", head.runner.version)
-            attributes.add("host.name", head.runner.host)
-            attributes.add("process.pid", head.runner.pid)
-            attributes.write(to: &json)
-            json.endObject()
+            json.object("resource") { json in
+                var attributes = SpanAttributes()
+                attributes.add("service.name", "transfer-run")
+                attributes.add("service.version", head.runner.version)
+                attributes.add("host.name", head.runner.host)
+                attributes.add("process.pid", head.runner.pid)
+                attributes.write(to: &json)
+            }
             json.key("scopeSpans")
             json.beginArray()
             json.beginObject()
-            json.key("scope")
-            json.beginObject()
-            json.member("name", "transfer-run")
-            json.member("version", head.runner.version)
-            json.endObject()
+            json.object("scope") { json in
+                json.member("name", "transfer-run")
+                json.member("version", head.runner.version)
+            }
             json.key("spans")
             json.beginArray()
         }
@@ -142,14 +140,14 @@ private struct Span {
 
     /// Creates the span of a request.
     init(
-        _ trace: String, _ id: String, below parent: String, _ request: ReportedTransaction, _ phases: RequestPhases
+        _ trace: String, _ id: String, below parent: String, _ request: TransactionMetrics, _ phases: RequestPhases
     ) {
-        (self.trace, self.id, self.parent, name) = (trace, id, parent, request.request.method)
+        (self.trace, self.id, self.parent, name) = (trace, id, parent, request.method)
         (kind, start) = (.client, WallTime(nanoseconds: phases.start))
         end = WallTime(nanoseconds: phases.end)
-        attributes.add("http.request.method", request.request.method)
-        attributes.add("url.full", request.request.url)
-        attributes.add(serverOf: request.request.url)
+        attributes.add("http.request.method", request.method)
+        attributes.add("url.full", request.url)
+        attributes.add(serverOf: request.url)
         attributes.add("http.response.status_code", request.status.map { Int64($0) })
         switch request.networkProtocolName {
         case "h2": attributes.add("network.protocol.version", "2")
@@ -159,9 +157,11 @@ private struct Span {
         }
         attributes.add("network.peer.address", request.remoteAddress)
         attributes.add("network.peer.port", request.remotePort.map { Int64($0) })
-        if request.requestBodyBytes > 0 { attributes.add("http.request.body.size", request.requestBodyBytes) }
-        if request.responseBodyBytes > 0 { attributes.add("http.response.body.size", request.responseBodyBytes) }
-        if request.fetchType == "localCache" { attributes.add("transfer_run.source", "cache") }
+        if request.requestBodyBytesSent > 0 { attributes.add("http.request.body.size", request.requestBodyBytesSent) }
+        if request.responseBodyBytesReceived > 0 {
+            attributes.add("http.response.body.size", request.responseBodyBytesReceived)
+        }
+        if request.fetchType == .localCache { attributes.add("transfer_run.source", "cache") }
         for (phase, name) in [
             (RequestPhases.Phase.queued, "queued"), (.lookup, "dns"), (.connect, "connect"), (.tls, "tls"),
             (.send, "send"), (.wait, "first_byte"), (.receive, "receive"),
@@ -191,11 +191,10 @@ private struct Span {
         json.member("endTimeUnixNano", String(end.nanoseconds))
         attributes.write(to: &json)
         if let problem {
-            json.key("status")
-            json.beginObject()
-            json.member("code", 2)
-            if !problem.isEmpty { json.member("message", problem) }
-            json.endObject()
+            json.object("status") { json in
+                json.member("code", 2)
+                if !problem.isEmpty { json.member("message", problem) }
+            }
         }
         json.endObject()
     }
@@ -233,22 +232,16 @@ private struct SpanAttributes {
     }
 
     func write(to json: inout JSONWriter) {
-        json.key("attributes")
-        json.beginArray()
-        for (name, value) in list {
-            json.beginObject()
-            json.member("key", name)
-            json.key("value")
-            json.beginObject()
-            switch value {
-            case .text(let text): json.member("stringValue", text)
-            // Protobuf's JSON writes 64-bit integers as strings.
-            case .number(let number): json.member("intValue", String(number))
-            case .seconds(let number): json.member("doubleValue", number)
+        json.objects("attributes", list) { json, attribute in
+            json.member("key", attribute.name)
+            json.object("value") { json in
+                switch attribute.value {
+                case .text(let text): json.member("stringValue", text)
+                // Protobuf's JSON writes 64-bit integers as strings.
+                case .number(let number): json.member("intValue", String(number))
+                case .seconds(let number): json.member("doubleValue", number)
+                }
             }
-            json.endObject()
-            json.endObject()
         }
-        json.endArray()
     }
 }

@@ -31,7 +31,7 @@ struct TraceExport: Export {
             json.member("displayTimeUnit", "ms")
             json.key("traceEvents")
             json.beginArray()
-            Self.nameProcess(Self.run, head.job.name, &json)
+            Self.name(Self.run, head.job.name, &json)
             Self.event("X", "run", Self.run, thread: 0, from: 0, length: window.length, &json) { json in
                 json.member("outcome", head.outcome?.rawValue)
                 json.member("tasks", head.totals.tasks)
@@ -45,7 +45,7 @@ struct TraceExport: Export {
         writeWaits(of: task, window, process: hosts.place(ofURL: task.original.url) + 1, to: output)
         for attempt in task.attempts {
             attempt.eachRequest { request, phases in
-                let host = hosts.place(ofURL: request.request.url) + 1
+                let host = hosts.place(ofURL: request.url) + 1
                 count(request, phases, window)
                 connections.add(
                     TraceRequest(task: task.id, attempt: attempt.number, request, phases),
@@ -55,14 +55,14 @@ struct TraceExport: Export {
         self.hosts = hosts
     }
 
-    private mutating func count(_ request: ReportedTransaction, _ phases: RequestPhases, _ window: RunWindow) {
+    private mutating func count(_ request: TransactionMetrics, _ phases: RequestPhases, _ window: RunWindow) {
         changes.append((phases.start, 1))
         changes.append((phases.end, -1))
-        let moved = request.responseBodyBytes + request.requestBodyBytes
+        let moved = request.responseBodyBytesReceived + request.requestBodyBytesSent
         guard moved > 0 else { return }
         let scale = Double(Self.steps) / Double(window.length)
         let end = Double(phases.end - window.start) * scale
-        let length = max(Double(phases.lengths[request.responseBodyBytes > 0 ? .receive : .send]) * scale, 1e-6)
+        let length = max(Double(phases.lengths[request.responseBodyBytesReceived > 0 ? .receive : .send]) * scale, 1e-6)
         bytes.add(from: end - length, to: end, weight: Double(moved) / length)
     }
 
@@ -88,7 +88,7 @@ struct TraceExport: Export {
     }
 
     /// Returns the reasons for the wait before the first attempt, as the slice's name.
-    private static func words(_ waits: [ReportedTask.Wait]) -> String {
+    private static func words(_ waits: [TaskRecord.Wait]) -> String {
         let reasons = waits.map(\.reason).filter { $0 != .backoff && $0 != .retryAfter }
         return reasons.isEmpty ? "waits" : reasons.map(\.rawValue).joined(separator: ", ")
     }
@@ -96,20 +96,11 @@ struct TraceExport: Export {
     mutating func finish(to output: ExportOutput) {
         guard let window, let hosts else { return }
         output.append(&json) { json in
-            for (place, host) in hosts.hosts.enumerated() { Self.nameProcess(place + 1, host.origin, &json) }
+            for (place, host) in hosts.hosts.enumerated() { Self.name(place + 1, host.origin, &json) }
         }
         for connection in connections.list() {
             output.append(&json) { json in
-                json.beginObject()
-                json.member("ph", "M")
-                json.member("name", "thread_name")
-                json.member("pid", connection.host)
-                json.member("tid", connection.thread)
-                json.key("args")
-                json.beginObject()
-                json.member("name", connection.name)
-                json.endObject()
-                json.endObject()
+                Self.name(connection.host, thread: connection.thread, connection.name, &json)
                 for request in connection.requests { request.write(connection, window, &json) }
             }
             output.drain()
@@ -145,15 +136,14 @@ struct TraceExport: Export {
 
     // MARK: Events
 
-    private static func nameProcess(_ process: Int, _ name: String, _ json: inout JSONWriter) {
+    /// Writes the name of a process or of one of its threads.
+    private static func name(_ process: Int, thread: Int? = nil, _ name: String, _ json: inout JSONWriter) {
         json.beginObject()
         json.member("ph", "M")
-        json.member("name", "process_name")
+        json.member("name", thread == nil ? "process_name" : "thread_name")
         json.member("pid", process)
-        json.key("args")
-        json.beginObject()
-        json.member("name", name)
-        json.endObject()
+        if let thread { json.member("tid", thread) }
+        json.object("args") { $0.member("name", name) }
         json.endObject()
     }
 
@@ -163,10 +153,7 @@ struct TraceExport: Export {
         json.member("name", name)
         json.member("pid", run)
         json.member("ts", microseconds(time))
-        json.key("args")
-        json.beginObject()
-        json.member("value", value)
-        json.endObject()
+        json.object("args") { $0.member("value", value) }
         json.endObject()
     }
 
@@ -183,10 +170,7 @@ struct TraceExport: Export {
         json.member("pid", process)
         json.member("tid", 0)
         json.member("ts", microseconds(time))
-        json.key("args")
-        json.beginObject()
-        json.member("task", task)
-        json.endObject()
+        json.object("args") { $0.member("task", task) }
         json.endObject()
     }
 
@@ -202,12 +186,7 @@ struct TraceExport: Export {
         json.member("tid", thread)
         json.member("ts", microseconds(from))
         json.member("dur", microseconds(length))
-        if let arguments {
-            json.key("args")
-            json.beginObject()
-            arguments(&json)
-            json.endObject()
-        }
+        if let arguments { json.object("args") { arguments(&$0) } }
         json.endObject()
     }
 
@@ -224,11 +203,11 @@ struct TraceRequest {
     let bytes: Int64
     let phases: RequestPhases
 
-    init(task: String, attempt: Int, _ request: ReportedTransaction, _ phases: RequestPhases) {
+    init(task: String, attempt: Int, _ request: TransactionMetrics, _ phases: RequestPhases) {
         self.task = task
         self.attempt = attempt
-        (method, url, status) = (request.request.method, request.request.url, request.status)
-        bytes = request.responseBodyBytes + request.requestBodyBytes
+        (method, url, status) = (request.method, request.url, request.status)
+        bytes = request.responseBodyBytesReceived + request.requestBodyBytesSent
         self.phases = phases
     }
 
@@ -273,9 +252,9 @@ struct TraceConnections {
     struct Key: Hashable {
         let host: Int
         let address: String?
-        let port: Int?
+        let port: UInt16?
 
-        init(host: Int, _ request: ReportedTransaction) {
+        init(host: Int, _ request: TransactionMetrics) {
             self.host = host
             (address, port) = (request.localAddress, request.localPort)
         }

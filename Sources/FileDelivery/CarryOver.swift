@@ -18,7 +18,7 @@ import TransferModel
 /// and a user's extended attributes stay: files are the same files, and folders get what the old ones had.
 struct CarryOver {
     private enum Fate {
-        /// It is in the new tree too; the members in it or below it.
+        /// The folder is in the new tree too; the members in it or below it.
         case carried(MemberFolder?)
         case left
     }

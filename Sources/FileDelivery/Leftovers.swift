@@ -7,7 +7,7 @@ import TransferModel
 /// theirs locked, and what a later run may continue is known by its path. All threads note folders, one sweeps them.
 final class Leftovers: Sendable {
     private enum Knowledge {
-        /// It is not known yet what is to be kept.
+        /// What is to be kept is not known yet.
         case none
         case kept(Set<RawName>?)
     }

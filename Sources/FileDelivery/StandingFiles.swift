@@ -3,7 +3,7 @@ package import TransferModel
 
 /// Checks whether files that an earlier process put in place, and reported before it ended, are still there.
 package struct StandingFiles {
-    /// By filesystem: whether flushing it worked.
+    /// Whether flushing a filesystem worked, by its device number.
     private var flushed: [UInt64: Bool] = [:]
 
     package init() {}

@@ -62,9 +62,9 @@ package struct VerificationCounts: Hashable, Sendable {
     package var files = 0
     /// Files that are as it is written.
     package var right = 0
-    /// Of those that are right, the ones of which only the length is written.
+    /// Files that are right and of which only the length is written.
     package var sizeOnly = 0
-    /// Of those that are right, the ones that an interrupted verification had read.
+    /// Files that are right and that an interrupted verification had read.
     package var remembered = 0
     /// Files that differ, by kind.
     package var differences: [Difference.Kind: Int] = [:]

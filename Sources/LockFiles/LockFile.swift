@@ -20,7 +20,7 @@ package struct LockFile: Hashable, Sendable {
     package var kind: HeldAnswers.Kind
     /// Name of the job that it was made of.
     package var job: String
-    /// By id, each once.
+    /// Entries in the order of their ids, each id once.
     package var entries: [Entry]
 
     package init(_ kind: HeldAnswers.Kind, job: String, entries: [Entry]) {

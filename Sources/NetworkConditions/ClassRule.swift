@@ -7,7 +7,7 @@ package struct ClassRule {
     private let map: NetworkMap
     private let byIndex: [UInt32: NetlinkMessage.Link]
     private let byName: [String: NetlinkMessage.Link]
-    /// By the index of each bridge and bond: the links that are its ports.
+    /// Links that are ports of a bridge or bond, by its index.
     private let ports: [UInt32: [NetlinkMessage.Link]]
     /// Whether some link leads to other machines by itself.
     private var hasGround = false

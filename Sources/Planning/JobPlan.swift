@@ -1,18 +1,19 @@
+import Reporting
 package import TransferModel
 
 /// What a run of a job would do: an outlook for each task, and what they come to together.
 package struct JobPlan: Sendable {
     /// The job, with `--only` and `--except` applied.
     package let job: Job
-    /// By task.
+    /// What becomes of each task, by task.
     package let outlooks: [TaskOutlook]
-    /// By task: 1 for a task that needs nothing, else one more than the last of what it needs.
+    /// Step of each task, by task: 1 if it needs nothing, else one more than the last of what it needs.
     package let steps: [Int]
     /// The servers in the order in which the job names them.
     package let hosts: [Host]
     /// Sums over all tasks.
     package let totals: Totals
-    /// By task: what its server said, when servers were asked; else empty.
+    /// What each task's server said, by task; empty if no server was asked.
     package var words: [ServerWord]
     /// Where files go, with the room there.
     package var disks: [DiskRoom] = []
@@ -53,11 +54,11 @@ package struct JobPlan: Sendable {
     package struct Totals: Hashable, Sendable {
         /// How many tasks begin with each action.
         package var count: [TaskOutlook.Action: Int] = [:]
-        /// By action: bytes that are known to move.
+        /// Bytes that are known to move, by action.
         package var moving: [TaskOutlook.Action: Int64] = [:]
-        /// By action: bytes of files that are there.
+        /// Bytes of files that are there, by action.
         package var there: [TaskOutlook.Action: Int64] = [:]
-        /// By action: bytes of partial files and unfinished uploads that need not move again.
+        /// Bytes of partial files and unfinished uploads that need not move again, by action.
         package var kept: [TaskOutlook.Action: Int64] = [:]
         /// Tasks of which it is not known how many bytes they move.
         package var unknownSizes = 0
@@ -167,12 +168,12 @@ package struct JobPlan: Sendable {
             if case .awaitingCapture = job.tasks[index].location { outlooks[index].action != .expand } else { false }
         }
         if !late.isEmpty {
-            notes.append("\(Words.count(late.count, "URL")) that other tasks capture: known in the run")
+            notes.append("\(HumanText.count(late.count, "URL")) that other tasks capture: known in the run")
         }
         let templates = outlooks.count { $0.action == .expand }
         if templates > 0 {
             notes.append(
-                "how many tasks \(Words.count(templates, "`forEach`")) \(templates == 1 ? "becomes" : "become"), and what "
+                "how many tasks \(HumanText.count(templates, "`forEach`")) \(templates == 1 ? "becomes" : "become"), and what "
                     + "they move: known in the run")
         }
         return notes

@@ -5,9 +5,9 @@ package import TransferModel
 package struct LockingJob: Sendable {
     /// The job to run.
     package let job: Job
-    /// By task of `job`: whether its file is to be locked.
+    /// Whether a task's file is to be locked, by task of `job`.
     package let isWanted: [Bool]
-    /// By task of `job`: whether another task reads its file, so that it must stay till the end.
+    /// Whether another task reads a task's file, so that the file must stay till the end; by task of `job`.
     package let isRead: [Bool]
 
     /// `wanted`: the tasks to fetch; what they need is run, too. `folder` takes the files.
@@ -24,16 +24,11 @@ package struct LockingJob: Sendable {
         let places = isChosen.indices.filter { isChosen[$0] }
         let asked = Set(wanted)
         isWanted = places.map { asked.contains($0) }
-        var part = job.keeping(isChosen)
-        part.groups = []
-        part.onFinish = nil
-        part.report = ReportPlan()
-        part.failFast = false
-        part.held = nil
+        var part = job.keeping(isChosen).withoutEffects
+        for index in part.sessions.indices { part.sessions[index].durability = .none }
         part.limits.maximumBytes = nil
         part.limits.finishBy = nil
         part.limits.timeout = nil
-        part.sessions = part.sessions.map { Self.session($0) }
         part = Self.redirected(part, from: 0, into: folder)
         var isRead = [Bool](repeating: false, count: part.tasks.count)
         for task in part.tasks { for need in task.needs { isRead[Int(need.raw)] = true } }
@@ -103,16 +98,26 @@ package struct LockingJob: Sendable {
         values.object = nil
         return values
     }
+}
 
-    private static func session(_ session: SessionConfiguration) -> SessionConfiguration {
-        var session = session
-        if session.kind == .background { session.kind = .default }
-        session.identifier = nil
-        session.onFinish = nil
-        session.discretionary = nil
-        session.window = nil
-        session.durability = .none
-        session.cookies.save = false
-        return session
+extension Job {
+    /// The job without what a run leaves behind beside its files (groups, reports, hooks, saved cookies, background
+    /// sessions), and without what makes it wait or stop early: for a run that only looks.
+    var withoutEffects: Job {
+        var job = self
+        job.groups = []
+        job.onFinish = nil
+        job.report = ReportPlan()
+        job.failFast = false
+        job.held = nil
+        for index in job.sessions.indices {
+            if job.sessions[index].kind == .background { job.sessions[index].kind = .default }
+            job.sessions[index].identifier = nil
+            job.sessions[index].onFinish = nil
+            job.sessions[index].discretionary = nil
+            job.sessions[index].window = nil
+            job.sessions[index].cookies.save = false
+        }
+        return job
     }
 }

@@ -18,10 +18,10 @@ extension JobPlan {
         let moving = Double(totals.bytes) / Double(limit ?? Self.usualRate)
         let rate = limit.map { "\(HumanText.size($0))/s (`limits.bandwidth`)" } ?? "100 Mbit/s, since nothing limits it"
         let unknown =
-            totals.unknownSizes == 0 ? "" : ", and \(Words.count(totals.unknownSizes, "task")) of unknown size"
+            totals.unknownSizes == 0 ? "" : ", and \(HumanText.count(totals.unknownSizes, "task")) of unknown size"
         let basis =
             asked > moving
-            ? "\(Words.count(asking, "request")) over \(Words.count(connections, "connection"))"
+            ? "\(HumanText.count(asking, "request")) over \(HumanText.count(connections, "connection"))"
             : "\(HumanText.size(totals.bytes)) at \(rate)\(unknown)"
         duration = (TimeSpan(nanoseconds: Int64(min(max(asked, moving), 1e9) * 1e9)), basis)
     }

@@ -10,137 +10,95 @@ extension JobPlan {
         json.beginObject()
         json.member("format", "transfer-run/plan")
         json.member("version", 1)
-        json.key("runner")
-        json.beginObject()
-        json.member("version", version)
-        json.endObject()
-        json.key("job")
-        json.beginObject()
-        json.member("name", redactor.redacted(name: job.name))
-        json.member("file", job.file)
-        json.endObject()
+        json.object("runner") { $0.member("version", version) }
+        json.object("job") { json in
+            json.member("name", redactor.redacted(name: job.name))
+            json.member("file", job.file)
+        }
         json.member("online", !words.isEmpty)
         writeTotals(to: &json)
         writeHosts(to: &json)
         writeSessions(to: &json)
         writeLimits(to: &json)
         writeDisks(redactor, to: &json)
-        json.key("estimate")
-        if let duration {
-            json.beginObject()
+        json.object("estimate", duration) { json, duration in
             json.member("duration", duration.span)
             json.member("basis", duration.basis)
-            json.endObject()
-        } else {
-            json.null()
         }
-        json.key("notes")
-        json.beginArray()
-        for note in notes { json.string(note) }
-        json.endArray()
-        json.key("tasks")
-        json.beginArray()
-        for index in outlooks.indices { writeTask(index, redactor, to: &json) }
-        json.endArray()
+        json.member("notes", texts: notes)
+        json.objects("tasks", outlooks.indices) { writeTask($1, redactor, to: &$0) }
         json.endObject()
         return json.bytes + [0x0A]
     }
 
     private func writeTotals(to json: inout JSONWriter) {
-        json.key("totals")
-        json.beginObject()
-        json.member("tasks", job.tasks.count)
-        json.member("steps", steps.max() ?? 0)
-        json.member("bytesToMove", totals.bytes)
-        json.member("unknownSizes", totals.unknownSizes)
-        json.member("bytesThere", totals.bytesThere)
-        json.member("bytesKept", totals.bytesKept)
-        json.key("actions")
-        json.beginObject()
-        for action in TaskOutlook.Action.allCases {
-            json.key(action.rawValue)
-            json.integer(Int64(totals.count[action] ?? 0))
+        json.object("totals") { json in
+            json.member("tasks", job.tasks.count)
+            json.member("steps", steps.max() ?? 0)
+            json.member("bytesToMove", totals.bytes)
+            json.member("unknownSizes", totals.unknownSizes)
+            json.member("bytesThere", totals.bytesThere)
+            json.member("bytesKept", totals.bytesKept)
+            json.object("actions") { json in
+                for action in TaskOutlook.Action.allCases {
+                    json.key(action.rawValue)
+                    json.integer(Int64(totals.count[action] ?? 0))
+                }
+            }
         }
-        json.endObject()
-        json.endObject()
     }
 
     private func writeHosts(to json: inout JSONWriter) {
-        json.key("hosts")
-        json.beginArray()
-        for host in hosts {
-            json.beginObject()
+        json.objects("hosts", hosts) { json, host in
             json.member("host", host.origin.description)
             json.member("tasks", host.tasks)
             json.member("bytesToMove", host.bytes)
             json.member("unknownSizes", host.unknownSizes)
             json.member("maximumConnections", host.connections)
-            json.endObject()
         }
-        json.endArray()
     }
 
     private func writeSessions(to json: inout JSONWriter) {
         var counts = [Int](repeating: 0, count: job.sessions.count)
         for index in job.tasks.indices { counts[Int(job.tasks[index].session.raw)] += 1 }
-        json.key("sessions")
-        json.beginArray()
-        for (session, count) in zip(job.sessions, counts) {
-            json.beginObject()
+        json.objects("sessions", job.sessions.indices) { json, index in
+            let session = job.sessions[index]
             json.member("name", session.name)
             json.member("configuration", session.kind.rawValue)
             json.member("identifier", session.identifier)
-            json.member("tasks", count)
+            json.member("tasks", counts[index])
             json.member("maximumConnectionsPerHost", session.maximumConnectionsPerHost)
             json.member("maximumConcurrentTasks", session.maximumConcurrentTasks)
             json.member("requestsPerSecond", session.requestsPerSecond?.perSecond)
             json.member("bandwidth", session.bandwidth?.steadyRate)
-            json.endObject()
         }
-        json.endArray()
     }
 
     private func writeLimits(to json: inout JSONWriter) {
-        json.key("limits")
-        json.beginObject()
-        json.member("maximumConcurrentTasks", job.limits.maximumConcurrentTasks)
-        json.member("bandwidth", job.limits.bandwidth?.steadyRate)
-        json.member("maximumBytes", job.limits.maximumBytes)
-        json.member("timeout", job.limits.timeout)
-        json.member("minimumFreeDisk", job.limits.minimumFreeDisk)
-        json.key("hosts")
-        json.beginArray()
-        for host in job.limits.hosts {
-            json.beginObject()
-            json.member("pattern", host.pattern.description)
-            json.member("maximumConnections", host.maximumConnections)
-            json.member("requestsPerSecond", host.requestsPerSecond?.perSecond)
-            json.endObject()
+        json.object("limits") { json in
+            json.member("maximumConcurrentTasks", job.limits.maximumConcurrentTasks)
+            json.member("bandwidth", job.limits.bandwidth?.steadyRate)
+            json.member("maximumBytes", job.limits.maximumBytes)
+            json.member("timeout", job.limits.timeout)
+            json.member("minimumFreeDisk", job.limits.minimumFreeDisk)
+            json.objects("hosts", job.limits.hosts) { json, host in
+                json.member("pattern", host.pattern.description)
+                json.member("maximumConnections", host.maximumConnections)
+                json.member("requestsPerSecond", host.requestsPerSecond?.perSecond)
+            }
         }
-        json.endArray()
-        json.endObject()
     }
 
     private func writeDisks(_ redactor: Redactor, to json: inout JSONWriter) {
-        json.key("disk")
-        json.beginArray()
-        for disk in disks {
-            json.beginObject()
+        json.objects("disk", disks) { json, disk in
             json.member("folder", redactor.redacted(disk.folder) as String)
             json.member("needed", disk.needed)
             json.member("free", disk.free)
-            json.endObject()
         }
-        json.endArray()
-        json.key("removals")
-        json.beginArray()
-        for removal in removals {
-            json.beginObject()
+        json.objects("removals", removals) { json, removal in
             json.member("group", redactor.redacted(name: removal.group))
             json.member("files", removal.count)
-            json.endObject()
         }
-        json.endArray()
     }
 
     // MARK: Tasks
@@ -148,17 +106,13 @@ extension JobPlan {
     private func writeTask(_ index: Int, _ redactor: Redactor, to json: inout JSONWriter) {
         let outlook = outlooks[index]
         let options = job.tasks[index].options
-        json.beginObject()
         json.member("id", redactor.redacted(name: job.tasks[index].id))
         json.member("type", job.tasks[index].type.rawValue)
         json.member("session", job.sessions[Int(job.tasks[index].session.raw)].name)
         json.member("group", job.tasks[index].group.map { job.groups[Int($0.raw)].name })
         json.member("step", steps[index])
-        json.key("needs")
-        json.beginArray()
-        for need in job.tasks[index].needs { json.string(redactor.redacted(name: job.tasks[Int(need.raw)].id)) }
-        for group in options.values.neededGroups { json.string("group.\(group)") }
-        json.endArray()
+        let needs = job.tasks[index].needs.map { redactor.redacted(name: job.tasks[Int($0.raw)].id) }
+        json.member("needs", texts: needs + options.values.neededGroups.map { "group.\($0)" })
         json.member("method", job.tasks[index].effectiveMethod)
         json.member("url", redactor.redacted(job.tasks[index].location.shown) as String)
         json.member("places", max(1, options.values.mirrors.count))
@@ -173,9 +127,7 @@ extension JobPlan {
         json.member("bytesThere", outlook.bytesThere)
         json.member("bytesKept", outlook.bytesKept)
         json.member("bytesToMove", outlook.bytesToMove)
-        json.key("server")
-        if words.isEmpty { json.null() } else { write(words[index], redactor, to: &json) }
-        json.endObject()
+        json.object("server", words.isEmpty ? nil : words[index]) { write($1, redactor, to: &$0) }
     }
 
     /// Relative to the job's folder where it lies there, as in the report.
@@ -190,7 +142,6 @@ extension JobPlan {
     }
 
     private func write(_ word: ServerWord, _ redactor: Redactor, to json: inout JSONWriter) {
-        json.beginObject()
         switch word.result {
         case .answered:
             json.member("asked", true)
@@ -209,7 +160,6 @@ extension JobPlan {
         json.member("lastModified", word.lastModified)
         json.member("changed", word.isChanged)
         json.member("latency", word.latency)
-        json.endObject()
     }
 }
 

@@ -30,7 +30,7 @@ extension JobPlan {
         let name = SafeText.line(redactor.redacted(name: job.name))
         let depth = steps.max() ?? 0
         let parts = [
-            Words.count(job.tasks.count, "task"), hosts.isEmpty ? nil : Words.count(hosts.count, "host"),
+            HumanText.count(job.tasks.count, "task"), hosts.isEmpty ? nil : HumanText.count(hosts.count, "host"),
             sum(totals.bytes, unknown: totals.unknownSizes).map { "\($0) to move" },
             depth > 1 ? "\(depth) steps" : nil,
         ]
@@ -53,7 +53,7 @@ extension JobPlan {
             ]
             return [HumanText.grouped(count), action.words, amounts.compactMap { $0 }.joined(separator: ", ")]
         }
-        return Words.table(rows, right: [0])
+        return TextLayout.columns(rows, right: [0])
     }
 
     private func hostRows(_ isWhole: Bool) -> [String] {
@@ -61,12 +61,12 @@ extension JobPlan {
         let rows = shown.map { host in
             let size = sum(host.bytes, unknown: host.unknownSizes) ?? "size unknown"
             return [
-                "\(host.origin)", host.tasks == 0 ? "access tokens" : Words.count(host.tasks, "task"),
+                "\(host.origin)", host.tasks == 0 ? "access tokens" : HumanText.count(host.tasks, "task"),
                 host.tasks == 0 ? "" : size,
-                "\(Words.count(host.connections, "connection")) at most",
+                "\(HumanText.count(host.connections, "connection")) at most",
             ]
         }
-        return Words.table(Array(rows)) + more(hosts.count - shown.count, "host")
+        return TextLayout.columns(Array(rows)) + more(hosts.count - shown.count, "host")
     }
 
     private var sessionRows: [String] {
@@ -81,10 +81,12 @@ extension JobPlan {
                 session.window == nil ? nil : "only in its `window`",
                 session.discretionary == true ? "only when it costs nothing" : nil,
             ]
-            return [session.name, kind, Words.count(count, "task"), limits.compactMap { $0 }.joined(separator: ", ")]
+            return [
+                session.name, kind, HumanText.count(count, "task"), limits.compactMap { $0 }.joined(separator: ", "),
+            ]
         }
         return rows.count == 1 && job.sessions.count == 1 && rows[0][3].isEmpty && job.sessions[0].kind == .default
-            ? [] : Words.table(Array(rows))
+            ? [] : TextLayout.columns(Array(rows))
     }
 
     private var limitRows: [String] {
@@ -102,7 +104,7 @@ extension JobPlan {
         if let free = limits.minimumFreeDisk { rows.append("\(HumanText.size(free)) of disk stay free") }
         for host in limits.hosts {
             let words = [
-                host.maximumConnections.map { Words.count($0, "connection") },
+                host.maximumConnections.map { HumanText.count($0, "connection") },
                 host.requestsPerSecond.map { "\(Self.number($0.perSecond)) requests a second" },
             ]
             rows.append("`\(host.pattern)`: \(words.compactMap { $0 }.joined(separator: ", "))")
@@ -123,10 +125,10 @@ extension JobPlan {
 
     private func removalRows(_ redactor: Redactor) -> [String] {
         let rows = removals.map { removal in
-            let count = removal.count.map { $0 == 0 ? "none" : Words.count($0, "file") } ?? "known in the run"
+            let count = removal.count.map { $0 == 0 ? "none" : HumanText.count($0, "file") } ?? "known in the run"
             return [SafeText.line(redactor.redacted(name: removal.group)), count]
         }
-        return Words.table(rows)
+        return TextLayout.columns(rows)
     }
 
     private func diskRows(_ redactor: Redactor) -> [String] {
@@ -143,12 +145,12 @@ extension JobPlan {
         if unknown > 0 {
             let hint = words.isEmpty ? " (`--online` asks the servers)" : ""
             rows.insert(
-                "how much \(Words.count(unknown, "task")) \(unknown == 1 ? "moves" : "move")\(hint)",
+                "how much \(HumanText.count(unknown, "task")) \(unknown == 1 ? "moves" : "move")\(hint)",
                 at: 0)
         }
         let asked = outlooks.count { $0.action == .revalidate || $0.action == .validateCache }
         if asked > 0, words.isEmpty {
-            rows.append("whether \(Words.count(asked, "file")) changed at the server: the run asks")
+            rows.append("whether \(HumanText.count(asked, "file")) changed at the server: the run asks")
         }
         return rows
     }
@@ -161,7 +163,7 @@ extension JobPlan {
         var order = Array(outlooks.indices)
         if steps.contains(where: { $0 > 1 }) { order.sort { (steps[$0], $0) < (steps[$1], $1) } }
         let rows = order.prefix(shown).map { row($0, redactor) }
-        return Words.table(rows, right: [2]) + more(outlooks.count - shown, "task")
+        return TextLayout.columns(rows, right: [2]) + more(outlooks.count - shown, "task")
     }
 
     private func row(_ index: Int, _ redactor: Redactor) -> [String] {
@@ -193,7 +195,7 @@ extension JobPlan {
     }
 
     private func more(_ count: Int, _ noun: String) -> [String] {
-        count > 0 ? ["  and \(Words.count(count, "more \(noun)")): `-v` lists all"] : []
+        count > 0 ? ["  and \(HumanText.count(count, "more \(noun)")): `-v` lists all"] : []
     }
 }
 

@@ -12,20 +12,16 @@ package struct ProbeJob: Sendable {
 
     /// The job of questions: one data task for each task that is asked about.
     package let job: Job
-    /// By task of `job`: the task of the job that is planned.
+    /// The task of the planned job that each task of `job` asks about.
     package let tasks: [Int]
 
     /// Asks about `tasks` of a job, with its sessions' own settings: credentials, cookies, TLS, limits and redirects.
     package init(_ job: Job, asking tasks: [Int], _ question: Question) {
         self.tasks = tasks
-        var probe = job
-        probe.sessions = job.sessions.map { Self.session($0) }
+        var probe = job.withoutEffects
+        // Each question says itself what it accepts, and no body comes that could be unpacked.
+        for index in probe.sessions.indices { probe.sessions[index].http.compression = false }
         probe.limits = Self.limits(job.limits)
-        probe.groups = []
-        probe.failFast = false
-        probe.onFinish = nil
-        probe.report = ReportPlan()
-        probe.held = nil
         var known: (from: TaskOptions, asksForPacked: Bool, to: TaskOptions)?
         probe.tasks = tasks.map { index in
             let task = job.tasks[index]
@@ -53,19 +49,6 @@ package struct ProbeJob: Sendable {
             return "`\(task.effectiveMethod)` may change things"
         }
         return outlook.action == .refuse ? "it fails before it asks" : nil
-    }
-
-    private static func session(_ session: SessionConfiguration) -> SessionConfiguration {
-        var session = session
-        if session.kind == .background { session.kind = .default }
-        session.identifier = nil
-        session.onFinish = nil
-        session.discretionary = nil
-        session.window = nil
-        session.cookies.save = false
-        // Each question says itself what it accepts, and no body comes that could be unpacked.
-        session.http.compression = false
-        return session
     }
 
     /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for each

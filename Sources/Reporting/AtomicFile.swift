@@ -67,4 +67,11 @@ package final class AtomicFile: ByteSink {
         guard place.isReplaced else { return try place.checkMayBeWritten() }
         _ = try AtomicFile(path)
     }
+
+    /// Puts `bytes` at `path` in one step, or changes nothing.
+    package static func put(_ bytes: [UInt8], at path: String) throws(OutputProblem) {
+        let file = try AtomicFile(path)
+        try file.write(bytes)
+        try file.commit(isDurable: false)
+    }
 }

@@ -67,129 +67,86 @@ extension JSONReport {
     }
 
     private func writeRunnerAndJob(to writer: inout JSONWriter) {
-        writer.key("runner")
-        writer.beginObject()
-        writer.member("version", runner.version)
-        writer.member("libcurl", runner.libcurl.text)
-        writer.member("pid", Int(runner.pid))
-        writer.member("host", runner.host)
-        writer.endObject()
-        writer.key("job")
-        writer.beginObject()
-        writer.member("name", redactor.redacted(name: job.name))
-        writer.member("file", redactor.redacted(name: job.file))
-        writer.member("sha256", job.sha256?.text)
-        writer.member("variables", variables: JobProofs.hidden(in: job).map { $0.redacted(by: redactor) })
-        writer.endObject()
+        writer.object("runner") { writer in
+            writer.member("version", runner.version)
+            writer.member("libcurl", runner.libcurl.text)
+            writer.member("pid", Int(runner.pid))
+            writer.member("host", runner.host)
+        }
+        writer.object("job") { writer in
+            writer.member("name", redactor.redacted(name: job.name))
+            writer.member("file", redactor.redacted(name: job.file))
+            writer.member("sha256", job.sha256?.text)
+            writer.member("variables", variables: JobProofs.hidden(in: job).map { $0.redacted(by: redactor) })
+        }
     }
 
     private func writeTotals(to writer: inout JSONWriter) {
-        writer.key("totals")
-        writer.beginObject()
-        writer.member("tasks", taskCount)
-        for outcome in [TaskOutcome.succeeded, .failed, .cancelled, .skipped] {
-            writer.key(outcome.rawValue)
-            writer.integer(Int64(totals.outcomes[outcome] ?? 0))
+        writer.object("totals") { writer in
+            writer.member("tasks", taskCount)
+            for outcome in [TaskOutcome.succeeded, .failed, .cancelled, .skipped] {
+                writer.key(outcome.rawValue)
+                writer.integer(Int64(totals.outcomes[outcome] ?? 0))
+            }
+            writer.member("deferred", (totals.outcomes[.deferred] ?? 0) + unfinishedCount)
+            writer.member("tolerated", totals.tolerated)
+            writer.member("attempts", totals.attempts)
+            writer.member("retries", totals.retries)
+            writer.member("redirects", totals.redirects)
+            writer.member("cacheHits", totals.cacheHits)
+            writer.member("unchanged", totals.unchanged)
+            writer.member("bytesReceived", totals.bytesReceived)
+            writer.member("bytesSent", totals.bytesSent)
+            writer.member("bytesSaved", totals.bytesSaved)
         }
-        writer.member("deferred", (totals.outcomes[.deferred] ?? 0) + unfinishedCount)
-        writer.member("tolerated", totals.tolerated)
-        writer.member("attempts", totals.attempts)
-        writer.member("retries", totals.retries)
-        writer.member("redirects", totals.redirects)
-        writer.member("cacheHits", totals.cacheHits)
-        writer.member("unchanged", totals.unchanged)
-        writer.member("bytesReceived", totals.bytesReceived)
-        writer.member("bytesSent", totals.bytesSent)
-        writer.member("bytesSaved", totals.bytesSaved)
-        writer.endObject()
     }
 
     private func writeSessions(to writer: inout JSONWriter) {
-        writer.key("sessions")
-        writer.beginArray()
-        for (index, session) in job.sessions.enumerated() {
-            let record = sessions[index]
-            writer.beginObject()
+        writer.objects("sessions", job.sessions.indices) { writer, index in
+            let (session, record) = (job.sessions[index], sessions[index])
+            let place = SessionIndex(raw: UInt16(index))
             writer.member("name", session.name)
             writer.member("configuration", session.kind.rawValue)
             writer.member("identifier", session.identifier)
-            writer.member("reassociated", reassociated.contains(SessionIndex(raw: UInt16(index))))
+            writer.member("reassociated", reassociated.contains(place))
             writer.member("insecure", session.tls.policy == .insecure)
             writer.member("connectionsOpened", record?.connectionsOpened)
             writer.member("connectionsReused", record?.connectionsReused)
-            writeHosts(SessionIndex(raw: UInt16(index)), record?.hosts ?? [], to: &writer)
-            writer.endObject()
-        }
-        writer.endArray()
-    }
-
-    private func writeHosts(_ index: SessionIndex, _ hosts: [SessionRecord.Host], to writer: inout JSONWriter) {
-        writer.key("hosts")
-        writer.beginArray()
-        for host in hosts {
-            writer.beginObject()
-            writer.members(of: host)
-            writer.key("connectionLimit")
-            if let range = job.sessions[Int(index.raw)].connectionRange {
-                let steps = (steps[index] ?? []).filter { $0.step.origin == host.origin }
-                writeLimit(range, steps, to: &writer)
-            } else {
-                writer.null()
+            writer.objects("hosts", record?.hosts ?? []) { writer, host in
+                writer.members(of: host)
+                writer.object("connectionLimit", session.connectionRange) { writer, range in
+                    let steps = (steps[place] ?? []).filter { $0.step.origin == host.origin }
+                    writer.member("minimum", range.minimum)
+                    writer.member("maximum", range.maximum)
+                    writer.member("first", steps.first?.step.from ?? range.first)
+                    writer.member("last", steps.last?.step.to ?? range.first)
+                    writer.objects("steps", steps) { writer, step in
+                        writer.member("time", step.time)
+                        writer.member("from", step.step.from)
+                        writer.member("to", step.step.to)
+                        writer.member("reason", step.step.reason.rawValue)
+                    }
+                }
             }
-            writer.endObject()
         }
-        writer.endArray()
-    }
-
-    /// Writes how many connections a session was allowed to a host, where that number was found.
-    private func writeLimit(
-        _ range: ConnectionRange, _ steps: [(time: WallTime, step: ConnectionStep)], to writer: inout JSONWriter
-    ) {
-        writer.beginObject()
-        writer.member("minimum", range.minimum)
-        writer.member("maximum", range.maximum)
-        writer.member("first", steps.first?.step.from ?? range.first)
-        writer.member("last", steps.last?.step.to ?? range.first)
-        writer.key("steps")
-        writer.beginArray()
-        for (time, step) in steps {
-            writer.beginObject()
-            writer.member("time", time)
-            writer.member("from", step.from)
-            writer.member("to", step.to)
-            writer.member("reason", step.reason.rawValue)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
     }
 
     private func writeGroups(to writer: inout JSONWriter) {
-        writer.key("groups")
-        writer.beginArray()
-        for group in job.groups {
+        writer.objects("groups", job.groups) { writer, group in
             let result = run?.groups.first { $0.name == group.name }
-            writer.beginObject()
             writer.member("name", group.name)
             writer.member("published", result?.published ?? false)
             writer.member("removed", removed: result?.published == true ? removed[group.name] : nil)
             writer.member("error", error: result?.error?.redacted(by: redactor))
-            writer.endObject()
         }
-        writer.endArray()
     }
 
     private func writeHooks(to writer: inout JSONWriter) {
-        writer.key("hooks")
-        writer.beginArray()
-        for hook in taskHooks + hooks {
-            writer.beginObject()
+        writer.objects("hooks", taskHooks + hooks) { writer, hook in
             writer.member("command", texts: hook.command.map { redactor.redacted($0) })
             writer.member("exitStatus", hook.exitStatus)
             writer.member("duration", hook.duration)
             if let task = hook.task { writer.member("task", redactor.redacted(name: task)) }
-            writer.endObject()
         }
-        writer.endArray()
     }
 }

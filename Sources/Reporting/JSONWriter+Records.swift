@@ -7,24 +7,15 @@ package import TransferModel
 extension JSONWriter {
     /// Writes an error as an object with domain, name, code, message and causes, or `null`.
     package mutating func member(_ key: StaticString, error: TransferError?) {
-        self.key(key)
-        guard let error else { return null() }
-        beginObject()
-        member("domain", error.name.domain)
-        member("name", error.name.rawValue)
-        member("code", error.name.code)
-        member("message", error.message)
-        member("curl", error.curl.map { Int($0) })
-        member("errno", error.errno.map { Int($0) })
-        member("reason", error.reason?.rawValue)
-        endObject()
-    }
-
-    mutating func member(_ key: StaticString, texts: [String]) {
-        self.key(key)
-        beginArray()
-        for text in texts { string(text) }
-        endArray()
+        object(key, error) { json, error in
+            json.member("domain", error.name.domain)
+            json.member("name", error.name.rawValue)
+            json.member("code", error.name.code)
+            json.member("message", error.message)
+            json.member("curl", error.curl.map { Int($0) })
+            json.member("errno", error.errno.map { Int($0) })
+            json.member("reason", error.reason?.rawValue)
+        }
     }
 
     mutating func member(_ key: StaticString, checksum: Checksum?) {
@@ -127,43 +118,26 @@ extension JSONWriter {
             member("backoff", attempt.backoff)
             member("retriesUntil", attempt.retriesUntil)
         }
-        key("transactions")
-        beginArray()
-        for transaction in attempt.transactions { self.transaction(transaction) }
-        endArray()
+        array("transactions", attempt.transactions) { $0.transaction($1) }
     }
 
     mutating func member(_ key: StaticString, waits: [TaskRecord.Wait]) {
-        self.key(key)
-        beginArray()
-        for wait in waits {
-            beginObject()
-            member("reason", wait.reason.rawValue)
-            member("duration", wait.duration)
-            endObject()
+        objects(key, waits) { json, wait in
+            json.member("reason", wait.reason.rawValue)
+            json.member("duration", wait.duration)
         }
-        endArray()
     }
 
     /// Writes the files that a group's publication removed; `null` where that is not known.
     mutating func member(_ key: StaticString, removed: RemovedFiles?) {
-        self.key(key)
-        guard let removed else { return null() }
-        beginObject()
-        member("count", removed.count)
-        member("files", texts: removed.named)
-        endObject()
+        object(key, removed) { json, removed in
+            json.member("count", removed.count)
+            json.member("files", texts: removed.named)
+        }
     }
 
     mutating func member(_ key: StaticString, hosts: [SessionRecord.Host]) {
-        self.key(key)
-        beginArray()
-        for host in hosts {
-            beginObject()
-            members(of: host)
-            endObject()
-        }
-        endArray()
+        objects(key, hosts) { $0.members(of: $1) }
     }
 
     mutating func members(of host: SessionRecord.Host) {

@@ -18,19 +18,11 @@ extension JSONWriter {
     }
 
     private mutating func requestAndResponse(_ metrics: TransactionMetrics) {
-        key("request")
-        beginObject()
-        member("method", metrics.method)
-        member("url", metrics.url)
-        endObject()
-        key("response")
-        if let status = metrics.status {
-            beginObject()
-            member("status", status)
-            endObject()
-        } else {
-            null()
+        object("request") { json in
+            json.member("method", metrics.method)
+            json.member("url", metrics.url)
         }
+        object("response", metrics.status) { $0.member("status", $1) }
     }
 
     private mutating func dates(_ metrics: TransactionMetrics) {

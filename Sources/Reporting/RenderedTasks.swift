@@ -33,7 +33,7 @@ struct RenderedTasks {
     /// Storage for chunks that wait too long; `nil` without one.
     private var spool: Spool?
     private var full: [Chunk] = []
-    /// Of each full chunk, how many of its tasks are not in the draft.
+    /// Number of tasks that are not in the draft, by full chunk.
     private var undrafted: [UInt32] = []
     private var waiting = 0
     /// The first chunk that may be in memory.

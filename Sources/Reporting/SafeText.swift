@@ -12,7 +12,7 @@ package enum SafeText {
         return safe
     }
 
-    /// The same for text of several lines: line feeds and tabs stay, and CR LF is a line feed.
+    /// Makes text of several lines safe: line feeds and tabs stay, and CR LF is a line feed.
     package static func lines(_ text: String) -> String {
         var safe = ""
         var hasReturn = false

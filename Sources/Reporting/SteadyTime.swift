@@ -16,7 +16,7 @@ package final class SteadyTime: EventConsumer {
         start = clock()
     }
 
-    /// By how much the date was set forth since the beginning; negative if it was set back.
+    /// Returns how far the date was set forward since the beginning; negative if it was set back.
     private func jump(at now: Now) -> TimeSpan {
         let jump = now.wall - (start.wall + (now.instant - start.instant))
         return max(jump, .zero - jump) < Self.drift ? .zero : jump

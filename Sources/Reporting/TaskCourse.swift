@@ -11,7 +11,7 @@ final class TaskCourse {
     private(set) var moved: Int64 = 0
     /// Duration of the attempts in which body bytes moved.
     private(set) var movedTime = TimeSpan.zero
-    /// Of the running attempt: bytes of the body so far, and the offset at which it began.
+    /// Bytes of the running attempt's body so far, and the offset at which it began.
     private var progress: Int64 = 0
     private var offset: Int64 = 0
     private(set) var resumedFrom: Int64 = 0

@@ -12,10 +12,10 @@ struct TaskRenderer {
         writer.beginObject()
         identity(fold, to: &writer)
         request(fold, to: &writer)
-        response(fold.response, to: &writer)
+        writer.object("response", fold.response) { $0.members(of: $1) }
         result(fold, to: &writer)
         times(fold, to: &writer)
-        attempts(fold.attempts, to: &writer)
+        writer.objects("attempts", fold.attempts) { $0.members(of: $1) }
         detours(fold, to: &writer)
         writer.endObject()
     }
@@ -40,42 +40,26 @@ struct TaskRenderer {
         writer.member("tolerated", record.tolerated)
         writer.member("changed", record.changed)
         writer.member("source", record.source?.rawValue)
-        writer.key("cache")
-        guard let cache = record.cache else { return writer.null() }
-        writer.beginObject()
-        writer.member("stored", cache.refusal == nil)
-        writer.member("reason", cache.refusal)
-        writer.endObject()
+        writer.object("cache", record.cache) { writer, cache in
+            writer.member("stored", cache.refusal == nil)
+            writer.member("reason", cache.refusal)
+        }
     }
 
     private func request(_ fold: TaskFold, to writer: inout JSONWriter) {
         let specification = report.job.tasks[task]
         let method = specification.effectiveMethod
         let url = fold.firstURLIfLate(specification) ?? report.redactor.redacted(specification.location.shown)
-        writer.key("request")
-        writer.beginObject()
-        writer.key("original")
-        request(method, url, to: &writer)
-        writer.key("current")
-        request(
-            fold.response?.method ?? fold.hop?.method ?? method,
-            fold.response?.url ?? fold.hop?.to ?? fold.start?.url ?? url, to: &writer)
-        writer.endObject()
-    }
-
-    private func request(_ method: String, _ url: String, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("method", method)
-        writer.member("url", url)
-        writer.endObject()
-    }
-
-    private func response(_ response: ResponseRecord?, to writer: inout JSONWriter) {
-        writer.key("response")
-        guard let response else { return writer.null() }
-        writer.beginObject()
-        writer.members(of: response)
-        writer.endObject()
+        writer.object("request") { writer in
+            writer.object("original") { writer in
+                writer.member("method", method)
+                writer.member("url", url)
+            }
+            writer.object("current") { writer in
+                writer.member("method", fold.response?.method ?? fold.hop?.method ?? method)
+                writer.member("url", fold.response?.url ?? fold.hop?.to ?? fold.start?.url ?? url)
+            }
+        }
     }
 
     private func result(_ fold: TaskFold, to writer: inout JSONWriter) {
@@ -90,42 +74,30 @@ struct TaskRenderer {
     }
 
     private func pages(_ fold: TaskFold, to writer: inout JSONWriter) {
-        writer.key("pages")
-        writer.beginArray()
-        for page in fold.pages {
-            writer.beginObject()
+        writer.objects("pages", fold.pages) { writer, page in
             writer.member("number", page.number)
             writer.member("url", page.url)
             writer.member("status", page.status)
             file(page.file, to: &writer)
             writer.key("body")
             if let body = page.body { TaskBody.write(body, isCut: page.isCut, to: &writer) } else { writer.null() }
-            writer.endObject()
         }
-        writer.endArray()
     }
 
     private func file(_ file: FileRecord?, to writer: inout JSONWriter) {
-        writer.key("file")
-        guard let file else { return writer.null() }
-        writer.beginObject()
-        writePath(file.path, to: &writer)
-        writer.member("bytes", file.bytes)
-        writer.member("checksum", checksum: file.checksum)
-        writer.endObject()
+        writer.object("file", file) { writer, file in
+            writePath(file.path, to: &writer)
+            writer.member("bytes", file.bytes)
+            writer.member("checksum", checksum: file.checksum)
+        }
     }
 
     private func parts(to writer: inout JSONWriter) {
-        writer.key("parts")
-        writer.beginArray()
-        for part in record.parts {
-            writer.beginObject()
+        writer.objects("parts", record.parts) { writer, part in
             writer.member("headers", headers: part.headers)
             writer.member("bytes", part.size)
             TaskBody.writeMembers(part.body, to: &writer)
-            writer.endObject()
         }
-        writer.endArray()
     }
 
     /// Whether anything proved where the body ended; unknown where no body was taken.
@@ -141,7 +113,7 @@ struct TaskRenderer {
         }
     }
 
-    /// By bytes: a path is bytes, and walking characters costs more than rendering the file.
+    /// Compares bytes: a path is bytes, and walking characters costs more than rendering the file.
     private func writePath(_ path: String, to writer: inout JSONWriter) {
         writer.key("path")
         var path = path
@@ -159,45 +131,12 @@ struct TaskRenderer {
         writer.member("waits", waits: record.waits)
     }
 
-    private func attempts(_ attempts: [AttemptRecord], to writer: inout JSONWriter) {
-        writer.key("attempts")
-        writer.beginArray()
-        for attempt in attempts {
-            writer.beginObject()
-            writer.members(of: attempt)
-            writer.endObject()
-        }
-        writer.endArray()
-    }
-
     /// Writes redirects, challenges, the error and the explanation.
     private func detours(_ fold: TaskFold, to writer: inout JSONWriter) {
-        redirects(fold.redirects, to: &writer)
-        challenges(fold.challenges, to: &writer)
+        writer.objects("redirects", fold.redirects) { $0.members(of: $1) }
+        writer.objects("challenges", fold.challenges) { $0.members(of: $1) }
         writer.member("error", error: record.error)
         writer.member("explanation", explanation(fold))
-    }
-
-    private func redirects(_ redirects: [RedirectRecord], to writer: inout JSONWriter) {
-        writer.key("redirects")
-        writer.beginArray()
-        for redirect in redirects {
-            writer.beginObject()
-            writer.members(of: redirect)
-            writer.endObject()
-        }
-        writer.endArray()
-    }
-
-    private func challenges(_ challenges: [ChallengeRecord], to writer: inout JSONWriter) {
-        writer.key("challenges")
-        writer.beginArray()
-        for challenge in challenges {
-            writer.beginObject()
-            writer.members(of: challenge)
-            writer.endObject()
-        }
-        writer.endArray()
     }
 
     /// The run's own explanation, or a sentence made from the outcome.

@@ -82,4 +82,19 @@ package enum TextLayout {
         guard let last = line.lastIndex(where: { $0 != " " }) else { return "" }
         return String(line[...last])
     }
+
+    /// Lays rows of cells out in columns; `right` names the columns that are aligned to the right. A row may have fewer cells
+    /// than the others.
+    package static func columns(_ rows: [[String]], right: Set<Int> = []) -> [String] {
+        guard let columns = rows.map(\.count).max() else { return [] }
+        let widths = (0..<columns).map { column in
+            rows.map { column < $0.count ? width(of: $0[column]) : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            let cells = row.enumerated().map { column, cell in
+                right.contains(column) ? leftPadded(cell, to: widths[column]) : padded(cell, to: widths[column])
+            }
+            return trimmed("  " + cells.joined(separator: "  "))
+        }
+    }
 }

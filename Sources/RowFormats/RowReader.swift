@@ -41,11 +41,6 @@ package struct RowTable: Sendable {
     package var rows: [PlainValue] = []
     /// The first line that was passed over because it is none of the list's.
     package var stray: RowProblem?
-
-    package init(rows: [PlainValue] = [], stray: RowProblem? = nil) {
-        self.rows = rows
-        self.stray = stray
-    }
 }
 
 /// Reads one list, piece by piece. Used on one thread.

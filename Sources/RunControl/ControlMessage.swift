@@ -34,8 +34,7 @@ package struct ControlMessage: Hashable, Sendable {
         writer.beginObject()
         writer.member("version", Self.version)
         writer.member("command", action.rawValue)
-        writer.key("tasks")
-        writer.strings(patterns)
+        writer.member("tasks", texts: patterns)
         if keepPartial { writer.member("resumable", true) }
         writer.endObject()
         return writer.bytes + [0x0A]
@@ -110,8 +109,7 @@ extension ControlReply {
         switch self {
         case .changed(let ids):
             writer.member("ok", true)
-            writer.key("tasks")
-            writer.strings(ids)
+            writer.member("tasks", texts: ids)
         case .status(let status):
             writer.member("ok", true)
             writer.key("run")
@@ -140,13 +138,5 @@ extension ControlReply {
         case (.boolean(false)?, _, .string(let reason)?): self = .refused(reason)
         default: return nil
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func strings(_ texts: [String]) {
-        beginArray()
-        for text in texts { string(text) }
-        endArray()
     }
 }

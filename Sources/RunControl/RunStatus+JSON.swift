@@ -9,10 +9,7 @@ extension RunStatus {
         writer.beginObject()
         if let process { writer.member("pid", Int64(process)) }
         writeHead(to: &writer)
-        writer.key("tasks")
-        writer.beginArray()
-        for task in tasks { task.write(to: &writer) }
-        writer.endArray()
+        writer.array("tasks", tasks) { $1.write(to: &$0) }
         writer.endObject()
     }
 
@@ -20,13 +17,12 @@ extension RunStatus {
     package func writeHead(to writer: inout JSONWriter) {
         writer.member("job", job)
         writer.member("startedAt", startedAt)
-        writer.key("counts")
-        writer.beginObject()
-        for state in State.allCases {
-            writer.key(state.rawValue)
-            writer.integer(Int64(counts[state] ?? 0))
+        writer.object("counts") { writer in
+            for state in State.allCases {
+                writer.key(state.rawValue)
+                writer.integer(Int64(counts[state] ?? 0))
+            }
         }
-        writer.endObject()
     }
 
     /// Reads a run; `nil` if the value is none.

@@ -40,10 +40,10 @@ package struct MeasuredNetwork: Sendable {
     package mutating func add(_ task: ReportedTask) {
         for attempt in task.attempts { add(attempt) }
         guard task.outcome == .succeeded, let last = task.attempts.last else { return }
-        let moved = last.transactions.last.map { max($0.responseBodyBytes, $0.requestBodyBytes) } ?? 0
+        let moved = last.transactions.last.map { max($0.responseBodyBytesReceived, $0.requestBodyBytesSent) } ?? 0
         let size = task.source == .unchanged || task.source == .cache ? 0 : max(moved, task.file?.bytes ?? 0)
         sizes[task.id] = size
-        if let url = last.transactions.last?.request.url, let origin = Self.origin(url) {
+        if let url = last.transactions.last?.url, let origin = Self.origin(url) {
             hosts[origin, default: Tally()].sizes.add(Double(size))
         }
         if task.group == nil, let end = last.transactions.last?.responseEnd, let file = task.finishedAt, file >= end {
@@ -53,7 +53,7 @@ package struct MeasuredNetwork: Sendable {
 
     private mutating func add(_ attempt: ReportedAttempt) {
         for (place, request) in attempt.transactions.enumerated() {
-            guard request.fetchType != "localCache", let origin = Self.origin(request.request.url) else { continue }
+            guard request.fetchType != .localCache, let origin = Self.origin(request.url) else { continue }
             let isLast = place == attempt.transactions.count - 1
             hosts[origin, default: Tally()].add(request, failed: isLast ? attempt.error?.name : nil)
         }
@@ -85,7 +85,7 @@ package struct MeasuredNetwork: Sendable {
 }
 
 extension MeasuredNetwork.Tally {
-    fileprivate mutating func add(_ request: ReportedTransaction, failed error: String?) {
+    fileprivate mutating func add(_ request: TransactionMetrics, failed error: String?) {
         requests += 1
         if request.networkProtocolName == "h2" { isShared = true }
         if let sent = request.requestStart, let came = request.responseStart, came >= sent {
@@ -101,8 +101,8 @@ extension MeasuredNetwork.Tally {
         } else if let error {
             count(error, status: request.status)
         }
-        let bytes = max(request.responseBodyBytes, request.requestBodyBytes)
-        let start = request.requestBodyBytes > 0 ? request.requestStart : request.responseStart
+        let bytes = max(request.responseBodyBytesReceived, request.requestBodyBytesSent)
+        let start = request.requestBodyBytesSent > 0 ? request.requestStart : request.responseStart
         guard let start, let end = request.responseEnd else { return }
         rates.add(from: start.nanoseconds, to: end.nanoseconds, bytes: bytes)
     }

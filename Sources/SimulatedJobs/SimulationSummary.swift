@@ -92,7 +92,7 @@ package struct SimulationSummary: Sendable {
                         + "\(HumanText.duration(wait.longest)) at most",
                 ]
             }
-        return Columns.rows(rows, right: [0])
+        return TextLayout.columns(rows, right: [0])
     }
 
     private var hostRows: [String] {
@@ -107,7 +107,7 @@ package struct SimulationSummary: Sendable {
             ]
         }
         let more = origins.count - rows.count
-        return Columns.rows(Array(rows)) + (more > 0 ? ["  and \(HumanText.count(more, "more host"))"] : [])
+        return TextLayout.columns(Array(rows)) + (more > 0 ? ["  and \(HumanText.count(more, "more host"))"] : [])
     }
 
     private var faultRows: [String] {

@@ -15,7 +15,7 @@ extension SweepTable {
             ]
         }
         let first = sweeps.count
-        return Columns.rows(cells, right: Set(0..<(first + 4))) + ["", "  seed \(seed)"]
+        return TextLayout.columns(cells, right: Set(0..<(first + 4))) + ["", "  seed \(seed)"]
     }
 
     private var least: Int { rows.map { $0.summary.failures }.min() ?? 0 }
@@ -128,7 +128,7 @@ extension SweepTable {
         return svg + "</svg>\n"
     }
 
-    /// By combination of the other settings: its name, and the seconds by value of the first.
+    /// The plot's lines: name and seconds by value of the first setting, for each combination of the other settings.
     private var lines: [(name: String, durations: [Double])] {
         let count = sweeps.dropFirst().reduce(1) { $0 * $1.values.count }
         return (0..<count).map { other in

@@ -24,10 +24,10 @@ package struct SimulatedWorld: Sendable {
     var calendar = Calendar()
     var hosts: [HostState]
     var flights: [Flight?] = []
-    /// By place in `flights`; counts up when a flight leaves the place or begins another part.
+    /// Generation of each place in `flights`; counts up when a flight leaves the place or begins another part.
     var generations: [UInt32] = []
     private var free: [Int] = []
-    /// By task: the place of its flight in `flights`, or -1.
+    /// Place of a task's flight in `flights`, or -1; by task.
     private var places: [Int32]
     /// Bytes of a body that an earlier attempt of the task left to resume from.
     var partials: [TaskIndex: Int64] = [:]

@@ -111,9 +111,9 @@ package struct WorldModel: Sendable {
 
     /// The lengths of bodies in bytes.
     package enum Sizes: Sendable {
-        /// The same for all tasks.
+        /// One size for all tasks.
         case fixed(Int64)
-        /// By task index.
+        /// A size for each task, by its index.
         case listed([Int64])
         /// Drawn evenly from the two bounds and all between, by the seed.
         case between(Int64, Int64)

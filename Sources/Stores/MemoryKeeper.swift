@@ -30,7 +30,7 @@ package struct MemoryPlace: Sendable {
     }
 }
 
-/// By what the store knows a session.
+/// What the store knows a session by.
 package struct StoredSessionName: Hashable, Sendable {
     /// Key of the job in the store: its name if it has one, else its absolute path.
     package let job: String

@@ -13,7 +13,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case busy
         /// The file is damaged: the next `open` checks it whole and puts it aside.
         case damaged
-        /// It is another program's file; `open` puts it aside.
+        /// The file is another program's; `open` puts it aside.
         case foreign
         /// Another process met damage in the file and put it aside while it was open here.
         case putAside

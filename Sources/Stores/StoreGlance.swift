@@ -7,7 +7,7 @@ package final class StoreGlance {
     private let validators: ValidatorQuery
     private let cached: Statement
     private let sessions: [StoredSession?]
-    /// By session: the folders in which something is recorded, and the partial downloads by destination.
+    /// The folders in which something is recorded, and the partial downloads by destination; each by session.
     private let places: [KnownPlaces?]
     private let parts: [[ExactText: ResumeRecord]]
     private let caches: [OpenedCache?]

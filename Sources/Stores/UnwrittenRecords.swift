@@ -14,7 +14,7 @@ struct UnwrittenRecords {
     }
 
     private var sessions: [SessionIndex: OfSession] = [:]
-    /// By URL: the last upload of this run, or that the URL's content is unknown. Not kept by session, since an upload
+    /// The last upload of this run by URL, or that the URL's content is unknown. Not kept by session, since an upload
     /// of one session outdates what another has of the URL.
     var sent: [ExactText: (session: SessionIndex, sent: SentUpload?)] = [:]
 

@@ -2,7 +2,7 @@
 package enum DestinationLink {
     /// Why the link cannot be followed to a file.
     package enum Problem: Error, Hashable, Sendable {
-        /// It leads to a device, pipe or socket.
+        /// The link leads to a device, pipe or socket.
         case noFile
         case folder
         /// Another reason, as for any file that is written.

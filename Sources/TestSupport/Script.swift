@@ -87,7 +87,7 @@ extension Script {
         return Script([.bytes(head(status, lines) + body)] + (close ? [.close] : []))
     }
 
-    /// The same with the body given as text.
+    /// Answers with a body that is given as text.
     package static func respond(
         _ status: Int, headers: [Header] = [], body: String, close: Bool = false
     ) -> Script {

@@ -171,7 +171,7 @@ package struct WorldAudit: SimulationObserver {
     var way: Set<TaskIndex>?
     /// Whether the end had begun when the last turn was over: events in one turn have an order of their own.
     var wasOver = false
-    /// The same for tasks whose `when` runs after a failure.
+    /// Whether the run was over for tasks whose `when` runs after a failure, too.
     var wasOverForAll = false
     /// Whether commands came since the last turn, whose consequences are not known yet.
     var hasCommands = false

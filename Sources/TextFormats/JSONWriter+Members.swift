@@ -70,6 +70,55 @@ extension JSONWriter {
     /// further members: many nulls that always come together are one step.
     package mutating func member(_ name: StaticString, json: StaticString) { keyAndWord(name, json) }
 
+    /// Writes a member whose value is an object: `body` writes its members.
+    @inline(__always)
+    package mutating func object(_ name: StaticString, _ body: (inout JSONWriter) -> Void) {
+        key(name)
+        beginObject()
+        body(&self)
+        endObject()
+    }
+
+    /// Writes a member whose value is an object, or `null` where `value` is `nil`: `body` writes its members.
+    @inline(__always)
+    package mutating func object<Value>(
+        _ name: StaticString, _ value: Value?, _ body: (inout JSONWriter, Value) -> Void
+    ) {
+        key(name)
+        guard let value else { return null() }
+        beginObject()
+        body(&self, value)
+        endObject()
+    }
+
+    /// Writes a member whose value is an array: `body` writes each element.
+    @inline(__always)
+    package mutating func array<Elements: Sequence>(
+        _ name: StaticString, _ elements: Elements, _ body: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        key(name)
+        beginArray()
+        for element in elements { body(&self, element) }
+        endArray()
+    }
+
+    /// Writes a member whose value is an array of objects: `body` writes the members of each.
+    @inline(__always)
+    package mutating func objects<Elements: Sequence>(
+        _ name: StaticString, _ elements: Elements, _ body: (inout JSONWriter, Elements.Element) -> Void
+    ) {
+        array(name, elements) { json, element in
+            json.beginObject()
+            body(&json, element)
+            json.endObject()
+        }
+    }
+
+    /// Writes a member whose value is an array of strings.
+    package mutating func member(_ name: StaticString, texts: some Sequence<String>) {
+        array(name, texts) { $0.string($1) }
+    }
+
     /// Writes `["name","value"]`, for header fields: their names repeat and their order can matter.
     package mutating func pair(utf8 name: UnsafeBufferPointer<UInt8>, utf8 value: UnsafeBufferPointer<UInt8>) {
         guard JSONEscaping.isPlain(name), JSONEscaping.isPlain(value), let first = name.baseAddress else {

@@ -24,7 +24,7 @@ package final class ConnectionStep: Sendable {
         case moreThroughput
         /// The last raise brought nothing and is taken back.
         case noGain
-        /// It was long ago that a higher number was tried.
+        /// A higher number was last tried long ago.
         case triedAgain
         /// Answers take longer, and less comes.
         case slower

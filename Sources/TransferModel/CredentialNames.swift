@@ -290,7 +290,7 @@ private struct NameSet: Sendable {
     private var lengths: UInt64 = 0
     /// Letters and digits of the names, in lower case, by their number.
     private var names = [[[UInt8]]](repeating: [], count: 64)
-    /// By a first letter: a bit for each letter that ends a name with it.
+    /// Bits for the last letters of names, by the names' first letter.
     private var ends = [UInt32](repeating: 0, count: 26)
 
     init(_ names: [String]) { for name in names { insert(name.utf8.filter { !Self.isBlurred($0) }.map(Self.lower)) } }

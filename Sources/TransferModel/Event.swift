@@ -152,7 +152,7 @@ package final class RedirectRecord: Sendable {
         self.stripped = stripped
     }
 
-    /// The same redirect, refused after all.
+    /// This redirect, refused after all.
     package var refused: RedirectRecord {
         RedirectRecord(status: status, from: from, to: to, method: method, action: .refused, stripped: stripped)
     }

@@ -121,9 +121,4 @@ package struct HeaderBlock: Hashable, Sendable {
         }
         return true
     }
-
-    /// Returns the same lines with every value passed through `change`.
-    package func mappingValues(_ change: (String) -> String) -> HeaderBlock {
-        HeaderBlock(lines.map { (name($0), change(value($0))) })
-    }
 }

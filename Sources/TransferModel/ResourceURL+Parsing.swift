@@ -28,7 +28,7 @@ extension ResourceURL {
         return userInformation.map { other.with(userInformation: $0) } ?? other
     }
 
-    /// The same URL over https, `nil` unless it is an http one: port 80 becomes 443, any other port stays.
+    /// The URL over https, `nil` unless it is an http one: port 80 becomes 443, any other port stays.
     package var secured: ResourceURL? {
         guard schemeIs("http"), let other = try? Self.parse("https\(text.dropFirst("http".count))") else { return nil }
         return userInformation.map { other.with(userInformation: $0) } ?? other

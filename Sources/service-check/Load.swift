@@ -58,7 +58,7 @@ struct Load {
         return text.lastIndex(of: ")").map { text[$0...].split(separator: " ") } ?? []
     }
 
-    /// Of processor time.
+    /// Returns the processor time of a process in ticks.
     private static func ticks(_ process: Int32) -> Int {
         let words = stat(process)
         return words.count > 13 ? (Int(words[12]) ?? 0) + (Int(words[13]) ?? 0) : 0

@@ -14,7 +14,7 @@ final class ManyRuns: Sendable {
         var simulated = TimeSpan.zero
         /// The sum of all runs' `TraceHash`es: two builds with equal digests decided the same for these seeds.
         var digest: UInt64 = 0
-        /// By seed.
+        /// Problems of the runs, with their seeds.
         var problems: [(seed: UInt64, what: [String])] = []
     }
     private let first: UInt64

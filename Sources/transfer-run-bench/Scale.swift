@@ -9,7 +9,7 @@ struct Scale {
     private static let hosts = 10_000
     private static let concurrency = 1_000
     private static let counts = [1_000, 10_000, 100_000, 1_000_000]
-    /// Of the largest job.
+    /// Bounds of the largest job, in seconds and MiB.
     private static let mostSeconds = 10.0
     private static let mostMemory = 1.5 * 1024
 
@@ -47,7 +47,7 @@ struct Scale {
         return count < 1_000_000 || seconds <= Self.mostSeconds && memory <= Self.mostMemory
     }
 
-    /// Of the process so far: rows come in the order of their size.
+    /// Peak memory of the process so far in MiB: rows come in the order of their size.
     private static func peakMemory() -> Double {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)

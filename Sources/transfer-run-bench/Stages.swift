@@ -201,7 +201,7 @@ struct Stages {
         func rewindBody(to offset: Int64, isUnanswered: Bool) -> Bool { false }
     }
 
-    /// The same requests through libcurl, with nothing around it.
+    /// Sends the requests of a run through libcurl, with nothing around it.
     private func libcurlAlone(_ round: Int) throws {
         let urls = (0..<tasks).map { url($0) }
         let loop = CurlLoop(maximumConnections: 64, streamsPerConnection: 100)

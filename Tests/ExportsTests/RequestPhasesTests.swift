@@ -11,7 +11,7 @@ import TransferModel
     }
 
     @Test func aRequestOnANewConnection() {
-        var request = ReportedTransaction()
+        var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
         request.fetchStart = at(10)
         (request.domainLookupStart, request.domainLookupEnd) = (at(12), at(20))
         (request.connectStart, request.secureConnectionStart) = (at(20), at(30))
@@ -24,7 +24,7 @@ import TransferModel
     }
 
     @Test func aRequestOnAKeptConnection_queuesAndWaits() {
-        var request = ReportedTransaction()
+        var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
         request.fetchStart = at(0)
         (request.requestStart, request.requestEnd) = (at(5), at(5))
         (request.responseStart, request.responseEnd) = (at(25), at(26))
@@ -32,22 +32,22 @@ import TransferModel
     }
 
     @Test func aConnectionThatIsNotMade_connectsToTheEnd() {
-        var request = ReportedTransaction()
+        var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
         (request.domainLookupStart, request.domainLookupEnd, request.connectStart) = (at(0), at(4), at(4))
         #expect(lengths(RequestPhases(request, end: at(100))) == [0, 4, 96, 0, 0, 0, 0])
     }
 
     @Test func aRequestWithoutAnAnswer_waitsToTheEnd() {
-        var request = ReportedTransaction()
+        var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
         request.requestStart = at(2)
         #expect(lengths(RequestPhases(request, end: at(100))) == [2, 0, 0, 0, 0, 98, 0])
-        request.requestBodyBytes = 10
+        request.requestBodyBytesSent = 10
         #expect(lengths(RequestPhases(request, end: at(100))) == [2, 0, 0, 0, 98, 0, 0])
     }
 
     /// An attempt's duration is without the waits between its requests: the last may begin after it.
     @Test func aRequestAfterTheAttemptsEnd_coversItsOwnTimes() {
-        var request = ReportedTransaction()
+        var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
         request.fetchStart = at(50)
         (request.connectStart, request.connectEnd, request.requestStart) = (at(52), at(60), at(61))
         #expect(lengths(RequestPhases(request, end: at(40))) == [3, 0, 8, 0, 0, 0, 0])
@@ -57,7 +57,7 @@ import TransferModel
     @Test func thePhasesAlwaysCoverTheRequest() {
         var random = Seeded("thePhasesAlwaysCoverTheRequest")
         for _ in 0..<2_000 {
-            var request = ReportedTransaction()
+            var request = TransactionMetrics(method: "", url: "", fetchStart: WallTime(nanoseconds: 0))
             request.fetchStart = at(Int64.random(in: 0..<50, using: &random))
             func some() -> WallTime? {
                 Bool.random(using: &random) ? at(Int64.random(in: 0..<100, using: &random)) : nil

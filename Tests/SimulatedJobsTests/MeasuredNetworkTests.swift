@@ -8,12 +8,10 @@ import TransferModel
     /// A request whose body came in that span, in milliseconds of the run.
     private func task(_ number: Int, from: Int64, to: Int64, bytes: Int64) -> ReportedTask {
         func at(_ milliseconds: Int64) -> WallTime { WallTime(nanoseconds: 0) + .milliseconds(milliseconds) }
-        var request = ReportedTransaction()
-        request.request.url = "https://h.example/\(number)"
-        request.fetchType = "networkLoad"
+        var request = TransactionMetrics(method: "GET", url: "https://h.example/\(number)", fetchStart: at(from - 2))
         request.status = 200
         (request.requestStart, request.responseStart, request.responseEnd) = (at(from - 2), at(from), at(to))
-        request.responseBodyBytes = bytes
+        request.responseBodyBytesReceived = bytes
         var attempt = ReportedAttempt()
         attempt.transactions = [request]
         var task = ReportedTask()

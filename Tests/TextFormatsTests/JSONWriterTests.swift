@@ -32,6 +32,23 @@ import TransferModel
         #expect(text == #"{"a":[1,{},[],null],"b":true,"c":null,"d\n":{},"e":2.5}"#)
     }
 
+    @Test func writesObjectsAndArraysWithTheirNames() {
+        let text = written { writer in
+            writer.beginObject()
+            writer.object("a") { $0.member("b", 1) }
+            writer.object("c", 2) { $0.member("d", $1) }
+            writer.object("e", nil as Int?) { $0.member("f", $1) }
+            writer.array("g", [3, 4]) { $0.integer($1) }
+            writer.objects("h", [5, 6]) { $0.member("i", $1) }
+            writer.objects("j", [Int]()) { $0.member("k", $1) }
+            writer.member("l", texts: ["m", "\""])
+            writer.endObject()
+        }
+        #expect(
+            text
+                == #"{"a":{"b":1},"c":{"d":2},"e":null,"g":[3,4],"h":[{"i":5},{"i":6}],"j":[],"l":["m","\""]}"#)
+    }
+
     @Test(arguments: [
         ("", ""), ("plain text that is longer than a word", "plain text that is longer than a word"),
         ("a\"b\\c/d", #"a\"b\\c/d"#), ("\u{8}\t\n\u{C}\r\u{0}\u{1F}", #"\b\t\n\f\r\u0000\u001f"#),

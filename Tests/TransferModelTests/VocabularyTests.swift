@@ -92,7 +92,6 @@ import TransferModel
         #expect(block.all("set-cookie") == ["a", "b"])
         #expect(block.first("etags") == nil)
         #expect(block.first("eta") == nil)
-        #expect(block.mappingValues { $0 + "!" }.all("set-cookie") == ["a!", "b!"])
     }
 
     @Test func repairsWhatIsNotUTF8() {

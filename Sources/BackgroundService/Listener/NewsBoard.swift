@@ -25,11 +25,11 @@ package final class NewsBoard: Sendable {
     }
 
     private struct State {
-        /// By session: the number of the last event in the journal.
+        /// Number of the last event in the journal, by session.
         var last: [String: UInt64] = [:]
-        /// By session: why its events cannot be written, or its run not be carried.
+        /// Why a session's events cannot be written or its run not be carried, by session.
         var troubles: [String: String] = [:]
-        /// By session: the number of followers, and how many of them write the run's report.
+        /// Number of followers, and how many of them write the run's report, by session.
         var followers: [String: (all: Int, reporting: Int)] = [:]
         var news: Set<String> = []
         /// A run's end is among the news, which is passed on before the listener's pace allows.

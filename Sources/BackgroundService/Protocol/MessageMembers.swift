@@ -115,15 +115,6 @@ struct MessageMembers {
     mutating func object(_ name: String) -> JSONValue? { take(name) }
 }
 
-extension JSONWriter {
-    mutating func member(_ name: StaticString, texts: some Sequence<String>) {
-        key(name)
-        beginArray()
-        for text in texts { string(text) }
-        endArray()
-    }
-}
-
 extension JSONValue {
     func text(_ name: String) -> String? { if case .string(let text)? = self[name] { text } else { nil } }
 

@@ -59,14 +59,13 @@ package struct TaskProgress: Hashable, Sendable {
 extension SessionStatus {
     /// Writes the head: everything but the tasks, which come in parts.
     func append(to writer: inout JSONWriter) {
-        writer.key("run")
-        writer.beginObject()
-        writer.member("identifier", identifier)
-        if let trouble { writer.member("trouble", MessageText.bounded(trouble)) }
-        var head = run
-        head.job = MessageText.bounded(head.job)
-        head.writeHead(to: &writer)
-        writer.endObject()
+        writer.object("run") { writer in
+            writer.member("identifier", identifier)
+            if let trouble { writer.member("trouble", MessageText.bounded(trouble)) }
+            var head = run
+            head.job = MessageText.bounded(head.job)
+            head.writeHead(to: &writer)
+        }
     }
 
     static func append(_ task: RunStatus.Task, to writer: inout JSONWriter) {

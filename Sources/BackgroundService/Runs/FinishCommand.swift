@@ -14,7 +14,7 @@ package struct FinishCommand {
         package var outcome: RunOutcome
         /// Identifier of the background session; empty without one.
         package var identifier: String
-        /// The same for each delivery of one end: a receiver recognizes by it an end of which it is told twice.
+        /// Id of the run's end, which each delivery of it repeats: a receiver recognizes an end that it was told before.
         package var delivery: String
         /// What became of the run's tasks, for words such as `${run.error}`.
         package var ends: RunEnds

@@ -19,7 +19,7 @@ final class LiveRuns: @unchecked Sendable {
     private var places: RunPlaces
     /// Runs that no thread carries because their turn has not come.
     private var waiting: [RunID: JournalRun] = [:]
-    /// Those of them whose followers have not been told.
+    /// Waiting runs whose followers have not been told.
     private var newlyWaiting: [JournalRun] = []
     private var resting = RestingRuns()
     /// What was asked of runs that are about to rest: it waits for that.

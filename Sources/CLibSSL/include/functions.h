@@ -34,7 +34,6 @@
       size_t tbslen), (ctx, sigret, siglen, tbs, tbslen)) \
     X(int, EVP_DigestVerifyInit, (EVP_MD_CTX *ctx, EVP_PKEY_CTX **pctx, const EVP_MD *type, ENGINE *e, \
       EVP_PKEY *pkey), (ctx, pctx, type, e, pkey)) \
-    X(int, EVP_MD_CTX_copy_ex, (EVP_MD_CTX *out, const EVP_MD_CTX *in), (out, in)) \
     X(void, EVP_MD_CTX_free, (EVP_MD_CTX *ctx), (ctx)) \
     X(EVP_MD_CTX *, EVP_MD_CTX_new, (void), ()) \
     X(EVP_MD *, EVP_MD_fetch, (OSSL_LIB_CTX *ctx, const char *algorithm, const char *properties), \

@@ -137,7 +137,7 @@ package struct ReportDiff {
         for attempt in task.attempts {
             for request in attempt.transactions {
                 guard let print = request.tlsFingerprint else { continue }
-                let server = HostTallies.origin(of: request.request.url)
+                let server = HostTallies.origin(of: request.url)
                 put(&certificates[server, default: Certificates()], print, request.tlsExpiry)
             }
         }

@@ -49,7 +49,7 @@ private struct MergedHead {
         json.member("format", ReportHead.format)
         json.member("version", 1)
         // The first report's `runner` and `job` stand for all.
-        for member in [ReportHead.Members.runner, .job] {
+        for member in [ReportHead.Member.runner, .job] {
             guard let text = readers.first?.text(of: member) else { continue }
             json.bytes.append(UInt8(ascii: ","))
             json.bytes += text
@@ -63,7 +63,7 @@ private struct MergedHead {
         json.member("stopped", heads.lazy.compactMap(\.stopped).first)
         writeTotals(to: &json)
         writeSessions(to: &json)
-        for member in [ReportHead.Members.groups, .hooks] { writeLists(member, to: &json) }
+        for member in [ReportHead.Member.groups, .hooks] { writeLists(member, to: &json) }
         json.key("tasks")
         json.beginArray()
     }
@@ -89,31 +89,27 @@ private struct MergedHead {
     private func writeTotals(to json: inout JSONWriter) {
         func sum(_ member: (ReportHead.Totals) -> Int) -> Int { heads.reduce(0) { $0 + member($1.totals) } }
         func sum(_ member: (ReportHead.Totals) -> Int64) -> Int64 { heads.reduce(0) { $0 + member($1.totals) } }
-        json.key("totals")
-        json.beginObject()
-        json.member("tasks", sum { $0.tasks })
-        json.member("succeeded", sum { $0.succeeded })
-        json.member("failed", sum { $0.failed })
-        json.member("cancelled", sum { $0.cancelled })
-        json.member("skipped", sum { $0.skipped })
-        json.member("deferred", sum { $0.deferred })
-        json.member("tolerated", sum { $0.tolerated })
-        json.member("attempts", sum { $0.attempts })
-        json.member("retries", sum { $0.retries })
-        json.member("redirects", sum { $0.redirects })
-        json.member("cacheHits", sum { $0.cacheHits })
-        json.member("unchanged", sum { $0.unchanged })
-        json.member("bytesReceived", sum { $0.bytesReceived })
-        json.member("bytesSent", sum { $0.bytesSent })
-        json.member("bytesSaved", sum { $0.bytesSaved })
-        json.endObject()
+        json.object("totals") { json in
+            json.member("tasks", sum { $0.tasks })
+            json.member("succeeded", sum { $0.succeeded })
+            json.member("failed", sum { $0.failed })
+            json.member("cancelled", sum { $0.cancelled })
+            json.member("skipped", sum { $0.skipped })
+            json.member("deferred", sum { $0.deferred })
+            json.member("tolerated", sum { $0.tolerated })
+            json.member("attempts", sum { $0.attempts })
+            json.member("retries", sum { $0.retries })
+            json.member("redirects", sum { $0.redirects })
+            json.member("cacheHits", sum { $0.cacheHits })
+            json.member("unchanged", sum { $0.unchanged })
+            json.member("bytesReceived", sum { $0.bytesReceived })
+            json.member("bytesSent", sum { $0.bytesSent })
+            json.member("bytesSaved", sum { $0.bytesSaved })
+        }
     }
 
     private func writeSessions(to json: inout JSONWriter) {
-        json.key("sessions")
-        json.beginArray()
-        for session in Self.joined(heads.flatMap(\.sessions)) {
-            json.beginObject()
+        json.objects("sessions", Self.joined(heads.flatMap(\.sessions))) { json, session in
             json.member("name", session.name)
             json.member("configuration", session.configuration)
             json.member("identifier", session.identifier)
@@ -121,42 +117,24 @@ private struct MergedHead {
             json.member("insecure", session.insecure)
             json.member("connectionsOpened", session.connectionsOpened)
             json.member("connectionsReused", session.connectionsReused)
-            json.key("hosts")
-            json.beginArray()
-            for host in session.hosts {
-                json.beginObject()
+            json.objects("hosts", session.hosts) { json, host in
                 json.member("host", host.host)
                 json.member("peakConnections", host.peakConnections)
                 json.member("tasks", host.tasks)
-                json.key("connectionLimit")
-                write(host.connectionLimit, to: &json)
-                json.endObject()
+                json.object("connectionLimit", host.connectionLimit) { json, limit in
+                    json.member("minimum", limit.minimum)
+                    json.member("maximum", limit.maximum)
+                    json.member("first", limit.first)
+                    json.member("last", limit.last)
+                    json.objects("steps", limit.steps) { json, step in
+                        json.member("time", step.time)
+                        json.member("from", step.from)
+                        json.member("to", step.to)
+                        json.member("reason", step.reason)
+                    }
+                }
             }
-            json.endArray()
-            json.endObject()
         }
-        json.endArray()
-    }
-
-    private func write(_ limit: ReportHead.ConnectionLimit?, to json: inout JSONWriter) {
-        guard let limit else { return json.null() }
-        json.beginObject()
-        json.member("minimum", limit.minimum)
-        json.member("maximum", limit.maximum)
-        json.member("first", limit.first)
-        json.member("last", limit.last)
-        json.key("steps")
-        json.beginArray()
-        for step in limit.steps {
-            json.beginObject()
-            json.member("time", step.time)
-            json.member("from", step.from)
-            json.member("to", step.to)
-            json.member("reason", step.reason)
-            json.endObject()
-        }
-        json.endArray()
-        json.endObject()
     }
 
     /// Joins sessions of one name. Merged runs may have run at the same time, so peaks add up.
@@ -192,7 +170,7 @@ private struct MergedHead {
     }
 
     /// Writes the list `member` with the elements of every report's list, one report after the other.
-    private func writeLists(_ member: ReportHead.Members, to json: inout JSONWriter) {
+    private func writeLists(_ member: ReportHead.Member, to json: inout JSONWriter) {
         json.key(member == .groups ? "groups" : "hooks")
         json.beginArray()
         for reader in readers {

@@ -84,17 +84,19 @@ package struct TaskExplanation {
         return lines
     }
 
-    private func lines(of request: ReportedTransaction, _ phases: RequestPhases) -> [String] {
-        var words = "    \(request.request.method) \(SafeText.line(request.request.url))"
+    private func lines(of request: TransactionMetrics, _ phases: RequestPhases) -> [String] {
+        var words = "    \(request.method) \(SafeText.line(request.url))"
         words += request.status.map { " → \($0)" } ?? ", no answer"
-        if request.fetchType == "localCache" { return [words + ", from the cache"] }
+        if request.fetchType == .localCache { return [words + ", from the cache"] }
         var facts: [String] = []
         if let name = request.networkProtocolName { facts.append(name) }
         if let address = request.remoteAddress {
             facts.append((request.isReusedConnection ? "over an open connection to " : "to ") + SafeText.line(address))
         }
-        if request.requestBodyBytes > 0 { facts.append("\(HumanText.size(request.requestBodyBytes)) sent") }
-        if request.responseBodyBytes > 0 { facts.append("\(HumanText.size(request.responseBodyBytes)) received") }
+        if request.requestBodyBytesSent > 0 { facts.append("\(HumanText.size(request.requestBodyBytesSent)) sent") }
+        if request.responseBodyBytesReceived > 0 {
+            facts.append("\(HumanText.size(request.responseBodyBytesReceived)) received")
+        }
         if !facts.isEmpty { words += ", \(facts.joined(separator: ", "))" }
         let spent = RequestPhases.Phase.allCases.filter { phases.lengths[$0] > 0 }.map {
             "\(RunExplanation.words($0)) \(PageText.duration(seconds: Double(phases.lengths[$0]) / 1e9))"

@@ -43,7 +43,7 @@ struct HostTallies {
         for wait in task.waits { hosts[own].waited += Double(wait.duration.nanoseconds) / 1e9 }
         for attempt in task.attempts {
             attempt.eachRequest { request, phases in
-                let place = request.request.url.isExactly(task.original.url) ? own : place(ofURL: request.request.url)
+                let place = request.url.isExactly(task.original.url) ? own : place(ofURL: request.url)
                 hosts[place].add(request, phases)
             }
         }
@@ -120,13 +120,13 @@ struct HostTally {
         self.course = course
     }
 
-    mutating func add(_ request: ReportedTransaction, _ phases: RequestPhases) {
+    mutating func add(_ request: TransactionMetrics, _ phases: RequestPhases) {
         requests += 1
         if !request.isReusedConnection, request.connectStart != nil { connections += 1 }
-        received += request.responseBodyBytes
-        sent += request.requestBodyBytes
+        received += request.responseBodyBytesReceived
+        sent += request.requestBodyBytesSent
         durations.append(Float(Double(phases.end - phases.start) / 1e9))
-        course?.add(phases, bytes: request.responseBodyBytes + request.requestBodyBytes)
+        course?.add(phases, bytes: request.responseBodyBytesReceived + request.requestBodyBytesSent)
     }
 
     /// Returns the times in seconds within which half and 95 % of the requests ended; `nil` without requests.
@@ -211,7 +211,7 @@ package struct StepSums {
 
 extension ReportedAttempt {
     /// Calls `body` with each request and its phases, in the report's order.
-    func eachRequest(_ body: (ReportedTransaction, RequestPhases) -> Void) {
+    func eachRequest(_ body: (TransactionMetrics, RequestPhases) -> Void) {
         let end = startedAt + duration
         for (place, request) in transactions.enumerated() {
             let hasAnswer = request.responseStart != nil

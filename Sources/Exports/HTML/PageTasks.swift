@@ -120,26 +120,26 @@ struct PageTasks {
         attempts.over.add(texts.number(of: attempt.startedOver))
         attempts.requests.add(attempt.transactions.count)
         attempt.eachRequest { request, phases in
-            requests.host.add(hosts.place(ofURL: request.request.url))
-            add(request, phases, socket: socket(of: request, host: hosts.place(ofURL: request.request.url)))
-            requests.url.add(request.request.url.isExactly(attempt.url) ? 0 : texts.number(of: request.request.url))
-            let isUsual = request.request.method.isExactly(task.original.method)
-            requests.method.add(isUsual ? 0 : texts.number(of: request.request.method))
+            requests.host.add(hosts.place(ofURL: request.url))
+            add(request, phases, socket: socket(of: request, host: hosts.place(ofURL: request.url)))
+            requests.url.add(request.url.isExactly(attempt.url) ? 0 : texts.number(of: request.url))
+            let isUsual = request.method.isExactly(task.original.method)
+            requests.method.add(isUsual ? 0 : texts.number(of: request.method))
         }
     }
 
-    private mutating func add(_ request: ReportedTransaction, _ phases: RequestPhases, socket: Int) {
+    private mutating func add(_ request: TransactionMetrics, _ phases: RequestPhases, socket: Int) {
         requests.start.add(tenths: window.tenths(phases.start))
         requests.socket.add(socket)
         requests.status.add(request.status ?? 0)
         for phase in RequestPhases.Phase.allCases {
             requests.phases[phase.rawValue].add(tenths: RunWindow.tenths(ofSpan: phases.lengths[phase]))
         }
-        requests.sent.add(request.requestBodyBytes)
-        requests.received.add(request.responseBodyBytes)
+        requests.sent.add(request.requestBodyBytesSent)
+        requests.received.add(request.responseBodyBytesReceived)
         requests.version.add(texts.number(of: request.networkProtocolName))
         let isNew = !request.isReusedConnection && request.connectStart != nil
-        let isFromCache = request.fetchType == "localCache"
+        let isFromCache = request.fetchType == .localCache
         let flags = [
             request.isReusedConnection, request.isProxyConnection, isFromCache, request.responseEnd == nil, isNew,
         ]
@@ -148,11 +148,11 @@ struct PageTasks {
 
     /// Returns the number of a request's connection, identified by both its ends; −1 without a connection. A port may
     /// come back with another connection; one to a Unix socket has no ports.
-    private mutating func socket(of request: ReportedTransaction, host: Int) -> Int {
-        guard let port = request.localPort ?? (request.connectEnd == nil ? nil : 0), request.fetchType != "localCache"
+    private mutating func socket(of request: TransactionMetrics, host: Int) -> Int {
+        guard let port = request.localPort ?? (request.connectEnd == nil ? nil : 0), request.fetchType != .localCache
         else { return -1 }
         let remote = "\(request.remoteAddress ?? ""):\(request.remotePort ?? 0)"
-        let ends = [host, port, texts.number(of: remote), request.tlsVersion ?? 0]
+        let ends = [host, Int(port), texts.number(of: remote), Int(request.tlsVersion ?? 0)]
         let number = sockets[ends, default: sockets.count]
         if number == sockets.count {
             sockets[ends] = number

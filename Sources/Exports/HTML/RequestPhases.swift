@@ -46,12 +46,12 @@ package struct RequestPhases: Sendable {
 
     /// Divides the time of a request. A request that did not end stays in its last phase until `lastMoment`: the next
     /// request's begin, or the attempt's end.
-    package init(_ request: ReportedTransaction, end lastMoment: WallTime) {
+    package init(_ request: TransactionMetrics, end lastMoment: WallTime) {
         start = request.fetchStart.nanoseconds
         end = max(request.responseEnd ?? max(lastMoment, Self.latest(of: request)), request.fetchStart).nanoseconds
         lengths = InlineLengths()
         var at = start
-        let hasBody = request.requestBodyBytes > 0
+        let hasBody = request.requestBodyBytesSent > 0
         take(.lookup, request.domainLookupStart, request.domainLookupEnd, &at)
         take(.connect, request.connectStart, request.secureConnectionStart ?? request.connectEnd, &at)
         take(.tls, request.secureConnectionStart, request.secureConnectionEnd, &at)
@@ -62,7 +62,7 @@ package struct RequestPhases: Sendable {
         if end > at { lengths[.queued] += end - at }
     }
 
-    private static func latest(of request: ReportedTransaction) -> WallTime {
+    private static func latest(of request: TransactionMetrics) -> WallTime {
         let dates = [
             request.domainLookupStart, request.domainLookupEnd, request.connectStart, request.secureConnectionStart,
             request.secureConnectionEnd, request.connectEnd, request.requestStart, request.requestEnd,

@@ -13,10 +13,6 @@ extension JSONCursor {
         return time
     }
 
-    mutating func optionalDate() throws(CursorStop) -> WallTime? {
-        try takeNull() ? nil : try date()
-    }
-
     /// Decodes the spelling that every report of this program uses, `"2026-11-21T07:00:00.123Z"`; returns `nil` for any
     /// other.
     private mutating func usualDate() throws(CursorStop) -> WallTime? {

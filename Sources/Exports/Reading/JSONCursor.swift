@@ -232,10 +232,6 @@ struct JSONCursor {
         return try Self.unescaped(text, at: start)
     }
 
-    mutating func optionalString() throws(CursorStop) -> String? {
-        try takeNull() ? nil : try string()
-    }
-
     /// Decodes a string that is a raw value of the enumeration `type`.
     mutating func choice<Value: RawRepresentable<String>>(_ type: Value.Type) throws(CursorStop) -> Value {
         _ = try peek()
@@ -321,22 +317,23 @@ struct JSONCursor {
         throw .incomplete
     }
 
-    mutating func integer() throws(CursorStop) -> Int64 {
+    mutating func integer<Value: FixedWidthInteger>() throws(CursorStop) -> Value {
         let first = try peek()
         let start = offset
         let text = try numberText()
-        var value: Int64 = 0
+        var magnitude: Int64 = 0
         for byte in text.dropFirst(first == UInt8(ascii: "-") ? 1 : 0) {
             guard byte >= 0x30, byte <= 0x39 else { throw .broken("a whole number is needed here", at: start) }
-            let (product, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (product, isTooLarge) = magnitude.multipliedReportingOverflow(by: 10)
             let (sum, isLarger) = product.addingReportingOverflow(Int64(byte - 0x30))
             guard !isTooLarge, !isLarger else { throw .broken("the number is too large", at: start) }
-            value = sum
+            magnitude = sum
         }
-        return first == UInt8(ascii: "-") ? -value : value
+        guard let value = Value(exactly: first == UInt8(ascii: "-") ? -magnitude : magnitude) else {
+            throw .broken("the number is too large", at: start)
+        }
+        return value
     }
-
-    mutating func count() throws(CursorStop) -> Int { Int(try integer()) }
 
     mutating func bool() throws(CursorStop) -> Bool {
         switch try peek() {

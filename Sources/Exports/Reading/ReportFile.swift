@@ -117,6 +117,6 @@ package struct ReportProblem: Error, Hashable, Sendable, CustomStringConvertible
     init(_ message: String) { self.message = message }
     /// Returns the problem with what would help.
     package func adding(_ words: String) -> ReportProblem { ReportProblem("\(message); \(words)") }
-    /// The same as `message`.
+    /// Equals `message`.
     package var description: String { message }
 }

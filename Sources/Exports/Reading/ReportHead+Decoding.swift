@@ -1,74 +1,33 @@
 internal import TransferModel
 
 extension ReportHead {
-    /// The members that every report has before or after its tasks.
-    struct Members: OptionSet {
-        let rawValue: Int
-        static let format = Members(rawValue: 1)
-        static let version = Members(rawValue: 1 << 1)
-        static let runner = Members(rawValue: 1 << 2)
-        static let job = Members(rawValue: 1 << 3)
-        static let startedAt = Members(rawValue: 1 << 4)
-        static let finishedAt = Members(rawValue: 1 << 5)
-        static let duration = Members(rawValue: 1 << 6)
-        static let outcome = Members(rawValue: 1 << 7)
-        static let exitStatus = Members(rawValue: 1 << 8)
-        static let totals = Members(rawValue: 1 << 9)
-        static let sessions = Members(rawValue: 1 << 10)
-        static let groups = Members(rawValue: 1 << 11)
-        static let hooks = Members(rawValue: 1 << 12)
-        static let all = Members(rawValue: 1 << 13 - 1)
+    /// A member that every report has before or after its tasks.
+    enum Member: String, CaseIterable {
+        case format, version, runner, job, startedAt, finishedAt, duration, outcome, exitStatus, totals, sessions,
+            groups,
+            hooks
     }
 
     /// Decodes one member other than `tasks` and returns which it was; an unknown one is skipped.
-    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) -> Members {
-        switch name {
-        case "format":
-            try Self.checkFormat(&cursor)
-            return .format
-        case "version":
-            try Self.checkVersion(&cursor)
-            return .version
-        case "runner":
-            runner = try Runner(&cursor)
-            return .runner
-        case "job":
-            job = try Job(&cursor)
-            return .job
-        case "startedAt":
-            startedAt = try cursor.optionalDate()
-            return .startedAt
-        case "finishedAt":
-            finishedAt = try cursor.optionalDate()
-            return .finishedAt
-        case "duration":
-            duration = try cursor.optional { (cursor) throws(CursorStop) in try cursor.span() }
-            return .duration
-        case "outcome":
-            outcome = try cursor.optional { (cursor) throws(CursorStop) in try cursor.choice(RunOutcome.self) }
-            return .outcome
-        case "exitStatus":
-            exitStatus = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            return .exitStatus
-        case "stopped":
-            stopped = try cursor.optional { (cursor) throws(CursorStop) in try cursor.string() }
-            return []
-        case "totals":
-            totals = try Totals(&cursor)
-            return .totals
-        case "sessions":
-            sessions = try cursor.list { (cursor) throws(CursorStop) in try Session(&cursor) }
-            return .sessions
-        case "groups":
-            groups = try cursor.list { (cursor) throws(CursorStop) in try Group(&cursor) }
-            return .groups
-        case "hooks":
-            hooks = try cursor.list { (cursor) throws(CursorStop) in try Hook(&cursor) }
-            return .hooks
-        default:
-            try cursor.skip()
-            return []
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) -> Member? {
+        let member = Member(rawValue: try name.text())
+        switch member {
+        case .format: try Self.checkFormat(&cursor)
+        case .version: try Self.checkVersion(&cursor)
+        case .runner: try cursor.read(&runner)
+        case .job: try cursor.read(&job)
+        case .startedAt: try cursor.read(&startedAt)
+        case .finishedAt: try cursor.read(&finishedAt)
+        case .duration: try cursor.read(&duration)
+        case .outcome: try cursor.read(&outcome)
+        case .exitStatus: try cursor.read(&exitStatus)
+        case .totals: try cursor.read(&totals)
+        case .sessions: try cursor.read(&sessions)
+        case .groups: try cursor.read(&groups)
+        case .hooks: try cursor.read(&hooks)
+        case nil: if case "stopped" = name { try cursor.read(&stopped) } else { try cursor.skip() }
         }
+        return member
     }
 
     static let format = "transfer-run/report"
@@ -84,39 +43,33 @@ extension ReportHead {
     private static func checkVersion(_ cursor: inout JSONCursor) throws(CursorStop) {
         _ = try cursor.peek()
         let start = cursor.offset
-        let version = try cursor.integer()
+        let version = try Int64(&cursor)
         guard version == 1 else {
             throw .broken("version \(version) of the report is not known, only 1 is", at: start)
         }
     }
 }
 
-extension ReportHead.Runner {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "version": version = try cursor.string()
-            case "libcurl": libcurl = try cursor.string()
-            case "pid": pid = try cursor.integer()
-            case "host": host = try cursor.string()
-            default: try cursor.skip()
-            }
+extension ReportHead.Runner: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "version": try cursor.read(&version)
+        case "libcurl": try cursor.read(&libcurl)
+        case "pid": try cursor.read(&pid)
+        case "host": try cursor.read(&host)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.Job {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "name": self.name = try cursor.string()
-            case "file": file = try cursor.string()
-            case "sha256": sha256 = try cursor.optionalString()
-            case "variables": variables = try NamedValue.list(&cursor)
-            default: try cursor.skip()
-            }
+extension ReportHead.Job: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "name": try cursor.read(&self.name)
+        case "file": try cursor.read(&file)
+        case "sha256": try cursor.read(&sha256)
+        case "variables": variables = try NamedValue.list(&cursor)
+        default: try cursor.skip()
         }
     }
 }
@@ -134,161 +87,118 @@ extension NamedValue {
     }
 }
 
-extension ReportHead.Totals {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "tasks": tasks = try cursor.count()
-            case "succeeded": succeeded = try cursor.count()
-            case "failed": failed = try cursor.count()
-            case "cancelled": cancelled = try cursor.count()
-            case "skipped": skipped = try cursor.count()
-            case "deferred": deferred = try cursor.count()
-            case "tolerated": tolerated = try cursor.count()
-            case "attempts": attempts = try cursor.count()
-            case "retries": retries = try cursor.count()
-            case "redirects": redirects = try cursor.count()
-            case "cacheHits": cacheHits = try cursor.count()
-            case "unchanged": unchanged = try cursor.count()
-            case "bytesReceived": bytesReceived = try cursor.integer()
-            case "bytesSent": bytesSent = try cursor.integer()
-            case "bytesSaved": bytesSaved = try cursor.integer()
-            default: try cursor.skip()
-            }
+extension ReportHead.Totals: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "tasks": try cursor.read(&tasks)
+        case "succeeded": try cursor.read(&succeeded)
+        case "failed": try cursor.read(&failed)
+        case "cancelled": try cursor.read(&cancelled)
+        case "skipped": try cursor.read(&skipped)
+        case "deferred": try cursor.read(&deferred)
+        case "tolerated": try cursor.read(&tolerated)
+        case "attempts": try cursor.read(&attempts)
+        case "retries": try cursor.read(&retries)
+        case "redirects": try cursor.read(&redirects)
+        case "cacheHits": try cursor.read(&cacheHits)
+        case "unchanged": try cursor.read(&unchanged)
+        case "bytesReceived": try cursor.read(&bytesReceived)
+        case "bytesSent": try cursor.read(&bytesSent)
+        case "bytesSaved": try cursor.read(&bytesSaved)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.Session {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "name": self.name = try cursor.string()
-            case "configuration": configuration = try cursor.string()
-            case "identifier": identifier = try cursor.optionalString()
-            case "reassociated": reassociated = try cursor.bool()
-            case "insecure": insecure = try cursor.bool()
-            case "connectionsOpened":
-                connectionsOpened = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "connectionsReused":
-                connectionsReused = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "hosts": hosts = try cursor.list { (cursor) throws(CursorStop) in try ReportHead.Host(&cursor) }
-            default: try cursor.skip()
-            }
+extension ReportHead.Session: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "name": try cursor.read(&self.name)
+        case "configuration": try cursor.read(&configuration)
+        case "identifier": try cursor.read(&identifier)
+        case "reassociated": try cursor.read(&reassociated)
+        case "insecure": try cursor.read(&insecure)
+        case "connectionsOpened": try cursor.read(&connectionsOpened)
+        case "connectionsReused": try cursor.read(&connectionsReused)
+        case "hosts": try cursor.read(&hosts)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.Host {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "host": host = try cursor.string()
-            case "peakConnections": peakConnections = try cursor.count()
-            case "tasks": tasks = try cursor.count()
-            case "connectionLimit":
-                connectionLimit = try cursor.optional { (cursor) throws(CursorStop) in
-                    try ReportHead.ConnectionLimit(&cursor)
-                }
-            default: try cursor.skip()
-            }
+extension ReportHead.Host: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "host": try cursor.read(&host)
+        case "peakConnections": try cursor.read(&peakConnections)
+        case "tasks": try cursor.read(&tasks)
+        case "connectionLimit": try cursor.read(&connectionLimit)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.ConnectionLimit {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "minimum": minimum = try cursor.count()
-            case "maximum": maximum = try cursor.count()
-            case "first": first = try cursor.count()
-            case "last": last = try cursor.count()
-            case "steps": steps = try cursor.list { (cursor) throws(CursorStop) in try Step(&cursor) }
-            default: try cursor.skip()
-            }
+extension ReportHead.ConnectionLimit: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "minimum": try cursor.read(&minimum)
+        case "maximum": try cursor.read(&maximum)
+        case "first": try cursor.read(&first)
+        case "last": try cursor.read(&last)
+        case "steps": try cursor.read(&steps)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.ConnectionLimit.Step {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "time": time = try cursor.date()
-            case "from": from = try cursor.count()
-            case "to": to = try cursor.count()
-            case "reason": reason = try cursor.string()
-            default: try cursor.skip()
-            }
+extension ReportHead.ConnectionLimit.Step: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "time": try cursor.read(&time)
+        case "from": try cursor.read(&from)
+        case "to": try cursor.read(&to)
+        case "reason": try cursor.read(&reason)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.Group {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "name": self.name = try cursor.string()
-            case "published": published = try cursor.bool()
-            case "removed":
-                removedCount = try cursor.optional { (cursor) throws(CursorStop) in
-                    var count: Int?
-                    try cursor.object { (name, cursor) throws(CursorStop) in
-                        switch name {
-                        case "count": count = try cursor.count()
-                        default: try cursor.skip()
-                        }
-                    }
-                    return count ?? 0
-                }
-            case "error": error = try ReportedError.optional(&cursor)
-            default: try cursor.skip()
-            }
+extension ReportHead.Group: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "name": try cursor.read(&self.name)
+        case "published": try cursor.read(&published)
+        case "removed":
+            removedCount = try cursor.optional { (cursor) throws(CursorStop) in try cursor.member("count") ?? 0 }
+        case "error": try cursor.read(&error)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportHead.Hook {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "task": task = try cursor.optional { (cursor) throws(CursorStop) in try cursor.string() }
-            case "command": command = try cursor.list { (cursor) throws(CursorStop) in try cursor.string() }
-            case "exitStatus":
-                exitStatus = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "duration": duration = try cursor.span()
-            default: try cursor.skip()
-            }
+extension ReportHead.Hook: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "task": try cursor.read(&task)
+        case "command": try cursor.read(&command)
+        case "exitStatus": try cursor.read(&exitStatus)
+        case "duration": try cursor.read(&duration)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportedError {
-    static func optional(_ cursor: inout JSONCursor) throws(CursorStop) -> ReportedError? {
-        try cursor.optional { (cursor) throws(CursorStop) in try ReportedError(&cursor) }
-    }
-
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "domain": domain = try cursor.string()
-            case "name": self.name = try cursor.string()
-            case "code": code = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "message": message = try cursor.string()
-            case "curl": curl = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "errno": errno = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            case "reason": reason = try cursor.optionalString()
-            default: try cursor.skip()
-            }
+extension ReportedError: ReportRecord {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "domain": try cursor.read(&domain)
+        case "name": try cursor.read(&self.name)
+        case "code": try cursor.read(&code)
+        case "message": try cursor.read(&message)
+        case "curl": try cursor.read(&curl)
+        case "errno": try cursor.read(&errno)
+        case "reason": try cursor.read(&reason)
+        default: try cursor.skip()
         }
     }
 }

@@ -8,7 +8,7 @@ package final class ReportReader {
     /// Every member of the report but `tasks`, complete after `init`.
     package private(set) var head: ReportHead
     /// Members of the head as the file spells them, names included.
-    private var texts: [ReportHead.Members.RawValue: [UInt8]] = [:]
+    private var texts: [ReportHead.Member: [UInt8]] = [:]
     private let file: ReportFile
     private let parts: ReportParts
 
@@ -72,13 +72,13 @@ package final class ReportReader {
     }
 
     /// Returns a member of the head with its name, as the file spells it; `nil` if the file lacks the member.
-    func text(of member: ReportHead.Members) -> [UInt8]? { texts[member.rawValue] }
+    func text(of member: ReportHead.Member) -> [UInt8]? { texts[member] }
 
     // MARK: The head
 
     private func readHead() throws(ReportProblem) -> ReportHead {
         var head = ReportHead()
-        var found: ReportHead.Members = []
+        var isComplete: Bool { texts.count == ReportHead.Member.allCases.count }
         if [".yaml", ".yml"].contains(where: { file.name.hasSuffix($0) }), file.bytes(1, from: 0) != [UInt8(ascii: "{")]
         {
             throw ReportProblem(
@@ -94,7 +94,7 @@ package final class ReportReader {
         var goesOn = try !step { (cursor) throws(CursorStop) in try cursor.takeEnd(UInt8(ascii: "}")) }
         while goesOn {
             if try beginTasks() {
-                if found == .all { return head }
+                if isComplete { return head }
                 try skipTasks()
             } else {
                 let (next, member, text) = try step { [head] (cursor) throws(CursorStop) in
@@ -106,12 +106,11 @@ package final class ReportReader {
                     return (next, member, Array(cursor.bytes[start..<cursor.offset]))
                 }
                 head = next
-                texts[member.rawValue] = text
-                found.formUnion(member)
+                if let member { texts[member] = text }
             }
             goesOn = try step { (cursor) throws(CursorStop) in try cursor.goesOn(UInt8(ascii: "}")) }
         }
-        guard found.contains(.format), found.contains(.version) else {
+        guard texts[.format] != nil, texts[.version] != nil else {
             throw problem(
                 "this is no report: `format` and `version` are missing", at: windowStart + Int64(position) - 1)
         }

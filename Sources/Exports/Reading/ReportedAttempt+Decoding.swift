@@ -1,88 +1,72 @@
 internal import TransferModel
 
-extension ReportedAttempt {
+extension ReportedAttempt: ReportRecord {
     init(_ cursor: inout JSONCursor, transactions wantsTransactions: Bool) throws(CursorStop) {
         self.init()
         try cursor.object { (name, cursor) throws(CursorStop) in
             switch name {
-            case "number": number = try cursor.count()
-            case "url": url = try cursor.string()
-            case "outcome": outcome = try cursor.choice(TaskOutcome.self)
-            case "resumedFrom": resumedFrom = try cursor.integer()
-            case "startedOver": startedOver = try cursor.optionalString()
-            case "startedAt": startedAt = try cursor.date()
-            case "duration": duration = try cursor.span()
-            case "error": error = try ReportedError.optional(&cursor)
-            case "backoff": backoff = try cursor.optional { (cursor) throws(CursorStop) in try cursor.span() }
-            case "retriesUntil": retriesUntil = try cursor.optionalDate()
-            case "transactions" where wantsTransactions:
-                transactions = try cursor.list { (cursor) throws(CursorStop) in try ReportedTransaction(&cursor) }
-            default: try cursor.skip()
+            case "transactions" where wantsTransactions: try cursor.read(&transactions)
+            default: try decode(name, &cursor)
             }
+        }
+    }
+
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
+        switch name {
+        case "number": try cursor.read(&number)
+        case "url": try cursor.read(&url)
+        case "outcome": try cursor.read(&outcome)
+        case "resumedFrom": try cursor.read(&resumedFrom)
+        case "startedOver": try cursor.read(&startedOver)
+        case "startedAt": try cursor.read(&startedAt)
+        case "duration": try cursor.read(&duration)
+        case "error": try cursor.read(&error)
+        case "backoff": try cursor.read(&backoff)
+        case "retriesUntil": try cursor.read(&retriesUntil)
+        default: try cursor.skip()
         }
     }
 }
 
-extension ReportedTransaction {
-    init(_ cursor: inout JSONCursor) throws(CursorStop) {
-        self.init()
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "request": request = try ReportedTask.Request(&cursor)
-            case "response": status = try Self.status(&cursor)
-            case "fetchStartDate": fetchStart = try cursor.date()
-            case "domainLookupStartDate": domainLookupStart = try cursor.optionalDate()
-            case "domainLookupEndDate": domainLookupEnd = try cursor.optionalDate()
-            case "connectStartDate": connectStart = try cursor.optionalDate()
-            case "secureConnectionStartDate": secureConnectionStart = try cursor.optionalDate()
-            case "secureConnectionEndDate": secureConnectionEnd = try cursor.optionalDate()
-            case "connectEndDate": connectEnd = try cursor.optionalDate()
-            case "requestStartDate": requestStart = try cursor.optionalDate()
-            case "requestEndDate": requestEnd = try cursor.optionalDate()
-            case "responseStartDate": responseStart = try cursor.optionalDate()
-            case "responseEndDate": responseEnd = try cursor.optionalDate()
-            default: try decodeConnection(name, &cursor)
-            }
-        }
-    }
+extension TransactionMetrics: ReportRecord {
+    init() { self.init(method: "", url: "", fetchStart: WallTime(nanoseconds: 0)) }
 
-    private mutating func decodeConnection(
-        _ name: JSONCursor.Name, _ cursor: inout JSONCursor
-    ) throws(CursorStop) {
+    mutating func decode(_ name: JSONCursor.Name, _ cursor: inout JSONCursor) throws(CursorStop) {
         switch name {
-        case "networkProtocolName": networkProtocolName = try cursor.optionalString()
-        case "isProxyConnection": isProxyConnection = try cursor.bool()
-        case "isReusedConnection": isReusedConnection = try cursor.bool()
-        case "resourceFetchType": fetchType = try cursor.string()
-        case "countOfRequestHeaderBytesSent": requestHeaderBytes = try cursor.integer()
-        case "countOfRequestBodyBytesSent": requestBodyBytes = try cursor.integer()
-        case "countOfRequestBodyBytesBeforeEncoding": requestBodyBytesBeforeEncoding = try cursor.integer()
-        case "countOfResponseHeaderBytesReceived": responseHeaderBytes = try cursor.integer()
-        case "countOfResponseBodyBytesReceived": responseBodyBytes = try cursor.integer()
-        case "countOfResponseBodyBytesAfterDecoding": responseBodyBytesAfterDecoding = try cursor.integer()
-        case "localAddress": localAddress = try cursor.optionalString()
-        case "localPort": localPort = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-        case "remoteAddress": remoteAddress = try cursor.optionalString()
-        case "remotePort": remotePort = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-        case "negotiatedTLSProtocolVersion":
-            tlsVersion = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-        case "negotiatedTLSCipherSuite":
-            tlsCipherSuite = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-        case "negotiatedTLSCertificateFingerprint": tlsFingerprint = try cursor.optionalString()
-        case "negotiatedTLSCertificateExpirationDate": tlsExpiry = try cursor.optionalDate()
+        case "request":
+            let request = try ReportedTask.Request(&cursor)
+            (method, url) = (request.method, request.url)
+        case "response": status = try ReportedTask.Response?(&cursor)?.status
+        case "fetchStartDate": try cursor.read(&fetchStart)
+        case "domainLookupStartDate": try cursor.read(&domainLookupStart)
+        case "domainLookupEndDate": try cursor.read(&domainLookupEnd)
+        case "connectStartDate": try cursor.read(&connectStart)
+        case "secureConnectionStartDate": try cursor.read(&secureConnectionStart)
+        case "secureConnectionEndDate": try cursor.read(&secureConnectionEnd)
+        case "connectEndDate": try cursor.read(&connectEnd)
+        case "requestStartDate": try cursor.read(&requestStart)
+        case "requestEndDate": try cursor.read(&requestEnd)
+        case "responseStartDate": try cursor.read(&responseStart)
+        case "responseEndDate": try cursor.read(&responseEnd)
+        case "networkProtocolName": try cursor.read(&networkProtocolName)
+        case "isProxyConnection": try cursor.read(&isProxyConnection)
+        case "isReusedConnection": try cursor.read(&isReusedConnection)
+        case "resourceFetchType": fetchType = FetchType(rawValue: try cursor.string()) ?? .unknown
+        case "countOfRequestHeaderBytesSent": try cursor.read(&requestHeaderBytesSent)
+        case "countOfRequestBodyBytesSent": try cursor.read(&requestBodyBytesSent)
+        case "countOfRequestBodyBytesBeforeEncoding": try cursor.read(&requestBodyBytesBeforeEncoding)
+        case "countOfResponseHeaderBytesReceived": try cursor.read(&responseHeaderBytesReceived)
+        case "countOfResponseBodyBytesReceived": try cursor.read(&responseBodyBytesReceived)
+        case "countOfResponseBodyBytesAfterDecoding": try cursor.read(&responseBodyBytesAfterDecoding)
+        case "localAddress": try cursor.read(&localAddress)
+        case "localPort": try cursor.read(&localPort)
+        case "remoteAddress": try cursor.read(&remoteAddress)
+        case "remotePort": try cursor.read(&remotePort)
+        case "negotiatedTLSProtocolVersion": try cursor.read(&tlsVersion)
+        case "negotiatedTLSCipherSuite": try cursor.read(&tlsCipherSuite)
+        case "negotiatedTLSCertificateFingerprint": try cursor.read(&tlsFingerprint)
+        case "negotiatedTLSCertificateExpirationDate": try cursor.read(&tlsExpiry)
         default: try cursor.skip()
         }
-    }
-
-    private static func status(_ cursor: inout JSONCursor) throws(CursorStop) -> Int? {
-        if try cursor.takeNull() { return nil }
-        var status: Int?
-        try cursor.object { (name, cursor) throws(CursorStop) in
-            switch name {
-            case "status": status = try cursor.optional { (cursor) throws(CursorStop) in try cursor.count() }
-            default: try cursor.skip()
-            }
-        }
-        return status
     }
 }

@@ -104,19 +104,6 @@ package struct ReportedTask: Sendable {
         package var file: String?
     }
 
-    /// Time that the task spent waiting for one reason.
-    package struct Wait: Hashable, Sendable {
-        /// What the task waited for.
-        package var reason: WaitReason
-        /// Time waited for that reason, added up over the task.
-        package var duration: TimeSpan
-
-        package init(_ reason: WaitReason, _ duration: TimeSpan) {
-            self.reason = reason
-            self.duration = duration
-        }
-    }
-
     /// A redirect that the task met, in any of its attempts, and what was done about it.
     package struct Redirect: Sendable {
         /// HTTP status of the redirecting response.
@@ -206,7 +193,7 @@ package struct ReportedTask: Sendable {
     /// Time from the task's creation to its end; `nil` if the run ended before it.
     package var duration: TimeSpan?
     /// Times that the task waited, one element for each reason; only decoded with `ReportParts.waits`.
-    package var waits: [Wait] = []
+    package var waits: [TaskRecord.Wait] = []
     /// The task's attempts in their order; only decoded with `ReportParts.attempts`.
     package var attempts: [ReportedAttempt] = []
     /// The redirects of all attempts; only decoded with `ReportParts.detours`.
@@ -246,75 +233,7 @@ package struct ReportedAttempt: Sendable {
     /// When the task's last attempt begins at the latest; `nil` when none follows, or no time bounds them.
     package var retriesUntil: WallTime?
     /// The attempt's requests in the order in which they began; only decoded with `ReportParts.transactions`.
-    package var transactions: [ReportedTransaction] = []
-
-    package init() {}
-}
-
-/// One request, sent or answered from the cache, with its times, byte counts and connection.
-package struct ReportedTransaction: Sendable {
-    /// Method and URL of the request.
-    package var request = ReportedTask.Request()
-    /// HTTP status of the response; `nil` without a response or for a scheme without statuses.
-    package var status: Int?
-    /// When the request was begun, before a connection was looked for.
-    package var fetchStart = WallTime(nanoseconds: 0)
-    /// Start of the name lookup; `nil`, as are the next five, on a reused connection.
-    package var domainLookupStart: WallTime?
-    /// End of the name lookup; `nil` if it failed.
-    package var domainLookupEnd: WallTime?
-    /// Start of connecting, after the lookup.
-    package var connectStart: WallTime?
-    /// Start of the TLS handshake; `nil` without TLS.
-    package var secureConnectionStart: WallTime?
-    /// End of the TLS handshake; `nil` without TLS or if it failed.
-    package var secureConnectionEnd: WallTime?
-    /// When the connection was usable, TLS included; `nil` if it was not.
-    package var connectEnd: WallTime?
-    /// When the first byte of the request was sent.
-    package var requestStart: WallTime?
-    /// When the last byte of the request was sent; `nil` without a response.
-    package var requestEnd: WallTime?
-    /// When the first byte of the response arrived; `nil` without one.
-    package var responseStart: WallTime?
-    /// When the last byte of the response arrived; `nil` if the response did not end.
-    package var responseEnd: WallTime?
-    /// Protocol of the connection, such as `http/1.1` or `h2`; `nil` without a response.
-    package var networkProtocolName: String?
-    /// Whether the request went through a proxy; then the remote address is the proxy's.
-    package var isProxyConnection = false
-    /// Whether the connection had carried a request before.
-    package var isReusedConnection = false
-    /// Where the response came from: `networkLoad`, `localCache`, `serverPush` or `unknown`.
-    package var fetchType = ""
-    /// Bytes of the request's head that were sent.
-    package var requestHeaderBytes: Int64 = 0
-    /// Bytes of the request's body that were sent.
-    package var requestBodyBytes: Int64 = 0
-    /// Bytes of the request's body before chunked encoding.
-    package var requestBodyBytesBeforeEncoding: Int64 = 0
-    /// Bytes of the response's head that arrived.
-    package var responseHeaderBytes: Int64 = 0
-    /// Bytes of the response's body as they arrived, compressed if they were.
-    package var responseBodyBytes: Int64 = 0
-    /// Bytes of the response's body after decompression.
-    package var responseBodyBytesAfterDecoding: Int64 = 0
-    /// This machine's address of the connection; `nil` without a connection.
-    package var localAddress: String?
-    /// This machine's port of the connection; `nil` without a connection.
-    package var localPort: Int?
-    /// The server's or proxy's address; `nil` without a connection.
-    package var remoteAddress: String?
-    /// The server's or proxy's port; `nil` without a connection.
-    package var remotePort: Int?
-    /// Number of the TLS version: 0x0303 is TLS 1.2, 0x0304 TLS 1.3; `nil` without TLS.
-    package var tlsVersion: Int?
-    /// IANA number of the TLS cipher suite; `nil` without TLS.
-    package var tlsCipherSuite: Int?
-    /// SHA-256 of the server's certificate, as `sha256:…`; `nil` where none is known.
-    package var tlsFingerprint: String?
-    /// When the server's certificate expires; `nil` also in reports of versions that did not write it.
-    package var tlsExpiry: WallTime?
+    package var transactions: [TransactionMetrics] = []
 
     package init() {}
 }

@@ -133,16 +133,16 @@ package enum ValidationReason: Hashable, Sendable {
 package struct CacheUse: Hashable, Sendable {
     /// Why the stored answer may be used.
     package enum Reason: Hashable, Sendable {
-        /// It is fresh.
+        /// The stored response is fresh.
         case fresh
         /// The policies `returnCacheDataElseLoad` and `returnCacheDataDontLoad` accept any.
         case policy
-        /// It is stale, and the request's `max-stale` accepts that.
+        /// The stored response is stale, and the request's `max-stale` accepts that.
         case maxStale
-        /// It is stale and to be revalidated afterwards (``CacheUse/refresh``), so that the next request finds it
-        /// fresh.
+        /// The stored response is stale and to be revalidated afterwards (``CacheUse/refresh``), so that the next request
+        /// finds it fresh.
         case staleWhileRevalidate
-        /// It is stale and replaces an error.
+        /// The stored response is stale and replaces an error.
         case staleIfError
         /// The server was asked and confirmed it.
         case validated

@@ -11,7 +11,7 @@ package enum CacheUpdate {
 
     /// What the answer to a HEAD means for a stored answer.
     package enum HeadVerdict: Hashable, Sendable {
-        /// It is still valid; this is its updated form.
+        /// The stored response is still valid; this is its updated form.
         case updated(StoredResponse)
         /// Its version has changed: this form must be validated before use.
         case stale(StoredResponse)

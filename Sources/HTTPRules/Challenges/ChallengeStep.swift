@@ -95,11 +95,6 @@ package struct HelperReport: Hashable, Sendable {
     package let secret: ShownSecret
     /// Whether the helper is to store the credential, or else to erase it.
     package let wasAccepted: Bool
-    package init(query: CredentialQuery, secret: ShownSecret, wasAccepted: Bool) {
-        self.query = query
-        self.secret = secret
-        self.wasAccepted = wasAccepted
-    }
 }
 
 /// The caller's next action after a challenge, and what it has to record.

@@ -104,7 +104,7 @@ package struct TaskPast: Sendable {
     package private(set) var checksum: Checksum?
     /// Rounds over several `urls` that ended without a recorded pause.
     private var untold = UntoldRounds()
-    /// The same rounds, without counting failures for want of a network.
+    /// Unreported rounds, without counting failures for want of a network.
     private var untoldForSure = UntoldRounds()
     private var clock = TimeSpan.zero
     private var clockSince: TimeSpan?

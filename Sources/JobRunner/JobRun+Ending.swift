@@ -58,7 +58,9 @@ extension JobRun {
         let rows =
             result?.rows ?? (conclusion.outcome == .succeeded ? engine.rows.keepRows(of: task, at: file?.path) : [])
         var waits = conclusion.waits
-        for wait in tally.waitsInAttempts.removeValue(forKey: task) ?? [] { Self.add(wait.reason, wait.duration, to: &waits) }
+        for wait in tally.waitsInAttempts.removeValue(forKey: task) ?? [] {
+            Self.add(wait.reason, wait.duration, to: &waits)
+        }
         let record = TaskRecord(
             outcome: conclusion.outcome, tolerated: conclusion.tolerated,
             changed: specification.type == .download

@@ -212,11 +212,13 @@ package final class Engine: AttemptMoments {
         }
     }
 
+    /// Completes the request and sends it, unless a participant has an answer or must wait.
     func send(_ request: OutgoingRequest, _ attempt: Attempt) {
         guard let complete = participants.compose(request, attempt) else { return }
         transmit(complete, attempt)
     }
 
+    /// Starts the request in libcurl.
     func transmit(_ request: OutgoingRequest, _ attempt: Attempt) {
         do throws(TransferError) {
             guard let curl = try participants.connect(request, attempt) else { return }
@@ -231,11 +233,13 @@ package final class Engine: AttemptMoments {
         core.active.check(by: nextCheck)
     }
 
+    /// Ends all streams of the attempt.
     func stopTransfer(_ attempt: Attempt) {
         participants.segments.endSegments(attempt)
         stopFirst(attempt)
     }
 
+    /// Ends the stream of the attempt's ordinary request.
     func stopFirst(_ attempt: Attempt) {
         if let command = attempt.transport.command { participants.commands.stopCommand(command) }
         guard let transfer = attempt.transport.transfer else { return }
@@ -260,7 +264,7 @@ package final class Engine: AttemptMoments {
         let completions = core.loop.turn(wait: wait, others: participants.commands.entries)
         core.now = clock()
         participants.turnBegins()
-        for attempt in core.news.takeAll() { participants.announcements.reportProgress(attempt) }
+        for attempt in core.active.news.takeAll() { participants.announcements.reportProgress(attempt) }
         for completion in completions { complete(completion) }
         if core.active.takeCheck(at: core.now.instant) { checkIdle() }
         for report in deliveries.takeAll() { participants.handle(report) }
@@ -350,11 +354,13 @@ package final class Engine: AttemptMoments {
 
     // MARK: After a request
 
+    /// The present request has ended: its participants and its life say what is next.
     func ended(_ attempt: Attempt, _ error: TransferError?, sawCloseNotify: Bool) {
         guard let step = participants.requestEnded(attempt, error, sawCloseNotify: sawCloseNotify) else { return }
         carryOut(step, attempt)
     }
 
+    /// Carries out what comes after a request.
     func carryOut(_ step: NextStep, _ attempt: Attempt) {
         if participants.handles(step, attempt) { return }
         switch step {
@@ -389,15 +395,18 @@ package final class Engine: AttemptMoments {
 
     // MARK: The end of an attempt
 
+    /// Ends the attempt with what it fetched.
     func succeed(_ attempt: Attempt) {
         let source = attempt.exchange.head == nil ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
     }
 
+    /// Ends the attempt with what stands there.
     func finishUnchanged(_ attempt: Attempt) {
         finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
+    /// Fails the attempt; nothing of what came is of use.
     func lose(_ attempt: Attempt, _ miss: TransferError) {
         attempt.download.isLost = true
         fail(attempt, miss)
@@ -410,6 +419,7 @@ package final class Engine: AttemptMoments {
         cancelled(attempt)
     }
 
+    /// Ends the attempt as called off by the scheduler.
     func cancelled(_ attempt: Attempt) {
         let outcome =
             participants.bodies.lostUpload(attempt).map { Verdict.Outcome.failed($0) }
@@ -417,6 +427,7 @@ package final class Engine: AttemptMoments {
         finish(attempt, Verdict(outcome, status: attempt.life.lastStatus))
     }
 
+    /// Ends the attempt as called off by a rule of the job.
     func cancelled(_ attempt: Attempt, _ error: TransferError) {
         var verdict = Verdict(.cancelled(error), status: attempt.life.lastStatus)
         verdict.isForNextRun = attempt.isForNextRun
@@ -424,6 +435,7 @@ package final class Engine: AttemptMoments {
         finish(attempt, verdict)
     }
 
+    /// Fails the attempt, unless a participant has another try.
     func fail(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .cancelled { return cancelled(attempt, error) }
         guard let shown = participants.attemptFails(attempt, error) else { return }

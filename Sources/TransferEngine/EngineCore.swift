@@ -13,16 +13,21 @@ final class EngineCore {
     var origins: OriginTable
     /// The groups with their members, by number.
     var groups: [EngineGroup]
+    /// The sessions by number.
     let sessions: [EngineSession]
+    /// The secrets that the run knows.
     var secrets: RunSecrets
     /// Values captured by tasks that succeeded.
     var captured = CapturedValues()
+    /// Performs the requests.
     let loop: any TransferLoop
     /// The threads that write files, and the orders that they get after this turn.
     let delivery: any FileDeliverer
+    /// Orders for the delivery threads.
     let outbox: Outbox
     /// The store's client; `nil` when no session of this run is stored.
     let store: StoreClient?
+    /// Where events go.
     let events: any EventSink
     /// What the scheduler is told after this turn.
     var reports: [ExecutorReport] = []
@@ -33,9 +38,8 @@ final class EngineCore {
 
     /// Attempts by task; one that ended stays until its result was taken.
     var attempts: [Attempt?]
+    /// The attempts whose request is under way.
     var active = ActiveTransfers()
-    /// Those of them to which libcurl reported something in this turn.
-    let news = News()
     /// What ended attempts leave to the next ones of their tasks.
     var carryovers: [TaskIndex: Carryover] = [:]
     /// Tasks that were cancelled without keeping their partial files.
@@ -87,11 +91,13 @@ final class EngineCore {
         return attempt
     }
 
+    /// Counts the connections that a request opened and used again.
     func countConnections(_ metrics: CurlMetrics, _ attempt: Attempt) {
         attempt.session.connectionsOpened += metrics.openedConnections
         attempt.session.connectionsReused += metrics.lostRequests.count + (metrics.isReused ? 1 : 0)
     }
 
+    /// Gives the slot back that the attempt holds.
     func releaseSlot(_ attempt: Attempt) {
         guard let origin = attempt.origin else { return }
         attempt.origin = nil
@@ -107,6 +113,7 @@ final class EngineCore {
         store?.captured(news)
     }
 
+    /// Emits an event of the attempt; holds it back where a secret may still come to light.
     func emit(_ kind: Event.Kind, _ attempt: Attempt) {
         // The task has ended, and is run again for others.
         if participants.renewals.underWay.isRenewing(attempt.task) { return }
@@ -121,6 +128,7 @@ final class EngineCore {
     /// Returns the text without secrets, also where a cut quotes only a part of one.
     func redacted(_ text: String) -> String { ForeignText.told(text) { events.hiding.redacted($0) } }
 
+    /// Returns the verdict with secrets taken out of its error's message.
     func redacted(_ verdict: Verdict) -> Verdict {
         var verdict = verdict
         switch verdict.outcome {
@@ -137,6 +145,7 @@ final class EngineCore {
 
     // MARK: Secrets that came up in the run
 
+    /// Adds a password to what is redacted.
     func learnPassword(_ password: String) {
         if let secret = secrets.learnPassword(password) { events.learn([secret]) }
     }

@@ -6,6 +6,7 @@ import TransferModel
 /// A concern that takes part in attempts: the response cache, segments, checksums that are looked up. It owns its state,
 /// and is called at the moments that `Participants` and `Engine` list.
 protocol Participant: AnyObject {
+    /// What all share.
     var core: EngineCore { get }
 }
 
@@ -15,6 +16,7 @@ extension Participant {
     /// The other concerns.
     var participants: Participants { core.participants }
 
+    /// Ends the attempt with an error.
     func fail(_ attempt: Attempt, _ error: TransferError) { engine.fail(attempt, error) }
 }
 

@@ -8,6 +8,7 @@ import TransferModel
 /// Who takes part in attempts. Where several take part in one moment, the order in which they are asked is said here,
 /// and why.
 final class Participants {
+    /// What the participants share.
     let core: EngineCore
 
     // Before the first request.

@@ -34,6 +34,7 @@ struct Preparation {
     /// The first step that is not done yet; `nil` once the first request can be sent.
     var next: PreparationStep? { left == 0 ? nil : PreparationStep(rawValue: left.trailingZeroBitCount) }
 
+    /// Adds a step where it is needed.
     mutating func add(_ step: PreparationStep, if isNeeded: Bool) {
         if isNeeded { left |= 1 << step.rawValue }
     }

@@ -64,6 +64,7 @@ final class StoreClient {
     /// Whoever lets go of it may go on as if it were all kept, or end the process.
     deinit { _ = problems() }
 
+    /// Where the session's disk cache lies; `nil` without one.
     func cachePlace(_ session: Int) -> CachePlace? { session < caches.count ? caches[session] : nil }
 
     /// A file from a server, in a session of which something is kept.
@@ -89,8 +90,10 @@ final class StoreClient {
     /// It is known of which files something may be kept.
     var isOpen: Bool { known != nil }
 
+    /// Whether what the session learned in earlier runs was not read yet.
     func mustAwaitSessionState(of session: SessionIndex) -> Bool { !isRecalled && isKept[Int(session.raw)] }
 
+    /// Stores what a session learned.
     func learned(_ session: SessionIndex, _ changes: [SessionState.Change], at now: Instant) {
         guard isKept[Int(session.raw)] else { return }
         add(.learned(session, changes), at: now)
@@ -116,6 +119,7 @@ final class StoreClient {
         return (rules(of: task).applies || Self.isNamedByServer(task), Self.mayOutliveRun(task, keeping), true)
     }
 
+    /// A fingerprint of what a file is asked for with: another one is another file.
     func shape(of task: TaskSpecification) -> Int64 { rules(of: task).shape }
 
     /// Tasks that say nothing of their own share their options.
@@ -146,6 +150,7 @@ final class StoreClient {
         return true
     }
 
+    /// Stores what the answer to a file is known by.
     func file(_ answer: FiledAnswer, _ task: TaskSpecification, at now: Instant) {
         add(.file(task.session, destination: Self.key(task), answer), at: now)
     }
@@ -156,6 +161,7 @@ final class StoreClient {
         due = Instant(nanoseconds: 0)
     }
 
+    /// Stores that a file was found as it was kept.
     func confirm(_ kept: KeptValidators, _ task: TaskSpecification, at now: Instant) {
         add(.confirm(task.session, destination: Self.key(task), kept), at: now)
     }
@@ -173,8 +179,10 @@ final class StoreClient {
         add(.dropPart(task.session, destination: key), at: now)
     }
 
+    /// Whether uploads of the session are kept from run to run.
     func keeps(uploadsOf session: SessionIndex) -> Bool { isKept[Int(session.raw)] }
 
+    /// Stores how far an upload is.
     func upload(_ change: UploadChange, _ session: SessionIndex, at now: Instant) {
         add(.upload(session, change), at: now)
     }
@@ -210,6 +218,7 @@ final class StoreClient {
         }
     }
 
+    /// Passes what is collected to the store's thread, when it is time.
     func handOver(at now: Instant) {
         guard due <= now else { return }
         (due, notBefore) = (.distantFuture, now + Self.pause)
@@ -217,6 +226,7 @@ final class StoreClient {
         orders = []
     }
 
+    /// Returns, once, what the store has answered.
     func takeAll() -> [MemoryReport] {
         let news = reports.takeAll()
         for case .opened(let opened) in news {

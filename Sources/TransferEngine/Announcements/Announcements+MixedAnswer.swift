@@ -15,6 +15,7 @@ struct MixedAnswer {
         self.scanner = scanner
     }
 
+    /// Headers of the last part that came.
     var lastHeaders: HeaderBlock? { scanner.parts.last?.headers }
 }
 
@@ -73,6 +74,7 @@ extension Announcements {
         attempt.exchange.mixed?.told = mixed.scanner.parts.count
     }
 
+    /// The answer's headers, with those of a part in the place of its own.
     static func merged(_ answer: HeaderBlock, _ part: HeaderBlock) -> HeaderBlock {
         let own = Set(part.lines.map { part.name($0).lowercased() })
         let kept = answer.lines.filter { line in

@@ -51,6 +51,7 @@ package final class Announcements: Participant {
             headers: HeaderMask.masked(record.headers))
     }
 
+    /// Tells the scheduler and the log what came in this turn.
     func reportProgress(_ attempt: Attempt) {
         attempt.unreported.isListed = false
         if attempt.unreported.hasUploadPlace { participants.uploads.keepUpload(attempt) }
@@ -76,6 +77,7 @@ package final class Announcements: Participant {
     /// Longest delay of a progress event that came soon after another.
     private static let lateProgress = TimeSpan.milliseconds(250)
 
+    /// Emits progress that was held back because it came too soon after the last.
     func tellLateProgress() {
         guard progressDue <= core.now.instant else { return }
         progressDue = .distantFuture
@@ -85,6 +87,7 @@ package final class Announcements: Participant {
         }
     }
 
+    /// Emits how far the body is.
     func emitProgress(_ attempt: Attempt) {
         attempt.unreported.lastEventAt = core.now.instant
         attempt.unreported.owesEvent = false
@@ -206,6 +209,7 @@ package final class Announcements: Participant {
         return lastType.type
     }
 
+    /// Emits a redirect.
     func tellRedirect(_ record: RedirectRecord, _ attempt: Attempt) {
         holdBackIfHiding(attempt)
         core.emit(.redirect(record), attempt)

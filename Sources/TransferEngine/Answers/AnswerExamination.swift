@@ -16,6 +16,7 @@ package final class AnswerExamination: Participant {
         (attempt.exchange.mixed?.lastHeaders ?? attempt.saidHeaders).flatMap { Self.charset($0) }
     }
 
+    /// The charset that the headers name.
     static func charset(_ headers: HeaderBlock) -> String? {
         headers.first("content-type").flatMap { MediaType($0)?.charset }
     }

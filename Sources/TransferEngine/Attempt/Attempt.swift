@@ -14,6 +14,7 @@ import TransferModel
 /// `DownloadTarget` the file, `KnownFile` the existing one, and so on. They stand side by side because a callback,
 /// which has only the attempt, touches several of them for each piece of a body.
 final class Attempt: TransferReceiver {
+    /// What the attempt waits for, or does.
     enum Phase {
         /// The journal has not recorded yet that it began.
         case awaitingRecord
@@ -145,6 +146,7 @@ final class Attempt: TransferReceiver {
     /// Whether the present request is for a checksum file, its signature or a token, and not for what the task wants.
     var isLookingUp: Bool { checksumLookup.waitingLife != nil || tokenFetch != nil }
 
+    /// Gives the attempt another life for a look-up's requests; its own waits.
     func beginLookup(_ life: AttemptLife) {
         checksumLookup.waitingLife = self.life
         life.tracing = self.life.tracing
@@ -174,10 +176,11 @@ final class Attempt: TransferReceiver {
     /// Returns what was received and not handed over yet.
     func takeRest() -> BodyPiece { coalescer.takeRest() }
 
+    /// Has the engine look at the attempt after this turn.
     func noteNews() {
         guard !unreported.isListed else { return }
         unreported.isListed = true
-        core.news.add(self)
+        core.active.news.add(self)
     }
 
     // MARK: TransferReceiver

@@ -219,6 +219,7 @@ final class ResponseCaching: Participant {
         }
     }
 
+    /// Entries, or a body, that the store was asked for.
     func takeCached(_ report: MemoryReport) {
         switch report {
         case .cached(let task, let found):

@@ -14,6 +14,7 @@ extension Attempt {
         return url.isHTTP ? "\(method) \(url.text): " : "\(url.text): "
     }
 
+    /// The networks that the task's requests may use.
     var terms: NetworkTerms { specification.options.values.policies.networkTerms }
 }
 
@@ -76,6 +77,7 @@ extension Connections {
         return nil
     }
 
+    /// Why the request failed, in words of its own; `nil` where it did not.
     func transportError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         if let failure = attempt.sending.body?.failure { return failure }
         if let error = networkError(attempt, completion) { return error }

@@ -6,6 +6,7 @@ package import TransferModel
 /// Chooses how requests connect, and ends what goes over a network that went away.
 package final class Connections: Participant {
     let core: EngineCore
+    /// What requests have in common in the use of connections.
     var policy: ConnectionPolicy
     /// The networks' current state, shared by the gates of all sessions.
     let networks: NetworkState

@@ -59,6 +59,7 @@ package final class Credentials: Participant {
         }
     }
 
+    /// Carries out what is next now that a credential was found, or none.
     func followCredential(_ attempt: Attempt, after step: CredentialStep) {
         tellChallenges(attempt)
         switch step {

@@ -84,6 +84,7 @@ final class ExistingFiles: Participant {
         }
     }
 
+    /// What stands in the final place, and whether it has the checksum.
     func inspected(_ attempt: Attempt, size: Int64?, matches: Bool?) {
         if attempt.preparation.next == .inspectListedFile {
             guard let size, matches == true else { return engine.stepDone(.inspectListedFile, attempt) }
@@ -110,6 +111,7 @@ final class ExistingFiles: Participant {
         }
     }
 
+    /// Ends the attempt with the file that stands there.
     func keepExisting(_ attempt: Attempt, _ path: String, _ size: Int64) {
         let options = attempt.specification.options.values
         core.store?.dropPart(of: core.job.tasks[Int(attempt.task.raw)], at: core.now.instant)

@@ -25,6 +25,7 @@ final class Explanations: Participant {
         return shown
     }
 
+    /// Adds who asked and what the server said to the error of an answer that is not the one wanted.
     func explained(_ error: TransferError, _ attempt: Attempt) -> TransferError {
         let bare = error.message
         var error = attempt.life.explained(error)

@@ -21,6 +21,7 @@ final class GroupPublication: Participant {
         core.groups[Int(group.raw)].members.compactMap { core.attempts[Int($0.raw)] }
     }
 
+    /// Emits that the file is finished.
     func tellFile(_ attempt: Attempt) {
         if let file = attempt.download.file { core.emit(.fileFinished(file), attempt) }
     }
@@ -63,6 +64,7 @@ final class GroupPublication: Participant {
             .discardGroup(group.place, keepingMembers: !group.members.contains { core.unwanted.contains($0) }))
     }
 
+    /// The group is in place, or is not.
     func published(_ group: GroupIndex, _ error: TransferError?, _ removed: RemovedFiles?) {
         if error == nil {
             for attempt in members(of: group) {

@@ -8,6 +8,7 @@ import TransferModel
 ///
 /// That what it saw is a while ago harms nobody: a file that is to stay is looked at again when the server has answered.
 struct Foresight {
+    /// What is known of a task that has not begun.
     enum Sight {
         /// Surely nothing is kept.
         case nothing
@@ -29,6 +30,7 @@ struct Foresight {
 
     init(_ count: Int) { self.count = count }
 
+    /// Makes room for more tasks.
     mutating func grow(by more: Int) {
         count += more
         if !begun.isEmpty { begun += Array(repeating: false, count: more) }
@@ -60,6 +62,7 @@ struct Foresight {
         return !begun[Int(task.raw)]
     }
 
+    /// Whether the task has begun.
     func hasBegun(_ task: TaskIndex) -> Bool { !begun.isEmpty && begun[Int(task.raw)] }
 }
 

@@ -9,6 +9,7 @@ final class LocalSources: Participant {
 
     init(_ core: EngineCore) { self.core = core }
 
+    /// Delivers what a `file:` or `data:` URL names.
     func beginLocal(_ attempt: Attempt, _ url: ResourceURL) {
         guard attempt.specification.type != .upload else {
             return fail(attempt, TransferError(.unsupportedURL, "nothing can be uploaded to a `\(url.scheme):` URL"))

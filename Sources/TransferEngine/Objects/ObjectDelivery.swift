@@ -8,6 +8,7 @@ import TransferModel
 /// Puts downloads into an object store (`to: s3://…`).
 final class ObjectDelivery: Participant {
     let core: EngineCore
+    /// What is known of the objects of this run.
     var transfers: ObjectTransfers
 
     init(_ core: EngineCore, _ transfers: ObjectTransfers) {
@@ -297,6 +298,7 @@ final class ObjectDelivery: Participant {
         verdict.isOfStore = attempt.object?.isAtStore == true
     }
 
+    /// Removes the folder in which files wait for their store, unless files are left in it.
     func close() { transfers.folder.close() }
 }
 

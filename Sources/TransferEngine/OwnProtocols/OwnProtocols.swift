@@ -6,13 +6,16 @@ import TransferModel
 /// Has commands of the session answer for URLs of own schemes.
 final class OwnProtocols: Participant {
     let core: EngineCore
+    /// The commands that answer at present.
     private(set) var transfers = CommandTransfers()
 
     init(_ core: EngineCore) { self.core = core }
 
     /// What the loop waits for beside connections.
     var entries: [PollEntry] { transfers.isEmpty ? [] : transfers.entries }
+    /// Whether a command answers at present.
     var areRunning: Bool { transfers.areRunning }
+    /// When the next of them has taken too long.
     var nextDeadline: Instant { transfers.isEmpty ? .distantFuture : transfers.nextDeadline(at: core.now.instant) }
 
     // MARK: Asking

@@ -39,6 +39,7 @@ final class ForeignFiles: Participant {
             && core.carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }
 
+    /// What stands under the final name, if anything does.
     func foundForeignPart(_ attempt: Attempt, _ stamp: FileStamp?) {
         guard let stamp, stamp.size > 0 else { return engine.stepDone(.findForeignFile, attempt) }
         if core.carryovers[attempt.task]?.leftForeignFileUnanswered == true {
@@ -113,10 +114,12 @@ final class ForeignFiles: Participant {
         return task.options.values.checksum == nil ? nil : ForeignPart.shape(shape)
     }
 
+    /// Whether the record is of a file that is asked for as the task asks today.
     func isShaped(_ record: ResumeRecord, as task: TaskSpecification) -> Bool {
         record.shape == core.store?.shape(of: task) || isForeign(record, task)
     }
 
+    /// Whether the record is of another program's file, of which the checksum alone proves the whole.
     func isForeign(_ record: ResumeRecord, _ task: TaskSpecification) -> Bool {
         task.options.values.checksum != nil
             && record.shape == (core.store?.shape(of: task)).map { ForeignPart.shape($0) }

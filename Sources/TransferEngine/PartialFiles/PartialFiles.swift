@@ -14,6 +14,7 @@ final class PartialFiles: Participant {
 
     init(_ core: EngineCore) { self.core = core }
 
+    /// Drops what came of an answer that is not the file.
     func discardBody(_ attempt: Attempt) {
         _ = attempt.takeRest()
         // An earlier attempt's partial file is still useful on the next hop.
@@ -44,6 +45,7 @@ final class PartialFiles: Participant {
         return point
     }
 
+    /// Makes the identity of a file under a temporary name.
     func newStaging(_ specification: TaskSpecification, _ task: TaskIndex) -> StagingID {
         stagingCount += 1
         return StagingID(stagingCount, of: task, isGrouped: specification.group != nil)
@@ -168,10 +170,12 @@ final class PartialFiles: Participant {
         store.part(record, core.job.tasks[Int(task.raw)], at: core.now.instant)
     }
 
+    /// Forgets how the file could be continued.
     func forgetLabel(of staging: StagingID) {
         if !partLabels.isEmpty { partLabels[staging] = nil }
     }
 
+    /// Deletes a file under its temporary name.
     func discard(_ staging: StagingID) {
         forgetLabel(of: staging)
         core.outbox.add(.discard(staging))
@@ -192,6 +196,7 @@ final class PartialFiles: Participant {
         core.outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
     }
 
+    /// Removes the store's record of the task's partial file.
     func forgetPart(_ task: TaskIndex) {
         guard core.carryovers[task]?.isPartRecorded == true else { return }
         core.carryovers[task]?.isPartRecorded = false

@@ -118,6 +118,7 @@ final class Publication: Participant {
     /// What the name of a local file says of its type.
     func fileType(_ url: ResourceURL) -> String? { url.lastPathComponent.map { FileTypes.type(ofPath: $0) } }
 
+    /// The file has its final name.
     func published(_ task: TaskIndex, _ record: FileRecord, isKept: Bool) {
         guard let attempt = core.attempt(of: task) else { return }
         attempt.download.file = record

@@ -6,6 +6,7 @@ import TransferModel
 /// then tried again with what the task captures now.
 final class Renewals: Participant {
     let core: EngineCore
+    /// The renewals that are under way, and those that ended.
     private(set) var underWay = TokenRenewals()
 
     init(_ core: EngineCore) { self.core = core }

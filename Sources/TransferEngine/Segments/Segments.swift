@@ -9,6 +9,7 @@ import TransferModel
 /// `SegmentPlan`.
 final class Segments: Participant {
     let core: EngineCore
+    /// The downloads whose body comes in several streams, or may.
     private(set) var downloads = SegmentedDownloads()
 
     init(_ core: EngineCore) { self.core = core }
@@ -25,6 +26,7 @@ final class Segments: Participant {
         }
     }
 
+    /// Ends the streams of an attempt that is over.
     func attemptEnded(_ attempt: Attempt) {
         if attempt.streams.segmented != nil { engine.stopTransfer(attempt) }
     }
@@ -66,6 +68,7 @@ final class Segments: Participant {
 
     // MARK: Streams begin
 
+    /// The scheduler has lent another slot.
     func lent(_ task: TaskIndex) {
         // One that is over gave back with its own slot what it was lent.
         guard let attempt = core.attempt(of: task), let parts = attempt.streams.segmented else { return }
@@ -152,6 +155,7 @@ final class Segments: Participant {
             SegmentPlan.first, isDone ? .done : .failed, isDone ? nil : error ?? cut, wasAnswered: true, attempt, parts)
     }
 
+    /// A further stream is over.
     func segmentCompleted(_ segment: Segment, _ completion: CurlCompletion) {
         let attempt = segment.attempt
         guard segment.transfer != nil, attempt.result == nil else { return }
@@ -272,6 +276,7 @@ final class Segments: Participant {
         stop(id, .recalled, nil, attempt, parts)
     }
 
+    /// Ends a stream of the body.
     func stop(
         _ id: SegmentPlan.StreamID, _ end: SegmentPlan.End, _ error: TransferError?, _ attempt: Attempt,
         _ parts: SegmentedBody

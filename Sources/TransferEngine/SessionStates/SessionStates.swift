@@ -25,6 +25,7 @@ package final class SessionStates: Participant {
         return .pending
     }
 
+    /// What sessions learned in earlier runs was read: attempts that waited for it go on.
     func recalled(_ kept: [SessionIndex: SessionState.Kept]) {
         for (session, state) in kept {
             core.sessions[Int(session.raw)].state.recall(state, at: core.now.wall)

@@ -28,6 +28,7 @@ final class StandardOutput: Participant {
     /// The task has ended: the next may write.
     func taskEnded(_ task: TaskIndex) { queue?.ended(task) }
 
+    /// Ends the thread that writes.
     func close() { queue?.close() }
 
     /// Where a body is staged that goes to standard output: nobody else may look into it.
@@ -54,6 +55,7 @@ final class StandardOutput: Participant {
         output.add(body, of: task)
     }
 
+    /// The body was written, or could not be.
     func written(_ task: TaskIndex, _ error: TransferError?) {
         queue?.written(error)
         guard let attempt = core.attempt(of: task), case .awaitingOutput = attempt.phase else { return }

@@ -33,6 +33,7 @@ final class BodyDigests: Participant {
         }
     }
 
+    /// The body was read: the request can be signed, or the body compared.
     func digested(_ task: TaskIndex, _ digest: Checksum) {
         guard let attempt = core.attempt(of: task) else { return }
         if case .comparing(let comparison) = attempt.phase {

@@ -6,6 +6,7 @@ package import TransferModel
 /// Plans the body that a task sends when it begins, opens it anew for each request, and tells how far it is sent.
 package final class RequestBodies: Participant {
     let core: EngineCore
+    /// What tasks send of what lies outside the job.
     var plans = PlannedBodies()
 
     init(_ core: EngineCore) { self.core = core }
@@ -13,8 +14,10 @@ package final class RequestBodies: Participant {
     /// The attempt is over: a stream that no server has read from is ended.
     func attemptEnded(_ attempt: Attempt) { attempt.sending.takeUntouchedStream()?.leave() }
 
+    /// Forgets what the task was to send.
     func taskEnded(_ task: TaskIndex) { plans.ended(task) }
 
+    /// Ends the commands whose output is sent.
     func close() { plans.streams?.close() }
 
     /// Fixes what the task sends; an error where that cannot be.
@@ -155,6 +158,7 @@ package final class RequestBodies: Participant {
         endBody(attempt, uploaded: metrics.uploadedBytes)
     }
 
+    /// The request is over, of whose body so many bytes went out.
     func endBody(_ attempt: Attempt, uploaded: Int64) {
         guard let body = attempt.sending.body else { return }
         tellSent(attempt, uploaded)

@@ -34,6 +34,7 @@ final class SentUploads: Participant {
         return .pending
     }
 
+    /// The store says what an earlier run sent to the URL, or put there.
     func foundSent(_ task: TaskIndex, _ sent: SentUpload?) {
         guard let attempt = core.attempt(of: task), case .comparing(let comparison) = attempt.phase else { return }
         if case .recallingObject = comparison { return participants.objects.recalledObject(attempt, sent) }

@@ -80,6 +80,31 @@ import TransferModel
         #expect(server.requests()[0].chunks.isEmpty == (length >= 0))
     }
 
+    /// The loop pauses reading by itself until it has reported much framing.
+    @Test(arguments: [false, true])
+    func pauseForFraming_endsNoPauseOfTheUpload(isReceiversOwn: Bool) throws {
+        let framing = [UInt8](repeating: 0x78, count: 1 << 20)
+        let server = try ScriptedServer()
+        defer { server.stop() }
+        server.on(
+            "/",
+            [
+                .ignoreBody, .bytes(Script.head(200, [("Transfer-Encoding", "chunked")])), .gate("framing"),
+                .send("5;"), .bytes(framing), .stall,
+            ])
+        let stage = try LoopStage()
+        let receiver = RecordingReceiver()
+        receiver.uploadLimit = 10
+        if isReceiversOwn { receiver.replyToFraming = { $0.framing > 100_000 ? .pause : .taken } }
+        _ = try stage.start(server.url(), upload: Self.bytes, receiver)
+        stage.turn { receiver.pauses > 0 && receiver.heads.count == 1 }
+        server.open(gate: "framing")
+        stage.turn { receiver.framing > (isReceiversOwn ? 100_000 : framing.count) }
+        try stage.passTime()
+        #expect(receiver.pauses == 1 && receiver.sent == 10)
+        _ = try stage.stop(receiver)
+    }
+
     @Test func pausedTransfer_leavesOthersOfItsConnectionsPoolRunning() throws {
         let server = try ScriptedServer { _ in .respond(200, body: Self.bytes) }
         defer { server.stop() }

@@ -141,6 +141,7 @@ package import TransferModel
         guard let slot = slot(of: id), !slot.isHeld else { return }
         // The time of the pause does not count as silence of the other side.
         slot.lastActivity = Clocks.instant()
+        slot.state.isUploadPaused = false
         // An error here is reported as the transfer's end.
         unsafe curl_easy_pause(slot.easy.raw, CURLPAUSE_CONT)
     }
@@ -248,7 +249,7 @@ package import TransferModel
 
     private func complete(_ slot: TransferSlot, _ result: CURLcode) {
         if slot.shouldBeginAgain(after: result), beginAgain(slot) { return }
-        if slot.state.repetition.metUnreadyConnection { return wait(slot) }
+        if slot.state.repetition.metUnreadyConnection, wait(slot) { return }
         admitWaiting()
         _ = slot.handOverHeldHead()
         if result != CURLE_OK { slot.leaveOutOfStep() }
@@ -285,10 +286,12 @@ package import TransferModel
         return unsafe slot.beginAgain() && slot.begin(in: multi) == CURLM_OK
     }
 
-    private func wait(_ slot: TransferSlot) {
+    /// Sends the request later, when another transfer's connection is ready. Returns `false` where that cannot be.
+    private func wait(_ slot: TransferSlot) -> Bool {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
-        guard slot.prepareAgain() else { return complete(slot, CURLE_OUT_OF_MEMORY) }
+        guard slot.prepareAgain() else { return false }
         waiting.append(slot)
+        return true
     }
 
     /// Lets the waiting transfers check again: a connection is ready, or one that they waited for may be gone.

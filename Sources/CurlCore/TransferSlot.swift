@@ -284,8 +284,10 @@ import TransferModel
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
         if ftp != nil, state.fileEnd.isBodyOver { return endOfBody() }
+        if state.isUploadPaused { return .pause }
         lastActivity = loop.clock()
         let fill = unsafe receiver?.fillBody(buffer) ?? .stop
+        if case .pause = fill { state.isUploadPaused = true }
         guard case .bytes(let count) = fill else { return fill }
         state.sending.sent(count, at: loop.clock())
         return ftp != nil && count == 0 ? endOfBody() : fill

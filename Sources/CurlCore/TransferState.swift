@@ -13,6 +13,9 @@ struct TransferState: ~Copyable {
     var sockets = SocketUse()
     var fileEnd = FileEnd()
     var framing = FramingCount()
+    /// Whether the receiver has paused the request's body. libcurl asks for more of it too when only reading is paused
+    /// or resumed.
+    var isUploadPaused = false
     /// Whether the last answer was an interim one (1xx): the final one is awaited.
     var lastWasInterim = false
 
@@ -37,7 +40,7 @@ struct TransferState: ~Copyable {
 
     /// Resets the state of the connection before the request is sent once more, on another one.
     mutating func prepareAgain(now: Instant) {
-        lastWasInterim = false
+        (lastWasInterim, isUploadPaused) = (false, false)
         repetition.prepareAgain()
         sending.prepareAgain(now: now)
     }

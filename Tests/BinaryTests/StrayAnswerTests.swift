@@ -18,65 +18,25 @@ import TransferModel
     }
 
     private static let stray = Script.head(200, [("Content-Length", "5")]) + Array("STRAY".utf8)
-    private static let unasked = Script.head(408, [("Content-Length", "0"), ("Connection", "close")])
 
-    /// One connection for both; between them another server takes its time.
-    private func job(
-        _ transport: Transport, _ server: ScriptedServer, _ other: ScriptedServer, _ framing: Framing
-    ) -> String {
-        """
-        \(transport.session(server, ", maximumConnectionsPerHost: 1"))
-        tasks:
-          - { id: first, url: "\(server.url("/first"))", \(framing == .empty ? "type: data" : "to: first"), expect: { status: [200, 204] } }
-          - { id: pause, needs: [first], type: data, url: "\(other.url("/pause"))" }
-          - { id: second, needs: [pause], url: "\(server.url("/second"))", to: second }
-        """
-    }
-
-    private func run(
-        _ transport: Transport, first: Script, pause: Script = .respond(200), _ framing: Framing = .length
-    ) throws -> (Stage, Stage.Run, ScriptedServer) {
-        let server = try transport.server()
-        let other = try ScriptedServer()
-        defer {
-            server.stop()
-            other.stop()
-        }
-        server.on("/first", first)
-        server.on("/second", .respond(200, body: "right"))
-        other.on("/pause", pause)
-        let stage = try Stage()
-        return (stage, try stage.run(job(transport, server, other, framing)), server)
-    }
-
+    /// One connection for both, which libcurl keeps: what stands behind the first answer came with it.
     @Test(arguments: Transport.allCases, Framing.allCases)
     func withTheAnswerBeforeThem(_ transport: Transport, _ framing: Framing) throws {
-        let (stage, run, _) = try run(transport, first: [.bytes(framing.answer + Self.stray)], framing)
+        let server = try transport.server()
+        defer { server.stop() }
+        server.on("/first", [.bytes(framing.answer + Self.stray)])
+        server.on("/second", .respond(200, body: "right"))
+        let stage = try Stage()
+        let run = try stage.run(
+            """
+            \(transport.session(server, ", maximumConnectionsPerHost: 1"))
+            tasks:
+              - { id: first, url: "\(server.url("/first"))", \(framing == .empty ? "type: data" : "to: first"), expect: { status: [200, 204] } }
+              - { id: second, needs: [first], url: "\(server.url("/second"))", to: second }
+            """)
         #expect(run.status == 0)
         if framing != .empty { #expect(try stage.text("first") == "first") }
         #expect(try stage.text("second") == "right")
-    }
-
-    @Test(arguments: Transport.allCases, Framing.allCases)
-    func whileTheConnectionIsIdle(_ transport: Transport, _ framing: Framing) throws {
-        for stray in [Self.stray, Self.unasked] {
-            let (stage, run, server) = try run(
-                transport, first: [.bytes(framing.answer), .wait(.milliseconds(20)), .bytes(stray)],
-                pause: [.wait(.milliseconds(300))] + .respond(200), framing)
-            #expect(run.status == 0)
-            #expect(try stage.text("second") == "right")
-            #expect(try run.values("$.tasks[?@.id=='second'].attempts[*].number") == ["1"])
-            #expect(server.totalConnections == 2)
-        }
-    }
-
-    /// What TLS sends on its own account, such as session tickets, is no answer.
-    @Test(arguments: Transport.allCases) func aQuietConnectionIsUsedAgain(_ transport: Transport) throws {
-        let (stage, run, server) = try run(
-            transport, first: .respond(200, body: "first"), pause: [.wait(.milliseconds(100))] + .respond(200))
-        #expect(run.status == 0)
-        #expect(try stage.text("second") == "right")
-        #expect(server.totalConnections == 1)
     }
 
     /// Three connections are open and idle, and the server hangs up on each that is used. It may have closed it before

@@ -178,7 +178,7 @@ extension JobPlan {
         json.endObject()
     }
 
-    /// Relative to the job's folder where it lies there, as in the report.
+    /// Returns the path relative to the job's folder where it lies there, as in the report.
     private func path(_ path: String?, _ redactor: Redactor) -> String? {
         guard let path else { return nil }
         let folder = job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/"
@@ -189,7 +189,7 @@ extension JobPlan {
         return redactor.redacted(relative) as String
     }
 
-    private func write(_ word: ServerWord, _ redactor: Redactor, to json: inout JSONWriter) {
+    private func write(_ word: ServerAnswer, _ redactor: Redactor, to json: inout JSONWriter) {
         json.beginObject()
         switch word.result {
         case .answered:

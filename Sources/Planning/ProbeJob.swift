@@ -12,7 +12,7 @@ package struct ProbeJob: Sendable {
 
     /// The job of questions: one data task for each task that is asked about.
     package let job: Job
-    /// By task of `job`: the task of the job that is planned.
+    /// The task of the planned job that each task of `job` asks about.
     package let tasks: [Int]
 
     /// Asks about `tasks` of a job, with its sessions' own settings: credentials, cookies, TLS, limits and redirects.
@@ -68,8 +68,8 @@ package struct ProbeJob: Sendable {
         return session
     }
 
-    /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for each
-    /// coding.
+    /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for
+    /// each coding.
     private static func asksForPacked(_ task: TaskSpecification, _ job: Job) -> Bool {
         task.type == .download
             ? task.options.values.decompress != .no : job.sessions[Int(task.session.raw)].http.compression
@@ -107,7 +107,7 @@ package struct ProbeJob: Sendable {
     }
 }
 
-extension ServerWord {
+extension ServerAnswer {
     /// Whether a GET may be answered although a HEAD was refused with this status.
     package static func mayDifferForGet(_ status: Int?) -> Bool {
         status.map { [400, 403, 404, 405, 501].contains($0) } ?? false

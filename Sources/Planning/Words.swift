@@ -2,10 +2,11 @@ import Reporting
 
 /// Phrases that plans and simulations have in common.
 enum Words {
-    /// `1 task`, `3,011 tasks`.
+    /// Returns `1 task` or `3,011 tasks`.
     static func count(_ count: Int, _ noun: String) -> String { HumanText.count(count, noun) }
 
-    /// A heading, its rows in columns and a last line; nothing without rows. `right` names the columns that end alike.
+    /// Returns a heading, its rows in columns and a last line; nothing without rows. `right` names the columns that are
+    /// aligned to the right.
     static func table(_ rows: [[String]], indent: String = "  ", right: Set<Int> = []) -> [String] {
         guard let columns = rows.map(\.count).max() else { return [] }
         let widths = (0..<columns).map { column in

@@ -1,8 +1,8 @@
 import Reporting
 
-/// Rows of cells as lines of a terminal.
+/// Lays rows of cells out as lines of a terminal.
 enum Columns {
-    /// `right` names the columns that end alike.
+    /// Returns one line for each row. `right` names the columns that are aligned to the right.
     static func rows(_ rows: [[String]], right: Set<Int> = []) -> [String] {
         guard let columns = rows.map(\.count).max() else { return [] }
         let widths = (0..<columns).map { column in

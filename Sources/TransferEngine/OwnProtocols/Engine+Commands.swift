@@ -70,7 +70,7 @@ extension Engine {
             case .killed(let signal): (nil, signal)
             case .timedOut, .cancelled: (nil, 0)
             }
-        let words = LastWords.of(events.hiding.redacted(transfer.program.lastErrors))
+        let words = LastErrorLine.of(events.hiding.redacted(transfer.program.lastErrors))
         let end = CommandEnd.of(
             status: status, signal: signal, transfer.answer, command: transfer.words, lastWords: words)
         if attempt.exchange.hasNewHead { announce(attempt) }

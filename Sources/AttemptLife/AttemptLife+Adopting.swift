@@ -16,10 +16,10 @@ extension AttemptLife {
     /// Whether the present request is that HEAD.
     package var asksAboutPart: Bool { if case .part = question { true } else { false } }
 
-    /// The server broke the connection off at a HEAD, or did not answer it.
+    /// Whether the server broke the connection off at the HEAD, or did not answer it.
     package var brokeAtQuestion: Bool { questionIsUnanswered }
 
-    /// Nothing is known of the existing file but its time: it may be a part as well as the whole.
+    /// Whether the condition is the existing file's own time and length, and no validator: the file may be only a part.
     package var asksByTime: Bool { builder.condition?.size != nil }
 
     func judgeForeignPart(_ part: ForeignPart, status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
@@ -29,7 +29,7 @@ extension AttemptLife {
                 asked: asked(headers, key: .random(in: 0 ... .max))))
     }
 
-    /// Makes the request the task's own again, where it began, after the HEAD was answered.
+    /// Makes the present request the task's own again, to the URL where it began, after the HEAD was answered.
     func endQuestion() {
         question = .none
         request = builder.afterQuestion(request)

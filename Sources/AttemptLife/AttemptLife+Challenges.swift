@@ -66,7 +66,7 @@ extension AttemptLife {
         return request.expectsContinue
     }
 
-    /// The header with which the last request says who it is from.
+    /// The `Authorization` header of the last request.
     var authorization: HeaderField? {
         guard case .header(let value)? = openExchange?.shown.origin else { return nil }
         return HeaderField(name: "Authorization", value: value)
@@ -78,7 +78,7 @@ extension AttemptLife {
     /// The client whose token the last request showed the server.
     package var shownClient: OAuth2Client? { openExchange?.responder.shownClient }
 
-    /// What the last request shows to its proxy only.
+    /// The proof that the last request shows to its proxy only.
     package var proxyAuthorization: RequestAuthorization.Proof? { openExchange?.shown.proxy }
 
     /// The credential with which libcurl proves the connection of the last request; such a connection serves no other
@@ -109,14 +109,14 @@ extension AttemptLife {
     /// Whether the proxy is asked for a tunnel. Then its responses and those of the server are apart.
     private func isTunnelled(_ request: OutgoingRequest) -> Bool { proxy != nil && !request.url.schemeIs("http") }
 
-    /// The proxy whose response this is, and not the server's.
+    /// The proxy, where the response with this status is its own and not the server's.
     func asker(_ status: Int) -> Origin? { status == 407 && !isTunnelled(request) ? proxy : nil }
 
     private func challengedRequest(_ request: OutgoingRequest) -> ChallengedRequest {
         let nothing: @Sendable () -> [UInt8]? = { [] }
         return ChallengedRequest(
             url: request.url, method: request.method, entity: request.sendsBody ? rules.entity : nothing, proxy: proxy,
-            // An ftp server is told the user in ways of its own.
+            // FTP logs in by its own commands.
             isTyped: request.url.isFTP || request.headers.contains { $0.isNamed("authorization") },
             isTunnel: isTunnelled(request))
     }
@@ -137,11 +137,11 @@ extension AttemptLife {
 
     /// What a response means for the exchange of credentials.
     enum ChallengeOutcome: Sendable {
-        /// It is no challenge, or one that is not answered: it is judged like any other.
+        /// The response is no challenge, or one that is not answered: it is judged like any other.
         case none
-        /// It is judged like any other unless the credential is found.
+        /// The response is judged like any other unless the credential is found.
         case lookUp(CredentialQuery)
-        /// It is a step on the way.
+        /// The response is a step on the way: the verdict says what follows.
         case settled(HeadVerdict)
     }
 
@@ -149,7 +149,7 @@ extension AttemptLife {
     func handleChallenge(
         status: Int, _ headers: HeaderBlock, _ sessionState: inout SessionState, isOfTunnel: Bool = false
     ) -> ChallengeOutcome {
-        // What comes through a tunnel is never the proxy's word.
+        // A response that comes through a tunnel is never the proxy's.
         let isProxys = status == 407 && isOfTunnel == isTunnelled(request)
         let isChallenge = status == 401 && request.url.isHTTP || isProxys && proxy != nil
         if !isChallenge, case .none = login { return .none }
@@ -191,7 +191,7 @@ extension AttemptLife {
         }
     }
 
-    /// Returns what there is to report since this was last called.
+    /// Returns the challenges and helper calls since the last call, for the report.
     package func takeChallengeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
         guard openExchange?.hasNews == true else { return ([], []) }
         return exchange.takeNews()
@@ -199,12 +199,12 @@ extension AttemptLife {
 
     // MARK: From attempt to attempt
 
-    /// What was refused, for the task's next attempt.
+    /// Credentials rejected in this attempt, so that the task's next attempt does not offer them again.
     package var refusals: ChallengeResponder? {
         guard let responder = openExchange?.responder, responder.remembers else { return nil }
         return responder
     }
 
-    /// Takes over what an earlier attempt of the task was refused.
+    /// Takes over the credentials that were rejected in an earlier attempt of the task.
     package func recall(_ earlier: ChallengeResponder) { exchange.recall(earlier) }
 }

@@ -3,11 +3,11 @@ package import TransferModel
 
 // `existing` of an upload: the server is asked by a HEAD, before the body is sent, whether it needs it.
 
-/// What the server is asked before an upload.
+/// A question that the server is asked before an upload.
 package enum UploadQuestion: Sendable {
-    /// `existing: skip`: whether it has anything there.
+    /// Whether the server has anything at the URL (`existing: skip`).
     case isAnythingThere
-    /// `existing: revalidate`: whether it still has what was sent before.
+    /// Whether the server still has what was sent before (`existing: revalidate`).
     case isStillStored(SentUpload)
 
     private static let ofBody: Set<String> = [
@@ -29,7 +29,7 @@ package enum UploadQuestion: Sendable {
 }
 
 extension AttemptLife {
-    /// What is asked before the upload, until that is answered.
+    /// The question before the upload, until it is answered.
     var uploadQuestion: UploadQuestion? { if case .upload(let question) = question { question } else { nil } }
 
     /// Whether the present request is the question and not the upload.
@@ -51,8 +51,9 @@ extension AttemptLife {
         }
     }
 
-    /// Sends the upload where nothing is there, or the server knows no such question. Any other unexpected status fails
-    /// the task. So does a redirect to a web page: it may be a login, which answers 200 whatever is asked.
+    /// Judges the answer to whether anything is there. The upload is sent where nothing is, or where the server does
+    /// not know the question. Any other unexpected status fails the task. So does a redirect to a web page: it may be a
+    /// login, which answers 200 whatever is asked.
     private func isAnythingThere(_ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch status {
         case 404, 405, 410, 501: .uploadIsNeeded
@@ -62,7 +63,7 @@ extension AttemptLife {
         }
     }
 
-    /// Whether a web page was answered for a file that is none by its name.
+    /// Whether the server answered a web page although the file's name is not that of one.
     private func isForeignPage(_ headers: HeaderBlock) -> Bool {
         guard let type = headers.first("content-type").flatMap({ MediaType($0) }), WebPage.isType(type.type) else {
             return false
@@ -76,8 +77,8 @@ extension AttemptLife {
         return .failure(TransferError(.unexpectedHTML, "\(what), which does not say whether the file is there"), nil)
     }
 
-    /// Fails only where the server asks for quiet. After any other response but a proof the upload is sent, and its own
-    /// response tells whether the server takes it.
+    /// Judges the answer to whether the server still has the upload. Only a server that asks for quiet fails the task:
+    /// after any other response but a proof the upload is sent, and its own response tells whether the server takes it.
     private func isStillStored(_ sent: SentUpload, _ status: Int, _ headers: HeaderBlock) -> ResponseMeaning {
         switch status {
         case 429, 503: refusal(status)

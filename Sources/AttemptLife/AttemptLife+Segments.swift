@@ -2,8 +2,8 @@ package import HTTPRules
 import TransferModel
 
 extension AttemptLife {
-    /// The request that was answered, for a part of what it was answered with: to the same place, with the headers that
-    /// went there, but for conditions of another kind.
+    /// Returns a request for a part of the file that the last response brings: to the same URL, with the same headers
+    /// but for other conditions.
     package func request(for part: PartRequest) -> OutgoingRequest {
         var request = request
         request.headers.removeAll { Self.conditions.contains($0.name.lowercased()) }

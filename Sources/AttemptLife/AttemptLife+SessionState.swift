@@ -1,7 +1,7 @@
 package import HTTPRules
 package import TransferModel
 
-// What the session knows of servers, put into requests and learned from responses.
+// Session state: what requests get from it, and what it learns from responses.
 
 extension AttemptLife {
     /// Makes the first request go over https where its host demands that. Call before anything is sent.
@@ -12,7 +12,7 @@ extension AttemptLife {
         if let home { builder.home = home }
         if let begin { builder.begin = begin }
         request.url = builder.begin
-        // Conditions and a range may be for one origin only: they are added anew for this one.
+        // Conditions and a range may hold for one origin only: they are added anew for this one.
         request.headers = builder.headers(at: builder.begin)
         request.isConditional = false
         resumption.addRange(to: &request)
@@ -52,7 +52,7 @@ extension AttemptLife {
         sessionState.presets(to: url, builder.visit, at: now)
     }
 
-    /// Learns what a response, of use or not, says of its server: cookies and whether it wants https only.
+    /// Learns from any response what its server says of itself: cookies, and whether it wants https only.
     package func learn(_ headers: HeaderBlock, sessionState: inout SessionState, at now: WallTime) {
         sessionState.take(headers, from: request.url, builder.visit, at: now)
     }

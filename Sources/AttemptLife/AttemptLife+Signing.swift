@@ -1,7 +1,7 @@
 import HTTPRules
 package import TransferModel
 
-// Requests that are signed: the face of `RequestBuilder+Signing` for the engine.
+// Signed requests: what the engine calls of `RequestBuilder+Signing`.
 
 extension AttemptLife {
     /// Whether a body that lies in a file must be read before the request can be signed. An object store takes one

@@ -6,7 +6,7 @@ extension AttemptLife {
 
     // MARK: Before a request
 
-    /// Before anything is sent: the request says that it could be resumed, or asks after one that was cut.
+    /// Makes the first request a resumable upload, or a question about one that was cut. Call before anything is sent.
     package func begin(_ upload: ResumableUpload) {
         builder.upload = .open(upload)
         if upload.isAtPlace {
@@ -18,14 +18,14 @@ extension AttemptLife {
 
     // MARK: What happens
 
-    /// The body was handed over up to there.
+    /// The body was handed to the transport up to the offset.
     package func noteSent(_ offset: Int64) {
         guard case .open(var upload) = builder.upload else { return }
         upload.noteSent(offset)
         builder.upload = .open(upload)
     }
 
-    /// A 104 came. `false`: the request is to end, and `ended` says what follows.
+    /// A 104 response came. Returns `false` if the request is to end; then `ended` says what follows.
     package func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
         guard case .open(var upload) = builder.upload else { return true }
         let step = upload.interim(headers, from: request.url, at: now)
@@ -62,7 +62,8 @@ extension AttemptLife {
         return .send(request, nil)
     }
 
-    /// With what is known of the upload, where that is not what went wrong, and why nobody was shown to whoever asked.
+    /// Returns the error with what is known of the upload, unless that is what went wrong, and with the reason why a
+    /// challenge was not answered.
     package func explained(_ error: TransferError) -> TransferError {
         var error = error
         if openUpload?.lacksAnswer == true {
@@ -73,9 +74,9 @@ extension AttemptLife {
         return error
     }
 
-    // MARK: What is left
+    // MARK: For the next attempt
 
-    /// Where the upload can be resumed by the next attempt.
+    /// The point from which the next attempt can resume the upload; `nil` for none.
     package var uploadPoint: UploadPoint? { openUpload?.point }
     /// Protocol of resumable uploads that the server speaks; `nil` as long as it is unknown.
     package var uploadDialect: UploadDialect? { openUpload.flatMap { $0.point == nil ? nil : $0.dialect } }

@@ -4,12 +4,12 @@ package import TransferModel
 /// The state machine of one attempt, request by request: what to send next, what a response means, what to keep. No
 /// I/O, no clock.
 ///
-/// It owns the present request and its state. What requests say is computed by `RequestBuilder`, the rest of a
-/// half-done file is negotiated by `ResumeNegotiation`, a response is judged by `Response`, and credentials are
+/// `AttemptLife` owns the present request and its state. What requests say is computed by `RequestBuilder`, the rest of
+/// a half-done file is negotiated by `ResumeNegotiation`, a response is judged by `Response`, and credentials are
 /// exchanged by `LoginExchange`. Inputs are `head`, `interim`, `began`, `ended`, `proxyAsked` and `found`.
 ///
-/// A class that is not shared: it is asked twenty times for each small file, and would be copied each time if it were a
-/// value in another object.
+/// A class that is not shared: its owner calls it twenty times for each small file, and would copy it each time if it
+/// were a value.
 package final class AttemptLife {
     let rules: AttemptRules
     /// Computes what the requests say, and keeps what that depends on.
@@ -24,26 +24,26 @@ package final class AttemptLife {
     var resumption: ResumeNegotiation
     /// The HEAD that is asked before the task's own request; the present request is that HEAD.
     var question = Question.none
-    /// The server broke the connection off at the HEAD, or did not answer it.
+    /// Whether the server broke the connection off at the HEAD, or did not answer it.
     private(set) var questionIsUnanswered = false
     /// The exchange of challenges and credentials; nothing for most attempts.
     var login = Login.none
-    /// A server answered `Expect` with 417: this attempt sends its body without asking.
+    /// Whether a server answered `Expect` with 417: this attempt sends its body without asking.
     var expectationIsRefused = false
     /// The session's `tracing`; `nil` for most sessions.
     package var tracing: TracePropagation?
     /// The proxy that the request goes through.
     package var proxy: Origin?
-    /// MD5 of the last request's body, where an object store may tell it again.
+    /// MD5 of the last request's body, where an object store may repeat it in its answer.
     package var sentSum: Checksum?
-    /// The earlier answer that the result is held to; `nil` in most runs.
+    /// The earlier answer that the result must match (`--locked`, a saved plan); `nil` in most runs.
     package var held: HeldTask?
 
     /// The path that the answer to an upload is saved at; `nil` where it goes into the report.
     private let answerPath: String?
 
-    /// `home`: the task's own URL, where the attempt begins at another one. `answerPath`: where the answer to an upload is
-    /// saved.
+    /// `home`: the task's own URL, where the attempt begins at another one. `answerPath`: where the answer to an upload
+    /// is saved.
     package init(
         _ url: ResourceURL, _ rules: AttemptRules, resume: ResumePoint? = nil, home: ResourceURL? = nil,
         savingAnswerAt answerPath: String? = nil
@@ -73,15 +73,15 @@ package final class AttemptLife {
     package var sentDigest: SentDigest? { response.sentDigest }
     /// The path that a rule of `onResponse` sends the last response's body to.
     package var target: String? { response.target }
-    /// The headers of the last response are not as expected: its body does not become a file.
+    /// Whether the headers of the last response are not as expected: its body does not become a file.
     package var isDeclined: Bool { response.isDeclined }
-    /// What the last response missed stands in the job: a status, a type or headers.
+    /// Whether the last response missed something that the job names: a status, a type or headers.
     package var missesWhatIsNamed: Bool { response.missesWhatIsNamed }
     /// The offset in the file of the last response's first byte: past 0 when it continues a part.
     package var offset: Int64 { response.offset }
-    /// What is said of the whole file that the last response completes.
+    /// Headers of the whole file that the last response completes; `nil` for a response that is whole itself.
     package var fileHeaders: HeaderBlock? { response.fileHeaders }
-    /// A digest alone can say whether the last response's body is whole.
+    /// Whether only a digest can say that the last response's body is whole.
     package var endIsUnproven: Bool { response.endIsUnproven }
     /// The most bytes the result may have.
     package var maximumSize: Int64? { response.maximumSize }
@@ -89,7 +89,7 @@ package final class AttemptLife {
     package var receivableSize: Int64? { response.receivableSize }
     /// The task's type, or a download if a rule makes one of it.
     package var type: TaskType { response.type }
-    /// The bounds of what is written or told.
+    /// Bounds of the body that is written or reported.
     package var sizes: SizeBounds { response.sizes }
     /// Whether `began` wants to see the next bytes of the body.
     package var watchesBody: Bool { response.watchesBody }
@@ -103,8 +103,8 @@ package final class AttemptLife {
     /// Whether the last response, if it is the result, has a body.
     package var hasBody: Bool { if case .result(.none, _)? = state.meaning { false } else { true } }
 
-    /// Returns why the task ends with a source without a connection, where a rule of `onResponse` says so: its type and
-    /// length are known, and it has no status.
+    /// Returns the error with which a rule of `onResponse` ends a task whose source needs no connection (`file:`,
+    /// `data:`): its type and length are known, and it has no status.
     package func obeyRules(_ headers: HeaderBlock, length: Int64?) -> TransferError? {
         response.obeyRules(headers, length: length)
     }
@@ -117,8 +117,7 @@ package final class AttemptLife {
         addCondition()
     }
 
-    /// Returns the same request for all of the file: the existing one is not any more what it was when it was asked
-    /// about.
+    /// Returns the same request for all of the file, because the existing file changed since the request was sent.
     package func askForAll() -> OutgoingRequest {
         builder.removeCondition(from: &request)
         if case .length = question {
@@ -140,7 +139,7 @@ package final class AttemptLife {
 
     // MARK: Bytes that an earlier attempt left
 
-    /// The bytes that are there of an earlier attempt, as long as they may be of use.
+    /// The bytes that an earlier attempt left, as long as they may be continued; `nil` for none.
     package var resume: ResumePoint? { resumption.point }
     /// Why the bytes of the earlier attempt could not be continued.
     package var startedOver: String? { resumption.startedOver }
@@ -157,7 +156,7 @@ package final class AttemptLife {
         resumption.noteStartedOver(why)
     }
 
-    /// Reports why what an earlier attempt brought is fetched again.
+    /// Notes for the report why bytes that an earlier attempt brought are fetched again.
     package func noteStartedOver(_ why: String) { resumption.noteStartedOver(why) }
 
     /// Gives the partial file up: the next request asks for all of the file.
@@ -166,14 +165,14 @@ package final class AttemptLife {
         response.partIsDropped()
     }
 
-    /// Whether the last response said nothing against the partial file.
+    /// Whether the partial file may stay: nothing in the last response spoke against it.
     package var keepsPart: Bool { resume != nil && offset == 0 && lastStatus.map { Resuming.outlives($0) } ?? true }
 
     /// Whether the job itself asks for a range: what comes is then judged as all of the file.
     package var asksForPart: Bool { rules.asksForPart }
 
-    /// Returns what is kept of the last request beside its response, to recognise the same user later; `key` is new
-    /// each time.
+    /// Returns a mark of the last request, kept beside its response to recognise the same user later; `key` is new each
+    /// time.
     package func asked(_ headers: HeaderBlock, key: @autoclosure () -> UInt64) -> String? {
         resumption.mark.text(answer: headers, key: key())
     }
@@ -202,7 +201,7 @@ package final class AttemptLife {
         return verdict.body
     }
 
-    /// Judges the response. A credential that must be looked up before it means anything is put into `query`.
+    /// Judges the response. If a credential must be looked up before, that is put into `query`.
     private func judge(
         status: Int, _ headers: HeaderBlock, heldLength: Int64?, _ sessionState: inout SessionState, at now: WallTime,
         _ query: inout CredentialQuery?
@@ -221,7 +220,7 @@ package final class AttemptLife {
         }
         if response.refusesExpectation(of: request) {
             beginUploadAgain()
-            // libcurl would repeat it by itself, and not report that.
+            // libcurl would repeat the request by itself, and not report that.
             return .abort(.expectationRefused)
         }
         switch handleChallenge(status: status, headers, &sessionState) {
@@ -315,7 +314,7 @@ package final class AttemptLife {
         case .failed(let error): return .abort(.failure(error, redirect))
         case .ruledOut(let error): return .abort(.ruledOut(error))
         case .restIsUnusable(let why):
-            // With the same part, it would be the same each time.
+            // A request for the rest of the same part would end the same each time.
             startOver("the rest is not as expected: \(why)")
             return .discard(.rangeIsUnusable)
         case .notModified: return .discard(.notModified)
@@ -336,8 +335,8 @@ package final class AttemptLife {
         }
     }
 
-    /// Returns the error that ends the body because of its `framing` bytes, beside `received` bytes of its own; `nil` if it is
-    /// read on.
+    /// Returns the error that ends the body because of its `framing` bytes, beside `received` bytes of its own; `nil`
+    /// if it is read on.
     package func refusal(framing: Int64, beside received: Int64) -> TransferError? {
         response.refusal(framing: framing, beside: received)
     }
@@ -383,7 +382,7 @@ package final class AttemptLife {
     }
 
     private func endedWithoutAnswer(_ end: TransportEnd) -> NextStep {
-        // Over HTTP/1.1 what a server answers early is heard.
+        // Over HTTP/1.1 the answer that a server sends before it has read the body is not lost.
         if end.lostAnswer, request.mayUseHTTP2, request.sendsBody, HTTPMethod.isIdempotent(request.method) {
             request.mayUseHTTP2 = false
             return sendWholeAgain()
@@ -403,14 +402,15 @@ package final class AttemptLife {
         }
     }
 
-    /// Sends the same body again, to a server that has nothing of it: a place that it named was meant for the first.
+    /// Sends the whole body again with the task's own request: the server has nothing of it, and the URL that it named
+    /// was meant for the upload that is given up.
     private func sendWholeAgain() -> NextStep {
         beginUploadAgain()
         return .send(request, nil)
     }
 
     private func follow(_ hop: RequestBuilder.Hop, _ record: RedirectRecord) -> NextStep {
-        builder.noteFollowed(hop, from: request)
+        builder.followed(hop, from: request)
         request = hop.request
         resumption.addRange(to: &request)
         addCondition()

@@ -16,9 +16,9 @@ package final class AttemptRules: Sendable {
     package let hasBody: Bool
     /// Versions of HTTP that may be used.
     package let version: HTTPConfiguration.Version
-    /// The body is sent only after the server's 100, or when none comes in time.
+    /// Whether the body is sent only after the server's 100, or when none comes in time.
     let expectsContinue: Bool
-    /// Which redirects are followed, and what becomes of a refused one.
+    /// Rules for redirects: which are followed, and what a refused one leads to.
     package let redirects: RedirectPolicy
     let rewrites: RedirectRewrites
     /// Whether cookies are sent and kept.
@@ -29,9 +29,9 @@ package final class AttemptRules: Sendable {
     package let expect: Expectations
     /// `expect.headers`, compiled.
     let headerExpectations: HeaderExpectations
-    /// What is expected of the body and captured of the answer; `nil` for most.
+    /// Rules for the body: what is expected in it and captured from it; `nil` for most tasks.
     package let answer: AnswerRules?
-    /// Applied to the headers of a response that would be the result.
+    /// Rules that are applied to the headers of a response that would be the result.
     let onResponse: [ResponseRule]
     /// The most bytes of an answer that becomes a file although the task is no download; `nil`: no bound.
     let maximumFile: Int64?
@@ -43,11 +43,11 @@ package final class AttemptRules: Sendable {
     package let unpacksFile: Bool
     /// Whether a body fails whose end nothing proves.
     package let requireLength: Bool
-    /// A checksum proves a body whose end nothing else proves.
+    /// Whether the job states a checksum, which proves a body whose end nothing else proves.
     package let hasChecksum: Bool
     /// Other URLs that the task itself names: typed headers go to their origins too.
     package let mirrors: [ResourceURL]
-    /// Servers that credentials without a `host` are for; `nil`: that of the first URL and the mirrors'.
+    /// Servers for which credentials without a `host` are; `nil` for those of the first URL and the mirrors.
     private let named: [Origin]?
     /// The texts that the body is made of, for the secrets in them.
     package let bodyTexts: [SecretText]
@@ -102,7 +102,7 @@ package final class AttemptRules: Sendable {
 }
 
 extension AttemptRules {
-    /// The servers that the task names: credentials without a `host` are for these.
+    /// Returns the servers that the task names: credentials without a `host` are for these.
     func origins(from begin: ResourceURL) -> [Origin] { named ?? [begin.origin] + mirrors.map(\.origin) }
 
     /// Bounds of the body that is written or reported.
@@ -110,8 +110,8 @@ extension AttemptRules {
         SizeBounds(maximum: maximumSize, exact: expect.size, least: expect.minimumSize)
     }
 
-    /// The most bytes that may come in. Packed, nothing honest is longer than it is unpacked, but for a little that
-    /// each block adds: this ends a stream of wrappings with nothing in them.
+    /// Returns the most bytes that may be received. An honest packed body is no longer than the unpacked one, but for a
+    /// little that each block adds: the bound ends a stream of empty blocks.
     static func receivable(_ maximum: Int64?, packed: Bool) -> Int64? {
         guard packed, let maximum else { return maximum }
         let (sum, isOver) = maximum.addingReportingOverflow(maximum / 16 + (64 << 10))
@@ -129,15 +129,15 @@ package struct OutgoingRequest: Sendable {
     package var headers: [HeaderField]
     /// Whether the task's body, or a part of it, is sent.
     package var sendsBody: Bool
-    /// The part of the body that it sends; `nil` is all of it.
+    /// The part of the body that the request sends; `nil` is all of it.
     package var bodyRange: Range<Int64>?
     /// Whether TLS may choose HTTP/2 and share a connection.
     package var mayUseHTTP2: Bool
-    /// It says `Expect: 100-continue`, where it has a body and goes over HTTP/1.1.
+    /// Whether the request says `Expect: 100-continue`: it has a body and goes over HTTP/1.1.
     package var expectsContinue = false
-    /// It asks whether the existing file is still the same: a 304 answers it.
+    /// Whether the request asks if the existing file is still the same: a 304 says yes.
     package var isConditional = false
-    /// Its headers are not those of the rules alone: what the session knows is in them, or the state of an upload.
+    /// Whether its headers hold session state or the state of an upload, beside those of the rules.
     package var hasSessionHeaders = false
 
     /// Whether it is a GET without a body: then its URL alone says what is asked for, and conditions and ranges of
@@ -145,13 +145,13 @@ package struct OutgoingRequest: Sendable {
     package var isPlainGet: Bool { method == "GET" && !sendsBody }
 }
 
-/// What becomes of the body whose headers were just read.
+/// Decides about the body whose headers were just read.
 package enum HeadDecision: Hashable, Sendable {
-    /// It is the result, or worth telling in the report.
+    /// The body is read and kept: it is the result, or worth showing in the report.
     case keep
-    /// Read it to its end, so that the connection can serve again, unless it is long.
+    /// The body is read to its end and dropped, so that the connection can serve again, unless it is long.
     case discard
-    /// End the transfer now: the outcome is clear, `ended` will say which.
+    /// The transfer ends now: the outcome is clear, and `ended` will say which.
     case abort
 }
 
@@ -163,7 +163,7 @@ package struct TransportEnd: Sendable {
     package var received: Int64
     /// Whether TLS proved that the peer ended the connection itself.
     package var sawCloseNotify: Bool
-    /// The request had a body, and no byte of it was taken.
+    /// Whether the request had a body of which no byte was sent.
     package var leftBody = false
     /// How much of the body had been sent when the server was done, where that was not all of it.
     package var cutBody: SentPart?
@@ -175,11 +175,11 @@ package struct TransportEnd: Sendable {
         package var total: Int64?
         package init(bytes: Int64, total: Int64?) { (self.bytes, self.total) = (bytes, total) }
     }
-    /// The server ended the stream, and not for an error, before it had the whole body; what it answered is lost.
+    /// Whether the server ended the stream without an error before it had the whole body; its answer is lost.
     package var lostAnswer = false
-    /// The network here went away, or the machine slept: that says nothing of the server.
+    /// Whether the network here went away or the machine slept, which says nothing of the server.
     package var lostNetwork = false
-    /// The request went out.
+    /// Whether the request was sent.
     package var wasSent = true
     package init(error: TransferError?, received: Int64, sawCloseNotify: Bool) {
         self.error = error
@@ -206,7 +206,8 @@ package enum NextStep: Sendable {
     case keep
     /// The server has the upload's body already.
     case isThere
-    /// What is to be done about a part that another program left. `AttemptLife.request` is the task's own again.
+    /// The question about a part that another program left is answered; the verdict says what to do with it.
+    /// `AttemptLife.request` is the task's own again.
     case judged(ForeignPart.Verdict)
     case fail(TransferError, RedirectRecord?)
     /// A credential must be looked up for the challenge: `found` continues.

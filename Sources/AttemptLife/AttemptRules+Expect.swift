@@ -1,11 +1,11 @@
 import HTTPRules
 package import TransferModel
 
-/// What must hold of an answer, in the order in which it is asked: status, length, type and headers, beginning. A
-/// digest comes last, when all of the body is there.
+/// Checks what the job expects of a response, in this order: status, length, type and headers, first bytes. A digest is
+/// checked last, when all of the body has come.
 extension AttemptRules {
-    /// Whoever accepts a refused redirect means its status too, unless the job asks for others by itself. `asker` is
-    /// the proxy that wants to know who asks, where the answer is that.
+    /// Returns the error of a status that is not expected. A job that accepts a refused redirect accepts its status,
+    /// too, unless it names others. `asker` is the proxy, where the response is its challenge.
     func missedStatus(
         _ status: Int, isAccepted: Bool, asker: Origin? = nil, to request: OutgoingRequest? = nil
     ) -> TransferError? {
@@ -21,12 +21,12 @@ extension AttemptRules {
         return TransferError(.unexpectedResponse, "\(what): \(StatusReason.text(status))\(wanted)")
     }
 
-    /// A job that names a status may name more of the same answer.
+    /// Returns the error with all that the headers miss, where the job names more than the status.
     func withAllMisses(_ miss: TransferError, _ headers: HeaderBlock) -> TransferError {
         expect.status == .success ? miss : Self.all([miss, missedHead(headers)]) ?? miss
     }
 
-    /// All that the headers miss, each with what was sent.
+    /// Returns the error of all that the headers miss, each with what was sent.
     func missedHead(_ headers: HeaderBlock) -> TransferError? {
         Self.all([missedType(headers)] + headerExpectations.misses(in: headers))
     }
@@ -44,7 +44,7 @@ extension AttemptRules {
         return missedType(sent.flatMap { MediaType($0) }, sent: sent)
     }
 
-    /// A job that names a type and gets it asked for it, a web page or not.
+    /// Returns the error of a type that is not expected. A web page is none where the job names that type.
     private func missedType(_ type: MediaType?, sent: String?) -> TransferError? {
         if let pattern = expect.mimeType {
             if let type, type.matches(pattern) { return nil }
@@ -56,10 +56,10 @@ extension AttemptRules {
         return nil
     }
 
-    /// Why what a source without a connection gave (`file:`, `data:`) is not the one wanted. `start` is all of it, or
-    /// at least `BodyStart.longest` bytes; there are no headers but the type.
+    /// Returns why the content of a source without a connection (`file:`, `data:`) is not as expected. `start` is all
+    /// of it, or at least `BodyStart.longest` bytes; the headers hold the type only.
     package func miss(_ headers: HeaderBlock, size: Int64, start: some Sequence<UInt8>) -> TransferError? {
-        // How long a file is that is unpacked shows at its end.
+        // The length of a file that is unpacked is known only at its end.
         if !unpacksFile, let error = sizes.misfit(size, verb: "the source has") { return error }
         if let error = missedHead(headers) { return error }
         guard var beginning = BodyStart(expect) else { return nil }

@@ -40,23 +40,23 @@ extension AttemptLife {
         case result(BodyFraming, RedirectRecord?)
         /// A 304 to a condition of the task. To a request without one it is a response like any other.
         case notModified
-        /// The same request again, alone on a connection: this stream's end would prove nothing.
+        /// Sends the same request again, alone on a connection: the end of a shared stream would prove nothing.
         case unprovenStream
-        /// The same request without a range: the response does not continue the part.
+        /// Sends the same request without a range: the response does not continue the part.
         case rangeIsUnusable
-        /// The same request, and its body without `Expect`.
+        /// Sends the same request, with its body and without `Expect`.
         case expectationRefused
-        /// The same request without a condition: the 304 says nothing of the existing file.
+        /// Sends the same request without a condition: the 304 says nothing of the existing file.
         case conditionIsUnusable
-        /// A HEAD, which says how long the server's file is.
+        /// A HEAD follows, which says how long the server's file is.
         case conditionIsUnproven
         /// The attempt fails. The record is that of a refused redirect.
         indirect case failure(TransferError, RedirectRecord?)
-        /// The same request again with a credential.
+        /// Sends the same request again with a credential.
         case challengeAnswered
-        /// To the question whether the upload is needed: it is, or the server has it already.
+        /// The answer to whether the upload is needed: it is, or the server has it already.
         case uploadIsNeeded, uploadIsThere
-        /// To the question about a part that another program left.
+        /// The answer to the question about a part that another program left.
         indirect case partJudged(ForeignPart.Verdict)
         /// The next step of a resumable upload.
         indirect case upload(ResumableUpload.Step)
@@ -76,7 +76,7 @@ extension AttemptLife {
         }
     }
 
-    /// What the headers of a response mean, and what becomes of its body.
+    /// The meaning of a response's headers, and whether its body is read.
     struct HeadVerdict: Sendable {
         let meaning: ResponseMeaning
         let body: HeadDecision
@@ -91,10 +91,10 @@ extension AttemptLife {
         static func abort(_ meaning: ResponseMeaning) -> HeadVerdict { HeadVerdict(meaning: meaning, body: .abort) }
     }
 
-    /// A HEAD that is asked before the task's own request is sent, or sent on.
+    /// What a HEAD asks before the task's own request is sent.
     enum Question: Sendable {
         case none
-        /// How long the server's file is, for the sake of a condition on the file's time.
+        /// How long the server's file is: a condition on the file's time proves too little alone.
         case length
         /// Whether a part that another program left is one of the server's file.
         case part(ForeignPart)

@@ -6,7 +6,7 @@ package import TransferModel
 package struct CommandAnswer: Sendable {
     /// Status and headers that the command wrote.
     package struct Head: Hashable, Sendable {
-        /// From `Status:`; 200 without one.
+        /// The status of the `Status:` line; 200 without one.
         package var status: Int
         /// The other header lines.
         package var headers: HeaderBlock
@@ -68,7 +68,7 @@ package struct CommandAnswer: Sendable {
         return line
     }
 
-    /// A line without a name would be left out silently, and be half of a body that nobody announced.
+    /// Throws for a line without a name, which may be part of a body that came without an empty line before it.
     private func check(_ line: ArraySlice<UInt8>) throws(TransferError) {
         if let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
             line[..<colon].allSatisfy(Self.isNameByte)
@@ -107,7 +107,7 @@ package struct CommandAnswer: Sendable {
         return Head(status: status ?? 200, headers: HeaderBlock(kept))
     }
 
-    /// `404` or `404 Not Found`.
+    /// Reads `404` or `404 Not Found`.
     private static func status(_ text: String) throws(TransferError) -> Int {
         let digits = text.prefix { $0 != " " }
         guard digits.utf8.count == 3, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let status = Int(digits),
@@ -129,14 +129,15 @@ package struct CommandAnswer: Sendable {
 package enum CommandEnd: Hashable, Sendable {
     /// All that it wrote is the whole answer.
     case whole
-    /// The next one is asked.
+    /// The command does not answer for this request: the next command is run.
     case passes
     case failed(TransferError)
 
-    /// Of a command that does not answer for this request, and says so before it says anything else.
+    /// Exit status of a command that does not answer for this request, and says so before it writes anything.
     package static let pass: Int32 = 64
 
-    /// `status` is `nil` for one that a signal ended; `lastWords` is what it said of that itself.
+    /// `status` is `nil` for a command that a signal ended; `lastWords` is the last that it wrote on its standard
+    /// error.
     package static func of(
         status: Int32?, signal: Int32, _ answer: CommandAnswer, command: String, lastWords: String?
     ) -> CommandEnd {
@@ -153,11 +154,12 @@ package enum CommandEnd: Hashable, Sendable {
     }
 }
 
-/// What a program said last on its standard error, as one line of an error's text.
-package enum LastWords {
+/// The last that a program wrote on its standard error, as one line of an error's text.
+package enum LastErrorLine {
     private static let longest = 400
 
-    /// `text` has no secrets any more: what is cut here cuts none of them in two. Its beginning may be cut already.
+    /// Returns the line; `nil` where there is none. `text` is redacted already, so that no secret is cut in two. Its
+    /// beginning may be missing.
     package static func of(_ text: String) -> String? {
         let lines = text.split(whereSeparator: \.isNewline).map { line in
             String(line.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : Character($0) })

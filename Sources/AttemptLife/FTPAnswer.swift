@@ -25,7 +25,7 @@ package enum FTPAnswer {
         if let length {
             lines.append(("Content-Length", "\(length)"))
         } else {
-            // The server's word that all was sent comes after the last byte, and libcurl waits for it.
+            // The server confirms after the last byte that all was sent, and libcurl waits for that.
             lines.append(("Transfer-Encoding", "chunked"))
         }
         if let modified { lines.append(("Last-Modified", HTTPDate.format(modified))) }

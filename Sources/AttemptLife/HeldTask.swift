@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// The earlier answer that one task's result is held to.
+/// The earlier answer that one task's result must match.
 package struct HeldTask: Sendable {
     private let answers: HeldAnswers
     private let id: String
@@ -9,8 +9,8 @@ package struct HeldTask: Sendable {
     /// Secrets of the job and those that came up in the run: a lock or plan was written from text without them.
     private let redactor: Redactor
 
-    /// `nil` if the answers have none for the task. `isOneOfSeveral`: the task has several `urls`. `redactor` is the one
-    /// of the run's log.
+    /// Makes the answer for the task; `nil` if there is none. `isOneOfSeveral`: the task has several `urls`. `redactor`
+    /// is the one of the run's log.
     package init?(
         _ answers: HeldAnswers, id: String, url: ResourceURL, isOneOfSeveral: Bool, redactor: Redactor
     ) {
@@ -34,7 +34,8 @@ package struct HeldTask: Sendable {
         return answers.objection(to: response, of: id)
     }
 
-    /// Returns a checksum mismatch as `lockMismatch` where the lock file demanded the checksum; any other error as it is.
+    /// Returns a checksum mismatch as `lockMismatch` where the lock file demanded the checksum; any other error as it
+    /// is.
     package func renamed(_ error: TransferError) -> TransferError {
         guard error.name == .checksumMismatch, answers.kind == .lock, answers[id]?.sha256 != nil else { return error }
         var error = error

@@ -1,27 +1,27 @@
 package import HTTPRules
 package import TransferModel
 
-/// The exchange of challenges and credentials of one attempt: what it was asked, what its requests show, and what is
-/// still to be told of that.
+/// Exchanges challenges and credentials for one attempt: keeps the challenges, the credentials that requests show, and
+/// what is still to be reported of both.
 ///
 /// Does no I/O: a credential that must be looked up is returned as a question, and `found` continues with the answer.
 package struct LoginExchange: Sendable {
-    /// The most challenges that one attempt answers: more than its redirects could ask for. A server that believes a
-    /// proof and asks again forgets who it let in, and that has no end.
+    /// Most challenges that one attempt answers: more than its redirects could ask for. A server that accepts a proof
+    /// and asks again would otherwise go on for ever.
     private static let mostAnswers = 40
 
-    /// Chooses what to show, and knows what was rejected.
+    /// Chooses the credentials to show, and knows which were rejected.
     package private(set) var responder: ChallengeResponder
     private let clientNonce: @Sendable () -> String
-    /// What the next request shows, where a challenge decided that already.
+    /// Credentials that the next request shows, if a challenge decided that already.
     private var decided: RequestAuthorization?
-    /// What the last request showed.
+    /// Credentials that the last request showed.
     package private(set) var shown = RequestAuthorization()
     private var records: [ChallengeRecord] = []
     private var reports: [HelperReport] = []
     /// The number of challenges answered.
     package private(set) var answers = 0
-    /// No credential was known for the last challenge.
+    /// Whether no credential was known for the last challenge.
     package private(set) var isUnanswered = false
     /// Why the last challenge cannot be answered with any credential.
     package private(set) var obstacle: String?
@@ -31,10 +31,10 @@ package struct LoginExchange: Sendable {
         self.clientNonce = clientNonce
     }
 
-    /// What a challenge leads to.
+    /// What follows a challenge.
     package enum Outcome: Sendable {
-        /// The same request follows and shows what was decided. `endsConnection`: libcurl proves it on a connection of
-        /// its own.
+        /// The challenge is answered: the same request follows and shows the credential. `endsConnection`: libcurl
+        /// proves the credential on a new connection.
         case answered(endsConnection: Bool)
         /// A credential must be looked up first.
         case lookUp(CredentialQuery)
@@ -52,7 +52,7 @@ package struct LoginExchange: Sendable {
             (shown, self.decided) = (decided, nil)
             return nil
         }
-        switch note(responder.prepare(request(), &accepted, clientNonce: clientNonce)) {
+        switch record(responder.prepare(request(), &accepted, clientNonce: clientNonce)) {
         case .send(let authorization): shown = authorization
         case .lookUp(let query): return query
         case .accept, .cancel: shown = RequestAuthorization()
@@ -60,7 +60,8 @@ package struct LoginExchange: Sendable {
         return nil
     }
 
-    /// Whether the server may answer the request that is about to be sent with a challenge that a credential is there for.
+    /// Whether the server may answer the request that is about to be sent with a challenge that a credential is there
+    /// for.
     package func mayBeChallenged(_ request: ChallengedRequest) -> Bool { responder.mayBeChallenged(request) }
 
     /// Notes a response that is no challenge: what was shown was accepted.
@@ -74,7 +75,7 @@ package struct LoginExchange: Sendable {
     package mutating func challenged(
         _ request: ChallengedRequest, status: Int, _ headers: HeaderBlock, _ accepted: inout AcceptedCredentials
     ) -> Outcome {
-        switch note(responder.challenged(request, status: status, headers, &accepted, clientNonce: clientNonce)) {
+        switch record(responder.challenged(request, status: status, headers, &accepted, clientNonce: clientNonce)) {
         case .send(let authorization):
             answers += 1
             guard answers <= Self.mostAnswers else { return .accepted }
@@ -87,7 +88,7 @@ package struct LoginExchange: Sendable {
 
     /// Continues with the credential that was looked up; `nil`: none is known.
     package mutating func found(_ secret: ShownSecret?, _ accepted: inout AcceptedCredentials) -> Outcome {
-        switch note(responder.found(secret, &accepted, clientNonce: clientNonce)) {
+        switch record(responder.found(secret, &accepted, clientNonce: clientNonce)) {
         case .send(let authorization): return answered(authorization)
         case .cancel(let error): return .cancelled(error)
         case .lookUp(let query): return .lookUp(query)
@@ -97,13 +98,13 @@ package struct LoginExchange: Sendable {
 
     private mutating func answered(_ authorization: RequestAuthorization) -> Outcome {
         decided = authorization
-        // libcurl goes on on a connection of its own: this one would only stand in its way.
+        // libcurl logs in on a new connection: this one would only hold a slot.
         if case .connection? = authorization.origin { return .answered(endsConnection: true) }
         if case .connection? = authorization.proxy { return .answered(endsConnection: true) }
         return .answered(endsConnection: false)
     }
 
-    private mutating func note(_ step: ChallengeStep) -> ChallengeStep.Action {
+    private mutating func record(_ step: ChallengeStep) -> ChallengeStep.Action {
         records += step.records
         reports += step.reports
         (isUnanswered, obstacle) = (step.isUnanswered, step.obstacle)
@@ -113,12 +114,12 @@ package struct LoginExchange: Sendable {
     /// Whether there is anything to report since `takeNews` was last called.
     package var hasNews: Bool { !records.isEmpty || !reports.isEmpty }
 
-    /// Returns what there is to report since this was last called.
+    /// Returns the challenges and helper calls since the last call, for the report.
     package mutating func takeNews() -> (records: [ChallengeRecord], reports: [HelperReport]) {
         defer { (records, reports) = ([], []) }
         return (records, reports)
     }
 
-    /// Takes over what an earlier attempt of the task was refused.
+    /// Takes over the credentials that were rejected in an earlier attempt of the task.
     package mutating func recall(_ earlier: ChallengeResponder) { responder.recall(earlier) }
 }

@@ -10,20 +10,20 @@ package struct RequestBuilder: ~Copyable, Sendable {
     let rules: AttemptRules
     /// The URL that the attempt begins at: the task's own, over https where its host demands that.
     var begin: ResourceURL
-    /// The task's own URL, over https where its host demands that: the task's headers are meant for that origin. Another
-    /// one than `begin` for later pages of a task.
+    /// The task's own URL, over https where its host demands that: the task's headers are meant for that origin.
+    /// Another one than `begin` for later pages of a task.
     var home: ResourceURL
-    /// What the session state is told of the task with each request.
+    /// How the task's requests use the session's cookies.
     let visit: Visit
     /// The number of redirects followed since the task's own request, or the question before it, was sent.
     package private(set) var hops = 0
-    /// A redirect took the body off: neither the body nor the headers that describe it are sent again.
+    /// Whether a redirect took the body off: neither the body nor the headers that describe it are sent again.
     package private(set) var hasLostBody = false
-    /// A request that is not idempotent was answered by a redirect to a request of another method.
+    /// Whether a request that is not idempotent was answered by a redirect to a request of another method.
     package private(set) var hasTakenEffect = false
     /// The validator of the existing file, sent with each GET to the condition's URL.
     package var condition: RequestCondition?
-    /// Whether caches on the way are to ask the server: a copy of theirs may be the wrong file that came before.
+    /// Whether caches on the way are to ask the server, because a cached copy may be the wrong file that came before.
     private(set) var passesCaches = false
     /// The resumable upload; nothing for most tasks.
     var upload = Upload.none
@@ -54,12 +54,13 @@ package struct RequestBuilder: ~Copyable, Sendable {
     /// Returns the attempt's first request, without a range and without a condition.
     package func firstRequest() -> OutgoingRequest {
         // Uploads ride on HTTP/1.1 unless HTTP/2 was asked for: this libcurl's HTTP/2 uploads stall and lose their end.
-        // So does what must not be sent twice: the answer of a shared stream may have to be fetched again.
+        // A request that must not be sent twice does so too: the answer of a shared stream may have to be fetched
+        // again.
         let mayUseHTTP2 =
             rules.version == .http2
             || (rules.version == .auto && !rules.hasBody && HTTPMethod.isSafe(rules.method))
         var request = OutgoingRequest(
-            // A file that is put to an ftp server is the same however often it is.
+            // Storing a file on an ftp server is idempotent.
             url: begin, method: begin.isFTP && rules.hasBody ? "PUT" : rules.method, headers: headers(at: begin),
             sendsBody: rules.hasBody, mayUseHTTP2: mayUseHTTP2)
         request.expectsContinue = rules.expectsContinue
@@ -100,7 +101,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
         package let keepsBody: Bool
     }
 
-    /// What becomes of one of the task's headers in the request that follows a redirect.
+    /// Decides about one of the task's headers in the request that follows a redirect.
     private enum HeaderFate {
         case kept, stripped, droppedWithBody
     }
@@ -116,8 +117,8 @@ package struct RequestBuilder: ~Copyable, Sendable {
         let losesBody = hasLostBody || request.sendsBody && !keepsBody
         let way = Way(target: target, isNamed: isNamed(target), losesBody: losesBody, sendsBody: request.sendsBody)
         var (kept, stripped, dropped): ([HeaderField], [String], [String]) = ([], [], [])
-        // From what was typed, not from what the last hop kept: a redirect that comes back to an origin the task names
-        // brings its headers back.
+        // The job's headers are judged, not those that the last hop kept: a redirect that comes back to an origin the
+        // task names brings its headers back.
         for header in rules.headers {
             switch fate(of: header, way) {
             case .kept: kept.append(header)
@@ -135,7 +136,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
         return Hop(request: next, stripped: stripped, droppedWithBody: dropped, keepsBody: keepsBody)
     }
 
-    /// Where a request goes, as far as it decides which headers go along.
+    /// Facts about a request's target that decide which headers it carries.
     private struct Way {
         let target: ResourceURL
         let isNamed: Bool
@@ -153,7 +154,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
     }
 
     /// Notes that the hop is taken from `request`.
-    package mutating func noteFollowed(_ hop: Hop, from request: OutgoingRequest) {
+    package mutating func followed(_ hop: Hop, from request: OutgoingRequest) {
         hops += 1
         if hop.request.method != request.method, !HTTPMethod.isIdempotent(request.method) { hasTakenEffect = true }
         if request.sendsBody, !hop.keepsBody { hasLostBody = true }

@@ -1,35 +1,35 @@
 package import HTTPRules
 package import TransferModel
 
-/// One response of a server as the attempt judges it: what its headers said, and what its body must be.
+/// Judges one response of a server: what its headers said, and what its body must be.
 ///
 /// Made anew for each response, and kept until the next one comes. Does no I/O.
 package struct Response: Sendable {
     let rules: AttemptRules
-    /// `nil` as long as no response has come.
+    /// Status of the response; `nil` as long as none has come.
     package let status: Int?
     private let version: HTTPProtocol
     /// How the body is packed, if it is to be unpacked: in the order in which the codings were applied.
     package private(set) var codings: [ContentCoding] = []
     /// The strongest digest that the response brings of a download's body. It proves the body's end too.
     package private(set) var sentDigest: SentDigest?
-    /// The sum that an object store says it took of the request's body.
+    /// Checksum of the request's body as an object store reports to have stored it.
     private var takenSum: Checksum?
     /// The path that a rule of `onResponse`, or an upload's `to`, sends the body to.
     package private(set) var target: String?
     /// An upload's `to`.
     private let answerPath: String?
-    /// The headers are not as expected: the body is told in the report and does not become a file.
+    /// Whether the headers are not as expected: the body is shown in the report and does not become a file.
     package private(set) var isDeclined = false
-    /// What was missed stands in the job: a status, a type or headers. Then so may what its body was to be.
+    /// Whether the response missed something that the job names: a status, a type or headers.
     package private(set) var missesWhatIsNamed = false
     /// The offset in the file of the body's first byte: past 0 when it continues a part.
     package private(set) var offset: Int64 = 0
-    /// What is said of the whole file that this response completes.
+    /// Headers of the whole file that this response completes.
     package private(set) var fileHeaders: HeaderBlock?
-    /// What the body must begin with, as far as it was not seen yet.
+    /// Checks the first bytes of the body, until they are settled.
     private var start: BodyStart?
-    /// A digest alone can say whether the body is whole.
+    /// Whether only a digest can say that the body is whole.
     package private(set) var endIsUnproven = false
 
     /// A response of which nothing but the status line is known; without a status it stands for one that did not come.
@@ -48,7 +48,7 @@ package struct Response: Sendable {
     package var maximumSize: Int64? { target == nil ? rules.maximumSize : rules.maximumFile }
     /// The most bytes the attempt may receive as its result.
     package var receivableSize: Int64? { AttemptRules.receivable(maximumSize, packed: !codings.isEmpty) }
-    /// The bounds of what is written or told.
+    /// Bounds of the body that is written or reported.
     package var sizes: SizeBounds {
         SizeBounds(maximum: maximumSize, exact: rules.expect.size, least: rules.expect.minimumSize)
     }
@@ -58,14 +58,15 @@ package struct Response: Sendable {
         status == 417 && request.expectsContinue && request.sendsBody && version == .http1
     }
 
-    /// Reads how the body ends. One that is all there already (`heldLength`) needs no word of its length.
+    /// Reads how the body ends. The headers of a body that is all here already (`heldLength`) need not state its
+    /// length.
     func framing(
         of request: OutgoingRequest, _ headers: HeaderBlock, heldLength: Int64?
     ) throws(TransferError) -> BodyFraming {
         let told = try BodyFraming.of(headers, status: status ?? 0, method: request.method, version: version)
         guard told == .untilClose else { return told }
         if let heldLength { return .length(heldLength) }
-        // Beyond HTTP the transport is told when all was sent.
+        // Other protocols than HTTP say when all was sent.
         return request.url.isHTTP ? .untilClose : .chunked(announced: nil)
     }
 
@@ -74,13 +75,13 @@ package struct Response: Sendable {
         (self.offset, self.fileHeaders) = (offset, fileHeaders)
     }
 
-    /// Notes that the part it continues is of no use.
+    /// Notes that the part which the response continues is dropped.
     mutating func partIsDropped() { offset = 0 }
 
     // MARK: Rules of the job
 
     /// Returns why the task ends with this response, where a rule of `onResponse` says so; the first rule that matches
-    /// decides. A rule may also make a download of it.
+    /// decides. A rule may also make the response a download.
     package mutating func obeyRules(_ headers: HeaderBlock, length: Int64?) -> TransferError? {
         target = answerPath
         guard !rules.onResponse.isEmpty else { return nil }
@@ -98,27 +99,27 @@ package struct Response: Sendable {
 
     // MARK: Headers
 
-    /// What the headers of a response mean that is neither a redirect nor a question.
+    /// The meaning of a response that is neither a redirect nor a challenge.
     package enum Verdict: Sendable {
-        /// It is the result, and its body ends like that.
+        /// The response is the result; the framing says how its body ends.
         case result(BodyFraming)
-        /// It is not the one expected. Its body says why and is read for the report.
+        /// The response is not as expected. Its body says why and is read for the report.
         case declined(TransferError)
-        /// It fails the attempt, and its body is not read.
+        /// The response fails the attempt, and its body is not read.
         case failed(TransferError)
-        /// A rule of `onResponse` ends the task with it.
+        /// A rule of `onResponse` ends the task with the response.
         case ruledOut(TransferError)
         /// The rest of a file fits the part, and is not as expected: all of the file may be.
         case restIsUnusable(String)
         /// A 304 to a condition that the job asks by itself.
         case notModified
-        /// The stream's end would prove nothing: fetch it again, alone on a connection.
+        /// The stream's end would prove nothing: the body is fetched again, alone on a connection.
         case unprovenStream
     }
 
-    /// What a request's credentials and proxy add to the judgement of its response.
+    /// Facts about a request's credentials and proxy that count when its response is judged.
     package struct Circumstances: Sendable {
-        /// A refused redirect is accepted as the result.
+        /// Whether a refused redirect is accepted as the result.
         package var acceptsRedirect = false
         /// The proxy that answered in the server's place.
         package var asker: Origin?
@@ -135,7 +136,7 @@ package struct Response: Sendable {
     ) -> Verdict {
         if let error = obeyRules(headers, length: framing.length.map { offset + $0 }) { return .ruledOut(error) }
         let unknownCoding = readCodings(headers, framing)
-        // The range that completes a partial file stands for the whole.
+        // A 206 that completes a partial file counts as a 200 for the whole file.
         if let status,
             let miss = rules.missedStatus(
                 offset > 0 ? 200 : status, isAccepted: circumstances.acceptsRedirect, asker: circumstances.asker,
@@ -159,7 +160,7 @@ package struct Response: Sendable {
         if let unknownCoding { return .failed(unknownCoding) }
         readDigests(headers, framing, circumstances)
         let provesNothing = version == .http2 && framing == .untilClose && !provesByDigest
-        // Once alone is enough: a transport that speaks HTTP/2 all the same is not asked for ever.
+        // One repetition is enough: a transport that uses HTTP/2 all the same is not asked again.
         if provesNothing, request.mayUseHTTP2, HTTPMethod.isSafe(request.method) { return .unprovenStream }
         if offset == 0 { start = BodyStart(rules.expect) }
         return .result(framing)
@@ -168,9 +169,9 @@ package struct Response: Sendable {
     private mutating func readDigests(
         _ headers: HeaderBlock, _ framing: BodyFraming, _ circumstances: Circumstances
     ) {
-        // What is continued was hashed as its first response said.
+        // A body that is continued is hashed as its first response said.
         if type == .download, framing != .none, offset == 0, let status {
-            // A part that the job itself asks for is all of its file.
+            // A range that the job itself asks for is all of its file.
             sentDigest =
                 status == 206
                 ? SentDigests.ofPart(headers)
@@ -198,7 +199,8 @@ package struct Response: Sendable {
         return .declined(miss)
     }
 
-    /// A response that has no content by its nature is no file, and what a HEAD tells of a body is all there is of it.
+    /// Returns why a response without content is no result: 204 and 205 bring no file, and a HEAD has only what its
+    /// headers say.
     private func missedContent(_ headers: HeaderBlock, of request: OutgoingRequest) -> TransferError? {
         if type == .download, let status, [204, 205, 304].contains(status), !saysUnchanged(to: request) {
             return TransferError(
@@ -218,15 +220,16 @@ package struct Response: Sendable {
         return bounds.misfit(length, verb: "the server announced")
     }
 
-    /// Whether it is the answer 304 to a condition that the job asks by itself, and expects: what stands there is
-    /// current. What must be read or proven needs the file's bytes.
+    /// Whether the response is a 304 to a condition that the job itself sets and expects: the file here is current. A
+    /// body that must be read or proven needs the file's bytes.
     private func saysUnchanged(to request: OutgoingRequest) -> Bool {
         status == 304 && rules.type == .download && request.isPlainGet && !rules.hasChecksum
             && rules.answer == nil
             && request.headers.contains { $0.isNamed("if-none-match") || $0.isNamed("if-modified-since") }
     }
 
-    /// A file that is looked into must be short enough for that: known before its first byte where the server says so.
+    /// Returns why a body of that length is too long to be looked into, which is known before its first byte where the
+    /// server states the length.
     private func unreadable(_ length: Int64) -> TransferError? {
         guard type == .download, length > AnswerRules.longest, rules.answer?.readsBody == true else { return nil }
         return TransferError(
@@ -235,7 +238,7 @@ package struct Response: Sendable {
         )
     }
 
-    /// Returns why a body of `length` received bytes is not the one wanted. What they unpack to is known only after
+    /// Returns why a body of `length` received bytes is not the one wanted. The unpacked length is known only after
     /// unpacking.
     private func misfit(_ length: Int64, verb: String) -> TransferError? {
         if let most = receivableSize, length > most { return SizeBounds.tooLong(maximumSize ?? most) }
@@ -244,9 +247,9 @@ package struct Response: Sendable {
 
     // MARK: The body
 
-    /// Returns why a body of which `received` bytes came beside so much framing (chunk sizes and extensions, trailers) is
-    /// not read on; `nil` where it is. Framing counts for `maximumSize` as far as it is more than the body and 1 MiB: a
-    /// server may send a byte in each chunk, but not chunks without bytes.
+    /// Returns why a body is not read on, after `received` bytes of its own and `framing` bytes of chunk sizes,
+    /// extensions and trailers; `nil` where it is read on. Framing counts for `maximumSize` as far as it is more than
+    /// the body and 1 MiB: a server may send a byte in each chunk, but not chunks without bytes.
     package func refusal(framing: Int64, beside received: Int64) -> TransferError? {
         guard let most = receivableSize, offset + received + max(0, framing - received - (1 << 20)) > most else {
             return nil
@@ -270,7 +273,7 @@ package struct Response: Sendable {
         _ framing: BodyFraming, _ end: TransportEnd, of request: OutgoingRequest, sentSum: Checksum?
     ) throws(TransferError) -> Bool {
         if let error = end.error { throw error }
-        // First: a body that was left because it is too long was not cut by the server.
+        // Checked first: a body that was given up because it is too long was not cut by the server.
         if let most = receivableSize, offset + end.received > most { throw SizeBounds.tooLong(maximumSize ?? most) }
         if let error = unsentBody(of: request, end) { throw error }
         let bodyEnd = BodyEnd(
@@ -294,17 +297,17 @@ package struct Response: Sendable {
         return endIsUnproven && !provesByDigest
     }
 
-    /// Returns why a success is none: a server cannot have stored what was not sent. libcurl calls a response complete
-    /// when the server ends the connection with it, however much of the body is still to be sent. The same holds where
-    /// the response says that the success is to be had elsewhere.
+    /// Returns why a response is no success although its status says so: a server cannot have stored what was not sent.
+    /// libcurl calls a response complete when the server ends the connection with it, however much of the body is still
+    /// to be sent. The same holds where the response says that the success is to be had elsewhere.
     func unsentBody(
         of request: OutgoingRequest, _ end: TransportEnd, answeredElsewhere: Bool = false
     ) -> TransferError? {
         guard request.url.isHTTP, let status, answeredElsewhere || (200..<300).contains(status) else { return nil }
         if end.leftBody {
-            // Asked whether it wants the body (`Expect`), it says that it does not, and where one is to look instead.
+            // Asked by `Expect`, the server does not want the body and says where the result is.
             if answeredElsewhere, request.expectsContinue { return nil }
-            // Or that all is done. Unasked it did not wait for a body that it cannot do without.
+            // Unasked, the server did not wait for a body that it cannot do without.
             let when =
                 request.expectsContinue
                 ? "without asking for the body: nothing of it was sent" : "before it had any of the body"
@@ -328,12 +331,12 @@ extension AttemptRules {
     /// Whether a response may become a file although the task is no download.
     package var mayBecomeDownload: Bool { onResponse.contains { $0.action == .download } }
 
-    /// Whether no rule of `onResponse` decides what becomes of a response.
+    /// Whether the job has no rule of `onResponse`.
     package var onResponseIsEmpty: Bool { onResponse.isEmpty }
 }
 
 extension ResponseRule {
-    /// What a rule does not speak of may be anything; a length that is not known is not longer than anything.
+    /// Whether the rule matches. What the rule does not name may be anything; an unknown length is longer than nothing.
     fileprivate func matches(_ status: Int?, _ type: MediaType?, _ length: Int64?) -> Bool {
         if let wanted = self.status, status.map({ wanted.contains($0) }) != true { return false }
         if let pattern = mimeType, type?.matches(pattern) != true { return false }

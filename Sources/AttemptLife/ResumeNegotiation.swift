@@ -4,14 +4,15 @@ package import TransferModel
 /// Negotiates the rest of a half-done file with the server: which request asks for a range, what its response means,
 /// and when the bytes that an earlier attempt left are given up.
 ///
-/// Does no I/O. Where the result's first byte belongs is a fact of one response (`Response.offset`), not of the
+/// Does no I/O. The offset of the result's first byte belongs to one response (`Response.offset`), not to the
 /// negotiation.
 package struct ResumeNegotiation: Sendable {
     /// Whether a digest of the job proves the whole file: then the rest may come from another place.
     private let isProven: Bool
-    /// The bytes that are there of an earlier attempt, as long as they may be of use.
+    /// The bytes that an earlier attempt left, as long as they may be continued; `nil` for none.
     package private(set) var point: ResumePoint?
-    /// Why all of the file is asked for although a part is there. The part goes when all of the file comes, not before.
+    /// Why all of the file is asked for although a part of it is here. The part is removed only when the whole file
+    /// comes.
     private var setAside: String?
     /// Why the bytes of the earlier attempt could not be continued.
     package private(set) var startedOver: String?
@@ -28,13 +29,14 @@ package struct ResumeNegotiation: Sendable {
 
     // MARK: Requests
 
-    /// Resumes from bytes that are there, from the next request on.
+    /// Resumes from bytes that an earlier attempt left, from the next request on.
     package mutating func resume(from point: ResumePoint) { self.point = point }
 
     /// Notes why an upload could not be continued.
     mutating func noteStartedOver(_ why: String) { startedOver = why }
 
-    /// Whether the part may be completed from any URL and by any user, because the job says the digest of the whole.
+    /// Whether the part may be completed from any URL and by any user, because the job states the digest of the whole
+    /// file.
     private func completesAnywhere(_ point: ResumePoint) -> Bool { point.isForeign && isProven }
 
     private func continues(_ point: ResumePoint, at url: ResourceURL) -> Bool {
@@ -67,7 +69,7 @@ package struct ResumeNegotiation: Sendable {
         mark = RequestMark(typed: typed, sent: request.headers, proof: proof)
         conditionsRemoved = false
         guard request.isConditional || point != nil else { return nil }
-        // A condition on the file's own time is held against the response, whoever the user is.
+        // A condition on the file's own time does not depend on the user.
         if request.isConditional, condition?.size != nil { return nil }
         if let point, completesAnywhere(point) { return nil }
         if mark.fits(request.isConditional ? condition?.asked : point?.asked) { return nil }
@@ -83,13 +85,13 @@ package struct ResumeNegotiation: Sendable {
 
     /// What a response means for the part.
     package enum Verdict: Sendable {
-        /// Judge it like any other, with this framing: if it is the result, it is the whole file.
+        /// The response is judged like any other, with this framing: if it is the result, it is the whole file.
         case whole(BodyFraming)
-        /// It continues the part at `offset`; `fileHeaders` describe the whole file.
+        /// The response continues the part at `offset`; `fileHeaders` describe the whole file.
         case rest(BodyFraming, offset: Int64, fileHeaders: HeaderBlock)
-        /// Send the same request again, which has no range any more.
+        /// The same request is sent again, without the range.
         case askAgain
-        /// It is a part of the file although all of it was asked for.
+        /// The response is a part of the file although all of it was asked for.
         case failed(TransferError)
     }
 
@@ -131,7 +133,7 @@ package struct ResumeNegotiation: Sendable {
                 held, offset: point.offset, fileHeaders: Resuming.headers(point.headers, completedBy: headers))
         case .whole(let why, let length):
             drop(why, from: &request)
-            // It may say nothing of its length this time, and be cut.
+            // The response may state no length this time, and be cut.
             return .whole(length.flatMap { framing.holding($0) } ?? framing)
         case .askAgain(let why):
             drop(why, from: &request)
@@ -173,8 +175,8 @@ package struct ResumeNegotiation: Sendable {
         if point != nil { drop(setAside ?? "the server answered \(status)", from: &request) }
     }
 
-    /// Counts a request that ended without a byte of what was asked for. When a request for all of the file does so
-    /// too, it was not the range.
+    /// Counts a request that ended without a byte of the body. If a request for all of the file ends so too, the range
+    /// was not the reason.
     package mutating func countUnanswered(_ end: TransportEnd, at url: ResourceURL) {
         guard let point, end.mayBeTheRange, !conditionsRemoved, continues(point, at: url) else { return }
         self.point?.unanswered = setAside == nil ? point.unanswered + 1 : 0

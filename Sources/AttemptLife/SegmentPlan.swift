@@ -1,8 +1,8 @@
 /// Plans one body in several ranges at once: which stream brings which bytes, which bytes are missing, and which part
 /// is next.
 ///
-/// The first stream is the answer to the ordinary request and reaches to the end of the body. Further ones take parts
-/// off what others still have before them: a stream ends where the next part begins, whatever it asked for. No byte is
+/// The first stream is the answer to the ordinary request and reaches to the end of the body. Further streams take over
+/// parts that others have still to bring: a stream ends where the next part begins, whatever it asked for. No byte is
 /// ever given to two streams; what a stream leaves behind is missing until another takes it.
 package struct SegmentPlan: Sendable {
     /// Identifies a stream within one plan.
@@ -11,32 +11,32 @@ package struct SegmentPlan: Sendable {
         package let raw: Int
     }
 
-    /// Below that, no part is worth a request of its own.
+    /// Length in bytes below which no part is worth a request of its own.
     package static let smallestPart: Int64 = 1 << 20
 
     struct Stream: Sendable {
         let id: StreamID
-        /// Where its next byte belongs.
+        /// Offset of its next byte in the body.
         var next: Int64
-        /// It brings what lies before this.
+        /// Offset before which the stream brings all bytes.
         var end: Int64
-        /// It could go on up to here: what it asked for, until it is told to stop.
+        /// Offset up to which the stream could go on: the end of its request, until it is told to stop.
         var limit: Int64
         var rest: Int64 { end - next }
     }
 
     /// Why a stream is over.
     package enum End: Sendable {
-        /// It brought what it was to bring.
+        /// The stream brought all that it was to bring.
         case done
         case failed
-        /// The server does not answer ranges as it should: it is asked for no more.
+        /// The server answered the range wrongly: it is asked for no more.
         case refused
-        /// Its slot was wanted for something else.
+        /// Its slot was needed for another task.
         case recalled
     }
 
-    /// How things stand when a stream is over.
+    /// What follows when a stream is over.
     package enum Outlook: Hashable, Sendable {
         case complete
         case goesOn
@@ -48,12 +48,12 @@ package struct SegmentPlan: Sendable {
 
     /// Length of the whole body: the end of the last range.
     package let total: Int64
-    /// Where the first stream began.
+    /// Offset at which the first stream began.
     private let start: Int64
     private(set) var streams: [Stream] = []
-    /// Ranges that no stream has brought or brings, in order.
+    /// Ranges that no stream has brought or is bringing, in order.
     private(set) var missing: [Range<Int64>] = []
-    /// The most streams at one time. One that fails is not replaced: the next might fare no better.
+    /// Most streams at a time. A stream that fails is not replaced: the next might fail as well.
     private var most: Int
     private var takesRanges = true
     private var count = 0
@@ -77,7 +77,7 @@ package struct SegmentPlan: Sendable {
     /// Streams under way.
     package var liveCount: Int { streams.count }
 
-    /// Every byte before this offset has come.
+    /// Offset before which every byte has come.
     package var frontier: Int64 {
         var least = missing.first?.lowerBound ?? total
         for stream in streams where stream.rest > 0 { least = min(least, stream.next) }
@@ -100,12 +100,13 @@ package struct SegmentPlan: Sendable {
         return trial.begin(most - streams.count).count
     }
 
-    /// One that is done has nothing left to do but what another has before it.
+    /// Whether another stream could run but would find nothing to do.
     package var hasIdlePlace: Bool { takesRanges && streams.count < most && openings == 0 }
 
     // MARK: Streams begin
 
-    /// What that many further streams shall ask for, as far as there is anything for them.
+    /// Begins up to `wanted` further streams, as far as there is anything left for them, and returns what each asks
+    /// for.
     package mutating func begin(_ wanted: Int) -> [(id: StreamID, range: Range<Int64>)] {
         var begun: [(id: StreamID, range: Range<Int64>)] = []
         while takesRanges, begun.count < wanted, streams.count < most,
@@ -124,8 +125,8 @@ package struct SegmentPlan: Sendable {
         return id
     }
 
-    /// What is missing goes first, from the front; then the far part of what the stream with most before it has. When
-    /// several begin together all get the same; one alone takes half.
+    /// Returns the part for the next stream. Missing ranges go first, from the front; then the far part of the stream
+    /// that has most still to bring. Streams that begin together get equal parts; one alone takes half.
     private mutating func nextPart(of wanted: Int, left: Int) -> Range<Int64>? {
         if !missing.isEmpty { return missing.removeFirst() }
         guard let slowest = streams.indices.max(by: { streams[$0].rest < streams[$1].rest }) else { return nil }
@@ -143,15 +144,15 @@ package struct SegmentPlan: Sendable {
 
     // MARK: Bytes come
 
-    /// What becomes of bytes that a stream brought.
+    /// Says what to do with bytes that a stream brought.
     package struct Taken: Hashable, Sendable {
-        /// Where the first of them belongs.
+        /// Offset of the first byte in the body.
         package var offset: Int64
-        /// So many are wanted; the rest is another's.
+        /// Number of bytes to use; the rest belongs to another stream.
         package var count: Int
-        /// It has brought all that it is to bring.
+        /// Whether the stream has brought all that it is to bring.
         package var isDone: Bool
-        /// Nothing more of its answer is wanted, although more would come.
+        /// Whether the stream must be stopped: more of its answer would come than is wanted.
         package var mustStop: Bool
 
         package init(offset: Int64, count: Int, isDone: Bool, mustStop: Bool) {
@@ -162,7 +163,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// Places the `count` bytes that a stream brought next; bytes beyond its end are not taken.
+    /// Notes `count` bytes that a stream brought next; bytes beyond its end are not used.
     package mutating func received(_ count: Int, by id: StreamID) -> Taken {
         guard let place = place(of: id) else { return Taken(offset: 0, count: 0, isDone: true, mustStop: true) }
         let offset = streams[place].next
@@ -170,19 +171,19 @@ package struct SegmentPlan: Sendable {
         streams[place].next += wanted
         let isDone = streams[place].rest == 0
         let mustStop = isDone && (streams[place].limit > streams[place].end || wanted < count)
-        // From here on it cannot be given more.
+        // A stopped stream cannot be given more.
         if mustStop { streams[place].limit = streams[place].end }
         return Taken(offset: offset, count: Int(wanted), isDone: isDone, mustStop: mustStop)
     }
 
     private func place(of id: StreamID) -> Int? { streams.firstIndex { $0.id == id } }
 
-    /// Whether a range was answered as it should not be: the server is asked for no more.
+    /// Whether the server answered a range wrongly, so that it is asked for no more.
     package var isRefused: Bool { !takesRanges }
 
     // MARK: Streams end
 
-    /// The stream is over, and what it did not bring is anybody's.
+    /// The stream is over. What it did not bring is missing, and may go to any stream.
     package mutating func end(_ id: StreamID, _ end: End) -> Outlook {
         guard let place = place(of: id) else { return outlook(after: end) }
         let stream = streams.remove(at: place)
@@ -204,7 +205,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// A stream that was to end where the bytes begin goes on, as far as it asked for; what it does not reach is
+    /// Gives the range back to the stream that was to end where it begins, as far as that asked for; the rest is
     /// missing.
     private mutating func giveBack(_ range: Range<Int64>) {
         let place = insert(range)
@@ -218,7 +219,7 @@ package struct SegmentPlan: Sendable {
         }
     }
 
-    /// Puts it among what is missing, as one with what touches it, and tells where.
+    /// Adds the range to the missing ones, joined with those that it touches, and returns its place.
     private mutating func insert(_ range: Range<Int64>) -> Int {
         var place = missing.firstIndex { $0.lowerBound > range.lowerBound } ?? missing.count
         missing.insert(range, at: place)
@@ -232,8 +233,8 @@ package struct SegmentPlan: Sendable {
         return place
     }
 
-    /// Which further stream is the least loss when one must go: the one with most before it, of which most can be taken
-    /// by others. Never the first, which costs nothing to let run, unless there is no other.
+    /// The stream to end when one must go: of the further ones, the one with most still to bring, which others can take
+    /// over. The first, which costs nothing to let run, only if there is no other.
     package var mostDispensable: StreamID? {
         let others = streams.filter { $0.id != Self.first }
         return (others.isEmpty ? streams : others).max { $0.rest < $1.rest }?.id

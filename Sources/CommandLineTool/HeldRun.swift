@@ -85,7 +85,7 @@ struct HeldRun {
         return asked.compactMap { index in
             guard let answer = answers[index] else { return nil }
             let task = job.tasks[index]
-            let word = ServerWord(answer.response, of: task, error: answer.error, standing: nil, latency: nil)
+            let word = ServerAnswer(answer.response, of: task, error: answer.error, standing: nil, latency: nil)
             // A server that refuses the question may answer the request: the run tells.
             guard case .answered = word.result, let url = word.url else { return nil }
             var response = HeldAnswers.Response(url: url, original: task.location.url?.text)

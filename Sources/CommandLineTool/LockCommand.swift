@@ -192,7 +192,7 @@ private struct KnownFiles {
 
     private func entry(_ index: Int, _ answer: ServerProbe.Answer) -> LockFile.Entry? {
         let task = job.tasks[index]
-        let word = ServerWord(
+        let word = ServerAnswer(
             answer.response, of: task, error: answer.error, standing: standing[index], latency: nil)
         guard case .answered = word.result, let path = task.destination, let response = answer.response else {
             return nil

@@ -91,9 +91,9 @@ struct OnlinePlan {
         let asked = refusals.indices.filter { refusals[$0] == nil }
         let answers = try probe.ask(job, about: asked)
         let words = job.tasks.indices.map { index in
-            if let refusal = refusals[index] { return ServerWord(.notAsked(refusal)) }
+            if let refusal = refusals[index] { return ServerAnswer(.notAsked(refusal)) }
             let answer = answers[index]
-            return ServerWord(
+            return ServerAnswer(
                 answer?.response, of: job.tasks[index], error: answer?.error, standing: look.standing[index],
                 latency: answer?.latency)
         }

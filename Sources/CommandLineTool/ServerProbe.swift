@@ -24,7 +24,7 @@ struct ServerProbe {
     /// headers. A signal ends the process at once: nothing is half done.
     func ask(_ job: Job, about tasks: [Int]) throws -> [Int: Answer] {
         var answers = try ask(ProbeJob(job, asking: tasks, .head))
-        let refused = tasks.filter { ServerWord.mayDifferForGet(answers[$0]?.response?.status) }
+        let refused = tasks.filter { ServerAnswer.mayDifferForGet(answers[$0]?.response?.status) }
         guard !refused.isEmpty else { return answers }
         answers.merge(try ask(ProbeJob(job, asking: refused, .cutGet))) { $1 }
         return answers

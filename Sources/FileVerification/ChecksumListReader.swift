@@ -15,9 +15,9 @@ package struct VerificationProblem: Error, Hashable, Sendable, CustomStringConve
 package final class ChecksumListReader {
     /// Name of the list in messages.
     package let name: String
-    /// Lines that are none of a list, without empty ones, comments and an OpenPGP signature around it.
+    /// Number of lines that belong to no list, without empty ones, comments and an OpenPGP signature around it.
     package private(set) var skipped = 0
-    /// Number of the first of them, from 1.
+    /// Number of the first skipped line, from 1.
     package private(set) var firstSkipped = 0
     private let folder: String
     private var lines: LineReader
@@ -31,7 +31,8 @@ package final class ChecksumListReader {
     /// Longest line: no path is longer, escaped and with a hash.
     private static let longest = 64 << 10
 
-    /// `read` appends up to so many bytes of the file from an offset. Relative names begin at `folder`.
+    /// `read` appends bytes of the file from an offset, at most the number that it is given. Relative names begin at
+    /// `folder`.
     package init(
         name: String, folder: String, read: @escaping (Int, Int64, inout [UInt8]) throws(VerificationProblem) -> Int
     ) {
@@ -104,7 +105,7 @@ private struct LineReader {
         self.read = read
     }
 
-    /// Returns the next line without its end; of one that is too long the first part.
+    /// Returns the next line without its end; only the first part of a line that is too long.
     mutating func next() throws(VerificationProblem) -> [UInt8]? {
         var scanned = position
         while true {

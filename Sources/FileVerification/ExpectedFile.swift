@@ -1,13 +1,13 @@
 package import SystemIO
 package import TransferModel
 
-/// A file of this machine and what is written of it.
+/// A file of this machine and what a list or a report says about it.
 package struct ExpectedFile: Sendable {
     /// The name as the report or the list has it.
     package let name: RawName
     /// The path to open.
     package let path: RawName
-    /// Length in bytes; `nil` where nothing is written of it.
+    /// Length in bytes; `nil` where the list does not say.
     package let bytes: Int64?
     /// Digest of the content; `nil` where none is written.
     package let checksum: Checksum?
@@ -22,7 +22,7 @@ package struct ExpectedFile: Sendable {
         self.task = task
     }
 
-    /// The file of a name that is relative to a folder, or absolute.
+    /// Makes the file of a name that is relative to a folder, or absolute.
     package init(_ name: RawName, in folder: String, bytes: Int64?, checksum: Checksum?, task: String? = nil) {
         let isAbsolute = name.bytes.first == UInt8(ascii: "/")
         let path = isAbsolute || folder.isEmpty ? name : RawName(folder).appending(name)
@@ -30,7 +30,7 @@ package struct ExpectedFile: Sendable {
     }
 }
 
-/// Something that is not as it is written.
+/// A file that is not as the list or the report says.
 package struct Difference: Sendable {
     /// What is wrong with the file.
     package enum Kind: String, CaseIterable, Sendable {
@@ -38,7 +38,7 @@ package struct Difference: Sendable {
     }
     /// What is wrong with the file.
     package let kind: Kind
-    /// The file, and what is written of it.
+    /// The file, and what the list or report says about it.
     package let file: ExpectedFile
     /// Length of the file in bytes; `nil` where it could not be learnt.
     package let bytes: Int64?
@@ -56,15 +56,15 @@ package struct Difference: Sendable {
     }
 }
 
-/// What a verification came to.
+/// The result of a verification, in numbers.
 package struct VerificationCounts: Hashable, Sendable {
     /// Files that were looked at.
     package var files = 0
     /// Files that are as it is written.
     package var right = 0
-    /// Files that are right and of which only the length is written.
+    /// Files that are right as far as is known: only their length is written.
     package var sizeOnly = 0
-    /// Files that are right and that an interrupted verification had read.
+    /// Files that an interrupted verification had found right, which were not read again.
     package var remembered = 0
     /// Files that differ, by kind.
     package var differences: [Difference.Kind: Int] = [:]
@@ -95,7 +95,7 @@ package struct VerificationCounts: Hashable, Sendable {
     }
 }
 
-/// What came of one file; `read` is the number of bytes that were read.
+/// The result for one file; `read` is the number of bytes that were read.
 enum FileOutcome: Sendable {
     case right(read: Int64)
     case sizeIsRight

@@ -20,14 +20,14 @@ final class FileReader {
 
     func outcome(of file: ExpectedFile) -> FileOutcome {
         do throws(SystemError) {
-            return try look(at: file)
+            return try compare(file)
         } catch {
             if error.errno == ENOENT || error.errno == ENOTDIR { return .differs(Difference(.missing, file), read: 0) }
             return .differs(Difference(.unreadable, file, reason: error.reason), read: 0)
         }
     }
 
-    private func look(at file: ExpectedFile) throws(SystemError) -> FileOutcome {
+    private func compare(_ file: ExpectedFile) throws(SystemError) -> FileOutcome {
         let opened = try Self.open(file.path)
         let facts = try opened.facts()
         guard facts.isRegular else {

@@ -16,8 +16,8 @@ package struct FileVerifier {
         self.record = record
     }
 
-    /// Verifies all that `next` returns until it returns `nil`. `found` gets each difference, in order; `tick` is called
-    /// now and then with the counts so far. Both run on the calling thread.
+    /// Verifies all that `next` returns until it returns `nil`. `found` gets each difference, in order; `tick` is
+    /// called now and then with the counts so far. Both run on the calling thread.
     package func verify<Failure: Error>(
         next: () throws(Failure) -> ExpectedFile?, found: (Difference) -> Void,
         tick: (VerificationCounts) -> Void = { _ in }
@@ -32,11 +32,11 @@ package struct FileVerifier {
         while let file = try next() {
             line.put(order.taken, file)
             order.taken += 1
-            // Without a thread this one reads.
+            // Where no thread could be made, the calling thread reads.
             if workers.isEmpty { line.work(FileReader(record: record), whileThereIsWork: true) }
             while order.isOpen(Self.window) { settle(line, &order, found, tick) }
             if order.taken & 0xFF == 0 {
-                order.take(line.outcomes(), found)
+                order.add(line.outcomes(), found)
                 tick(order.counts)
             }
         }
@@ -44,12 +44,13 @@ package struct FileVerifier {
         return order.counts
     }
 
-    /// Waits for an outcome or a fifth of a second, takes what there is, and writes down what was found right.
+    /// Waits for an outcome or a fifth of a second, takes the outcomes that have come, and records what was found
+    /// right.
     private func settle(
         _ line: Line, _ order: inout Ordered, _ found: (Difference) -> Void, _ tick: (VerificationCounts) -> Void
     ) {
         line.waitForOutcome(nanoseconds: 200_000_000)
-        order.take(line.outcomes(), found)
+        order.add(line.outcomes(), found)
         record?.flushIfDue()
         tick(order.counts)
     }
@@ -61,7 +62,7 @@ package struct FileVerifier {
     }
 }
 
-/// The processors of this machine.
+/// Counts the processors of this machine.
 private enum Processors {
     static var count: Int { sysconf(Int32(_SC_NPROCESSORS_ONLN)) }
 }
@@ -76,7 +77,7 @@ private struct Ordered {
     /// Whether more than `window` files have no outcome yet that is next in order.
     func isOpen(_ window: Int) -> Bool { taken - done > window }
 
-    mutating func take(_ outcomes: [(Int, FileOutcome)], _ found: (Difference) -> Void) {
+    mutating func add(_ outcomes: [(Int, FileOutcome)], _ found: (Difference) -> Void) {
         for (number, outcome) in outcomes { waiting[number] = outcome }
         while let outcome = waiting.removeValue(forKey: done) {
             done += 1
@@ -126,7 +127,7 @@ private final class Line: Sendable {
     func work(_ reader: FileReader, whileThereIsWork isOnce: Bool) {
         while true {
             if !isOnce { work.wait() }
-            guard let (number, file) = take() else {
+            guard let (number, file) = nextFile() else {
                 if isOnce || state.withLock({ $0.hasEnded }) { return }
                 continue
             }
@@ -136,7 +137,7 @@ private final class Line: Sendable {
         }
     }
 
-    private func take() -> (Int, ExpectedFile)? {
+    private func nextFile() -> (Int, ExpectedFile)? {
         state.withLock { state in
             guard state.first < state.files.count else { return nil }
             let next = state.files[state.first]

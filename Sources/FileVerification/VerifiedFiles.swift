@@ -4,10 +4,10 @@ import Synchronization
 package import SystemIO
 import TransferModel
 
-/// The record of files that a verification found right, so that one that was killed goes on where it was: 16 bytes for
-/// each, appended several times a second. It is removed when the verification has come to its end.
+/// Records the files that a verification found right, so that a verification that was killed goes on where it was: 16
+/// bytes for each file, appended several times a second. The record is removed at the end of the verification.
 package final class VerifiedFiles: Sendable {
-    /// Stands for a file in one state and the digest that it had: changing its content changes its time of change.
+    /// Identifies a file in one state and the digest that it had: changing its content changes its time of change.
     struct Token: Hashable, Comparable {
         let high: UInt64
         let low: UInt64
@@ -48,11 +48,11 @@ package final class VerifiedFiles: Sendable {
 
     private let path: String
     private let file: SystemIO.Descriptor
-    /// What an earlier verification had found, in order.
+    /// Files that an earlier verification had found right, in order.
     private let known: [Token]
     private let pending = Mutex(Pending())
 
-    /// Opens the record at a path, or makes one. What is no whole record is begun anew.
+    /// Opens the record at a path, or makes one. A file that is not a whole record is begun anew.
     package init(path: String) throws(SystemError) {
         self.path = path
         let (folder, name) = Folders.split(path)
@@ -93,7 +93,7 @@ package final class VerifiedFiles: Sendable {
         }
     }
 
-    /// Writes down what was found since the last time, a few times a second at most.
+    /// Writes what was found since the last call, a few times a second at most.
     func flushIfDue() {
         pending.withLock { pending in
             let now = Clocks.instant()
@@ -103,11 +103,11 @@ package final class VerifiedFiles: Sendable {
         }
     }
 
-    /// Writes down all that was found.
+    /// Writes all that was found.
     package func flush() { pending.withLock { write(&$0) } }
 
     private func write(_ pending: inout Pending) {
-        // What cannot be written down is read again.
+        // A file that cannot be recorded is read again by the next verification.
         try? file.writeAll(pending.bytes)
         pending.bytes.removeAll(keepingCapacity: true)
     }

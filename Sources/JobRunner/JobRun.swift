@@ -272,7 +272,7 @@ package final class JobRun {
     }
 
     private func take(_ report: ExecutorReport, _ now: Now) {
-        scheduler.take(report, now: now)
+        scheduler.receive(report, now: now)
     }
 
     private func perform(_ actions: [SchedulerAction], _ now: Now) {

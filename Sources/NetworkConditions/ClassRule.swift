@@ -55,7 +55,7 @@ package struct ClassRule {
         return verdict
     }
 
-    private func meter(_ verdict: inout Verdict, _ word: MeterWord) {
+    private func meter(_ verdict: inout Verdict, _ word: MeteredState) {
         // A guess about a link that stands on others is worth less than what is known about those.
         if word == .guessedNo, verdict.isMetered, verdict.networkClass != .cellular { return }
         if word.isMetered != verdict.isMetered {

@@ -7,11 +7,11 @@ package struct NetworkFacts: Hashable, Sendable {
     /// The indices of interfaces over which a route leads out to the internet.
     package var leadingOut: Set<UInt32>
     /// What NetworkManager says about metering, by interface name.
-    package var meters: [String: MeterWord]
+    package var meters: [String: MeteredState]
 
     package init(
         table: LinkTable = LinkTable(), devices: [UInt32: DeviceFacts] = [:], leadingOut: Set<UInt32> = [],
-        meters: [String: MeterWord] = [:]
+        meters: [String: MeteredState] = [:]
     ) {
         self.table = table
         self.devices = devices
@@ -26,7 +26,7 @@ package struct NetworkFacts: Hashable, Sendable {
 }
 
 /// NetworkManager's statement whether a device is metered.
-package enum MeterWord: UInt32, Sendable {
+package enum MeteredState: UInt32, Sendable {
     // The numbers of its D-Bus interface.
     case yes = 1, no, guessedYes, guessedNo
 

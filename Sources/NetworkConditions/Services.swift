@@ -60,18 +60,18 @@ final class Services {
         interface: "org.freedesktop.NetworkManager")
 
     /// Returns NetworkManager's statement on each interface, by name.
-    func meters() -> [String: MeterWord] {
+    func meters() -> [String: MeteredState] {
         guard let bus, bus.hasOwner(Self.manager.name) else { return [:] }
         defer { dropIfLost() }
         let until = Clocks.instant() + SystemBus.patience
         var paths = bus.paths("GetAllDevices", Self.manager)
         if paths.isEmpty { paths = bus.paths("GetDevices", Self.manager) }
-        var words: [String: MeterWord] = [:]
+        var words: [String: MeteredState] = [:]
         for path in paths {
             // A service that answers slowly about many devices is cut off.
             if bus.isLost || Clocks.instant() >= until { break }
             let device = Self.manager.at(path).on("org.freedesktop.NetworkManager.Device")
-            guard let word = bus.number("Metered", device).flatMap({ MeterWord(rawValue: $0) }) else { continue }
+            guard let word = bus.number("Metered", device).flatMap({ MeteredState(rawValue: $0) }) else { continue }
             // A modem's `Interface` is its serial line; `IpInterface` is its network interface.
             for name in ["Interface", "IpInterface"] {
                 if let interface = bus.string(name, device), !interface.isEmpty { words[interface] = word }

@@ -1,7 +1,7 @@
 package import HTTPRules
 package import TransferModel
 
-/// What the disk says of one task before a run: its files and what the store keeps of them.
+/// Holds what the disk says of one task before a run: its files and what the store keeps of them.
 package struct DiskFacts: Sendable {
     /// What stands at a task's destination.
     package enum Standing: Hashable, Sendable {

@@ -1,27 +1,28 @@
 import Reporting
 package import TransferModel
 
-/// What a run of a job would do: an outlook for each task, and what they come to together.
+/// Describes what a run of a job would do: an outlook for each task, and the sums over all tasks.
 package struct JobPlan: Sendable {
     /// The job, with `--only` and `--except` applied.
     package let job: Job
-    /// What becomes of each task, by task.
+    /// What the run would do for each task, by the task's number.
     package let outlooks: [TaskOutlook]
-    /// Step of each task, by task: 1 if it needs nothing, else one more than the last of what it needs.
+    /// Place of each task in the order of needs: 1 for a task that needs nothing, else one more than the highest of the
+    /// tasks that it needs.
     package let steps: [Int]
     /// The servers in the order in which the job names them.
     package let hosts: [Host]
     /// Sums over all tasks.
     package let totals: Totals
-    /// What each task's server said, by task; empty if no server was asked.
-    package var words: [ServerWord]
+    /// What each task's server said, by the task's number; empty where servers were not asked.
+    package var words: [ServerAnswer]
     /// Where files go, with the room there.
     package var disks: [DiskRoom] = []
     /// Groups that remove files when they are published, with the number of files.
     package var removals: [Removal] = []
     /// How long the run would take at least, with what that rests on; `nil` where servers were not asked.
     package var duration: (span: TimeSpan, basis: String)?
-    /// What is not known, one sentence each.
+    /// Sentences about what the plan cannot know.
     package var notes: [String] = []
 
     /// The tasks of one server, or a server that is asked for access tokens and has none.
@@ -30,9 +31,9 @@ package struct JobPlan: Sendable {
         package let origin: Origin
         /// How many tasks begin there.
         package var tasks = 0
-        /// Sum of what is known to move, in bytes.
+        /// Bytes that are known to move there or from there.
         package var bytes: Int64 = 0
-        /// Tasks of which that is not known.
+        /// Number of tasks whose bytes are not known.
         package var unknownSizes = 0
         /// Most simultaneous connections, over all sessions.
         package var connections = 0
@@ -56,11 +57,11 @@ package struct JobPlan: Sendable {
         package var count: [TaskOutlook.Action: Int] = [:]
         /// Bytes that are known to move, by action.
         package var moving: [TaskOutlook.Action: Int64] = [:]
-        /// Bytes of files that are there, by action.
+        /// Bytes of files that are there already, by action.
         package var there: [TaskOutlook.Action: Int64] = [:]
         /// Bytes of partial files and unfinished uploads that need not move again, by action.
         package var kept: [TaskOutlook.Action: Int64] = [:]
-        /// Tasks of which it is not known how many bytes they move.
+        /// Number of tasks whose bytes are not known.
         package var unknownSizes = 0
         /// Bytes that are known to move.
         package var bytes: Int64 { moving.values.reduce(0) { $0.saturating($1) } }
@@ -83,7 +84,7 @@ package struct JobPlan: Sendable {
         }
     }
 
-    package init(_ job: Job, _ outlooks: [TaskOutlook], words: [ServerWord] = []) {
+    package init(_ job: Job, _ outlooks: [TaskOutlook], words: [ServerAnswer] = []) {
         self.job = job
         self.outlooks = outlooks
         self.words = words
@@ -181,7 +182,8 @@ package struct JobPlan: Sendable {
 
     // MARK: Order
 
-    /// Longest chain of needs that ends at each task. Groups stand between their members and what needs them.
+    /// Returns the length of the longest chain of needs that ends at each task. A group stands between its members and
+    /// the tasks that need it.
     private static func steps(of job: Job) -> [Int] {
         let count = job.tasks.count
         guard job.tasks.contains(where: { !$0.needs.isEmpty || !$0.options.values.neededGroups.isEmpty }) else {

@@ -5,9 +5,9 @@ package import TransferModel
 package struct LockingJob: Sendable {
     /// The job to run.
     package let job: Job
-    /// Whether a task's file is to be locked, by task of `job`.
+    /// Whether the file of each task of `job` is to be locked.
     package let isWanted: [Bool]
-    /// Whether another task reads a task's file, so that the file must stay till the end; by task of `job`.
+    /// Whether another task reads the file of each task of `job`, so that the file must stay till the end.
     package let isRead: [Bool]
 
     /// `wanted`: the tasks to fetch; what they need is run, too. `folder` takes the files.
@@ -48,8 +48,8 @@ package struct LockingJob: Sendable {
         return nil
     }
 
-    /// Whether a download has as many files as its server has pages: a lock has no entry for it, and a run cannot be held
-    /// to one.
+    /// Whether a download has as many files as its server has pages: a lock has no entry for it, and a run cannot be
+    /// held to one.
     package static func isPaged(_ task: TaskSpecification) -> Bool {
         task.type == .download && task.options.values.next != nil
     }
@@ -91,7 +91,7 @@ package struct LockingJob: Sendable {
         values.earliestBegin = nil
         guard task.type == .download else { return values }
         values.awaitedDestination = values.awaitedDestination.map { SecretText(pieces: [.literal(root)] + $0.pieces) }
-        // Nothing of this is to be known to the next run.
+        // The next run must not see these files as its own.
         values.existing = .replace
         values.resume = .no
         values.mode = nil

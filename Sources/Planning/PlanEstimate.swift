@@ -2,11 +2,11 @@ import Reporting
 import TransferModel
 
 extension JobPlan {
-    /// A line rate for what nothing limits: 100 Mbit/s.
+    /// Rate that is assumed where nothing limits it, in bytes a second: 100 Mbit/s.
     private static let usualRate: Int64 = 12_500_000
 
-    /// Least time that the run takes by what the servers said: its requests one after the other at each free connection,
-    /// or its bytes at the highest rate, whichever is longer.
+    /// Least time that the run takes by what the servers said: its requests one after the other at each free
+    /// connection, or its bytes at the highest rate, whichever is longer.
     package mutating func estimate() {
         let latencies = words.compactMap(\.latency)
         let asking = outlooks.count { $0.asksServer }

@@ -130,7 +130,7 @@ extension JobPlan {
         json.object("server", words.isEmpty ? nil : words[index]) { write($1, redactor, to: &$0) }
     }
 
-    /// Relative to the job's folder where it lies there, as in the report.
+    /// Returns the path relative to the job's folder where it lies there, as in the report.
     private func path(_ path: String?, _ redactor: Redactor) -> String? {
         guard let path else { return nil }
         let folder = job.baseDirectory.hasSuffix("/") ? job.baseDirectory : job.baseDirectory + "/"
@@ -141,7 +141,7 @@ extension JobPlan {
         return redactor.redacted(relative) as String
     }
 
-    private func write(_ word: ServerWord, _ redactor: Redactor, to json: inout JSONWriter) {
+    private func write(_ word: ServerAnswer, _ redactor: Redactor, to json: inout JSONWriter) {
         switch word.result {
         case .answered:
             json.member("asked", true)

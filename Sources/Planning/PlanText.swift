@@ -2,11 +2,11 @@ import Reporting
 import TransferModel
 
 extension JobPlan {
-    /// Most tasks that are listed where not all are asked for.
+    /// Most tasks that are listed unless the user asks for all.
     private static let mostTasks = 40
     private static let mostHosts = 10
 
-    /// The plan for people, a summary first. `isWhole`: all tasks and hosts, however many there are.
+    /// Returns the plan for people, a summary first. `isWhole` lists all tasks and hosts, however many there are.
     package func lines(isWhole: Bool) -> [String] {
         let redactor = job.redactor
         var lines = [headline(redactor)]
@@ -37,7 +37,7 @@ extension JobPlan {
         return "\(name): " + parts.compactMap { $0 }.joined(separator: " · ")
     }
 
-    /// `1.2 GiB`, `at least 1.2 GiB`; `nil` when nothing is known.
+    /// Returns `1.2 GiB` or `at least 1.2 GiB`; `nil` when nothing is known.
     private func sum(_ bytes: Int64, unknown: Int) -> String? {
         if unknown == 0 { return HumanText.size(bytes) }
         return bytes > 0 ? "at least \(HumanText.size(bytes))" : nil
@@ -159,7 +159,7 @@ extension JobPlan {
 
     private func taskRows(_ redactor: Redactor, _ isWhole: Bool) -> [String] {
         let shown = isWhole ? outlooks.count : min(outlooks.count, Self.mostTasks)
-        // In steps, so that what comes first stands first.
+        // Ordered by steps, so that what comes first stands first.
         var order = Array(outlooks.indices)
         if steps.contains(where: { $0 > 1 }) { order.sort { (steps[$0], $0) < (steps[$1], $1) } }
         let rows = order.prefix(shown).map { row($0, redactor) }
@@ -199,8 +199,8 @@ extension JobPlan {
     }
 }
 
-extension ServerWord {
-    /// What the answer adds to the outlook, in a phrase.
+extension ServerAnswer {
+    /// Returns what the answer adds to the outlook, in a phrase.
     fileprivate func remark(for outlook: TaskOutlook) -> String? {
         switch result {
         case .failed(let why): return SafeText.line(why)

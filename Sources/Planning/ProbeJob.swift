@@ -51,8 +51,8 @@ package struct ProbeJob: Sendable {
         return outlook.action == .refuse ? "it fails before it asks" : nil
     }
 
-    /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for each
-    /// coding.
+    /// Whether the task's own request accepts a packed body. The question must, too: a server may have one `ETag` for
+    /// each coding.
     private static func asksForPacked(_ task: TaskSpecification, _ job: Job) -> Bool {
         task.type == .download
             ? task.options.values.decompress != .no : job.sessions[Int(task.session.raw)].http.compression
@@ -90,7 +90,7 @@ package struct ProbeJob: Sendable {
     }
 }
 
-extension ServerWord {
+extension ServerAnswer {
     /// Whether a GET may be answered although a HEAD was refused with this status.
     package static func mayDifferForGet(_ status: Int?) -> Bool {
         status.map { [400, 403, 404, 405, 501].contains($0) } ?? false

@@ -1,7 +1,7 @@
 import TextFormats
 package import TransferModel
 
-/// What is known of a file or cached response that is there, for comparing it with what its server has.
+/// The size and validators of a file or cached response here, for comparing it with what its server has.
 package struct StandingFile: Hashable, Sendable {
     /// Length in bytes.
     package var size: Int64
@@ -14,7 +14,7 @@ package struct StandingFile: Hashable, Sendable {
         (self.size, self.etag, self.lastModified) = (size, etag, lastModified)
     }
 
-    /// A file of which nothing is recorded: its time may be the server's.
+    /// A file without recorded validators: its time may be the server's.
     package init(_ stamp: FileStamp) {
         self.init(
             size: stamp.size, etag: nil,
@@ -22,7 +22,7 @@ package struct StandingFile: Hashable, Sendable {
     }
 
     /// Whether the server has another version; `nil` where that cannot be told.
-    func differs(from word: ServerWord) -> Bool? {
+    func differs(from word: ServerAnswer) -> Bool? {
         if let etag { return word.etag.map { Self.opaque($0) != Self.opaque(etag) } }
         if let length = word.length, length != size { return true }
         guard let own = lastModified.flatMap({ HTTPDate.parse($0) }),
@@ -35,8 +35,8 @@ package struct StandingFile: Hashable, Sendable {
 }
 
 extension TaskOutlook {
-    /// The outlook with what the server said.
-    package func knowing(_ word: ServerWord) -> TaskOutlook {
+    /// Returns the outlook with what the server said.
+    package func knowing(_ word: ServerAnswer) -> TaskOutlook {
         guard case .answered = word.result else { return self }
         var outlook = self
         if action == .revalidate || action == .validateCache, word.isChanged == true {

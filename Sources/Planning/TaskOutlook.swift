@@ -1,7 +1,7 @@
 import HTTPRules
 package import TransferModel
 
-/// What a run would do for one task, as far as job file and disk say.
+/// Describes what a run would do for one task, as far as job file and disk say.
 package struct TaskOutlook: Hashable, Sendable {
     /// What the task begins with.
     package enum Action: String, CaseIterable, Sendable {
@@ -48,7 +48,7 @@ package struct TaskOutlook: Hashable, Sendable {
     package var bytesThere: Int64?
     /// Bytes of a partial file or unfinished upload that need not move again.
     package var bytesKept: Int64?
-    /// Why, where the action alone does not say it: one short phrase.
+    /// Reason for the action in one short phrase, where the action alone does not say it.
     package var why: String?
 
     package init(_ action: Action, size: Int64? = nil, from source: SizeSource? = nil, why: String? = nil) {
@@ -104,7 +104,7 @@ extension TaskOutlook {
         return outlook
     }
 
-    /// The size that the job itself states.
+    /// Returns the size that the job itself states.
     private static func stated(_ values: TaskOptions.Values) -> (size: Int64?, source: SizeSource) {
         values.expect.size.map { ($0, .expect) } ?? (values.sizeHint, .sizeHint)
     }
@@ -134,7 +134,8 @@ extension TaskOutlook {
         }
     }
 
-    /// What a run would do for a file that becomes an object of a store, as far as that is known without the store.
+    /// Returns what a run would do for a file that becomes an object of a store, as far as that is known without the
+    /// store.
     private static func put(_ object: ObjectPlace, _ whole: TaskOutlook, _ facts: DiskFacts) -> TaskOutlook {
         let name = object.name.redacted
         switch object.existing {

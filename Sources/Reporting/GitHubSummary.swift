@@ -51,7 +51,7 @@ package final class GitHubSummary: EventConsumer {
     private func add(_ task: TaskIndex, _ record: TaskRecord) {
         guard Int(task.raw) < job.tasks.count else { return }
         count += 1
-        if OutcomeWord(record).isTrouble { return causes.add(task, record, saying: record.error?.message, shownAt: 0) }
+        if OutcomeLabel(record).isTrouble { return causes.add(task, record, saying: record.error?.message, shownAt: 0) }
         let row = row(id(task), record, why: record.outcome == .succeeded ? "" : Self.why(record))
         guard length + row.utf8.count <= room else { return }
         length += row.utf8.count
@@ -64,7 +64,7 @@ package final class GitHubSummary: EventConsumer {
 
     private func row(_ who: String, _ record: TaskRecord, why: String) -> String {
         let duration = HumanText.duration(record.duration)
-        let cells = [who, OutcomeWord(record).text.lowercased(), duration, why].map { MarkdownText.cell($0) }
+        let cells = [who, OutcomeLabel(record).text.lowercased(), duration, why].map { MarkdownText.cell($0) }
         return "| \(cells.joined(separator: " | ")) |\n"
     }
 

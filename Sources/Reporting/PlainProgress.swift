@@ -52,7 +52,7 @@ package final class PlainProgress: EventConsumer {
     private var lines: [UInt8] = []
     /// Lines printed so far: a line printed long ago has left the screen.
     private var lineCount = 0
-    private var courses: [TaskIndex: TaskCourse] = [:]
+    private var courses: [TaskIndex: TaskAttempts] = [:]
     private var tally: RunTally
     private var pulse: Heartbeat
     private var annotations = 0
@@ -147,9 +147,9 @@ package final class PlainProgress: EventConsumer {
         }
     }
 
-    private func course(of task: TaskIndex) -> TaskCourse {
+    private func course(of task: TaskIndex) -> TaskAttempts {
         if let course = courses[task] { return course }
-        let course = TaskCourse()
+        let course = TaskAttempts()
         courses[task] = course
         return course
     }
@@ -231,9 +231,9 @@ package final class PlainProgress: EventConsumer {
     }
 
     private func finish(_ task: TaskIndex, _ record: TaskRecord) {
-        let course = courses.removeValue(forKey: task) ?? TaskCourse()
+        let course = courses.removeValue(forKey: task) ?? TaskAttempts()
         pulse.finished(task)
-        let word = OutcomeWord(record)
+        let word = OutcomeLabel(record)
         let isShown = isShown(record, course) && !isRepeated(task, record)
         if record.outcome == .succeeded { warnOfCoding(task, course) }
         tally.count(task, record, course, shownAt: lineCount)
@@ -269,7 +269,7 @@ package final class PlainProgress: EventConsumer {
         return !brokenGroups.insert(group).inserted
     }
 
-    private func isShown(_ record: TaskRecord, _ course: TaskCourse) -> Bool {
+    private func isShown(_ record: TaskRecord, _ course: TaskAttempts) -> Bool {
         switch style.amount {
         case .quiet: return false
         case .verbose: return true
@@ -282,21 +282,21 @@ package final class PlainProgress: EventConsumer {
 
     /// Breaks a task's line, which goes on at `start` after the outcome's word, where it is wider than the terminal.
     private func fit(from start: Int) {
-        guard let width = style.width, lines.count - start + OutcomeWord.width > width else { return }
-        let word = String(repeating: " ", count: OutcomeWord.width)
+        guard let width = style.width, lines.count - start + OutcomeLabel.width > width else { return }
+        let word = String(repeating: " ", count: OutcomeLabel.width)
         let text = word + String(decoding: lines[start...], as: UTF8.self)
         // Below the id, where that leaves room.
         let indent = width < 60 ? "    " : word + "  "
         let parts = TextLayout.wrapped(text, width: width, indent: indent)
         guard parts.count > 1 else { return }
-        lines.replaceSubrange(start..., with: parts[0].utf8.dropFirst(OutcomeWord.width))
+        lines.replaceSubrange(start..., with: parts[0].utf8.dropFirst(OutcomeLabel.width))
         for part in parts.dropFirst() {
             endLine()
             lines.append(contentsOf: part.utf8)
         }
     }
 
-    private func addAmounts(_ course: TaskCourse, _ record: TaskRecord) {
+    private func addAmounts(_ course: TaskAttempts, _ record: TaskRecord) {
         let bytes =
             if course.bytes > 0 {
                 course.bytes
@@ -321,20 +321,20 @@ package final class PlainProgress: EventConsumer {
     }
 
     /// Rate of a body without a connection: no transaction counts its bytes.
-    private func unmeasuredRate(_ bytes: Int64, _ course: TaskCourse, _ record: TaskRecord) -> Int64? {
+    private func unmeasuredRate(_ bytes: Int64, _ course: TaskAttempts, _ record: TaskRecord) -> Int64? {
         guard record.source == .network, course.moved == 0, course.resumedFrom == 0, course.attempts <= 1 else {
             return nil
         }
         return HumanText.rate(bytes, in: record.duration)
     }
 
-    private func addAttempts(_ course: TaskCourse) {
+    private func addAttempts(_ course: TaskAttempts) {
         if course.pages > 0 { column(HumanText.count(course.pages, "page")) }
         if course.attempts > 1 { column("\(course.attempts) attempts") }
     }
 
     /// Warns that one of a task's `urls` failed while another succeeded, once for each place.
-    private func warnOfBrokenPlace(_ task: TaskIndex, _ course: TaskCourse) {
+    private func warnOfBrokenPlace(_ task: TaskIndex, _ course: TaskAttempts) {
         guard let url = course.firstURL, let failure = course.firstFailure,
             !job.tasks[Int(task.raw)].options.values.mirrors.isEmpty
         else { return }
@@ -344,7 +344,7 @@ package final class PlainProgress: EventConsumer {
     }
 
     /// Warns of a file that is stored as the server packed it for the way, unless its name says so; once a run.
-    private func warnOfCoding(_ task: TaskIndex, _ course: TaskCourse) {
+    private func warnOfCoding(_ task: TaskIndex, _ course: TaskAttempts) {
         guard !hasToldCoding, style.amount != .quiet, let coding = course.coding, let path = course.path,
             job.tasks[Int(task.raw)].type == .download, job.tasks[Int(task.raw)].options.values.decompress == .no,
             !PackedName.saysSo(path)
@@ -357,7 +357,7 @@ package final class PlainProgress: EventConsumer {
     }
 
     /// Warns that a file's place was taken by the web page that a redirect led to, as a login page: once for each page.
-    private func warnOfPage(_ task: TaskIndex, _ course: TaskCourse) {
+    private func warnOfPage(_ task: TaskIndex, _ course: TaskAttempts) {
         let specification = job.tasks[Int(task.raw)]
         guard let page = course.pageReached, specification.type == .download,
             let name = UnlikelyPage.name(specification.destination, course.firstURL)
@@ -421,7 +421,7 @@ package final class PlainProgress: EventConsumer {
 }
 
 /// A task's outcome as one word.
-struct OutcomeWord {
+struct OutcomeLabel {
     let text: String
     /// Whether a person should look at the task.
     let isTrouble: Bool

@@ -12,7 +12,7 @@ struct RunTally {
     private var job: Job
     private let advice: RerunAdvice
     private let redactor: Redactor
-    private var counts: [Int] = Array(repeating: 0, count: OutcomeWord.inOrder.count)
+    private var counts: [Int] = Array(repeating: 0, count: OutcomeLabel.inOrder.count)
     private var causes: RunCauses
     private(set) var finished = 0
     private var retries = 0
@@ -82,7 +82,7 @@ struct RunTally {
     /// Counts bytes of an attempt whose process died.
     mutating func countLost(_ bytes: Int64) { wireBytes += bytes }
 
-    mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskCourse, shownAt lines: Int) {
+    mutating func count(_ task: TaskIndex, _ record: TaskRecord, _ course: TaskAttempts, shownAt lines: Int) {
         finished += 1
         retries += max(0, course.attempts - 1)
         moved += course.moved
@@ -98,7 +98,7 @@ struct RunTally {
         if record.outcome == .succeeded, record.source == .network, record.changed == false, !course.hasValidator {
             unprovable += 1
         }
-        let word = OutcomeWord(record)
+        let word = OutcomeLabel(record)
         counts[word.place] += 1
         guard word.isTrouble else { return }
         if RunStop(record) == .timeout, course.attempts > 0 { cut.append((task, Self.place(course))) }
@@ -108,7 +108,7 @@ struct RunTally {
         guard mayGoOn, course.isResumable, isKept(task) else { return }
         if course.isVerified, job.tasks[Int(task.raw)].group != nil {
             keptMembers += 1
-        } else if course.kept >= TaskCourse.leastKept, !isCancelledByCommand(record) {
+        } else if course.kept >= TaskAttempts.leastKept, !isCancelledByCommand(record) {
             kept += course.kept
         }
     }
@@ -233,7 +233,7 @@ struct RunTally {
         return named + more + (left > 0 ? "; \(HumanText.grouped(left)) had not begun" : "")
     }
 
-    private static func place(_ course: TaskCourse) -> String {
+    private static func place(_ course: TaskAttempts) -> String {
         if course.reached > 0 {
             let whole = course.expected.map { " of \(HumanText.size($0))" } ?? ""
             return "at \(HumanText.size(course.reached))\(whole)"
@@ -365,7 +365,7 @@ struct RunTally {
 
     /// `20 ok · 4.0 GiB · 94.0 MiB/s · 42.8s · 15 retries · report: data.report.json`
     private func closing(_ run: RunRecord, _ report: String?) -> String {
-        let outcomes = zip(OutcomeWord.inOrder, counts).filter { $0.1 > 0 }
+        let outcomes = zip(OutcomeLabel.inOrder, counts).filter { $0.1 > 0 }
             .map { "\(HumanText.grouped($0.1)) \($0.0.lowercased())" }
         let rate = HumanText.rate(wireBytes, in: run.duration).map { "\(HumanText.size($0))/s" }
         let parts = [

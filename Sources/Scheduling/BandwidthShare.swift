@@ -11,7 +11,7 @@ struct BandwidthShare: Sendable {
         let task: TaskIndex
         let session: Int
         var own: Limit?
-        /// What it may still move; negative is a debt.
+        /// Bytes that the transfer may still move; negative is a debt.
         var credit: Int64 = 0
         var movedSinceTick: Int64 = 0
     }
@@ -58,7 +58,7 @@ struct BandwidthShare: Sendable {
         places[last.task] = place
     }
 
-    /// What a transfer that ended did not use, or moved too much, is the others'.
+    /// Returns to the limits what a transfer that ended did not use, or takes from them what it moved too much.
     private mutating func give(back credit: Int64, _ session: Int) {
         run?.spend(-credit)
         sessions[session]?.spend(-credit)
@@ -115,7 +115,7 @@ struct BandwidthShare: Sendable {
     private mutating func give(_ place: Int, _ bytes: Int64) -> (task: TaskIndex, bytes: Int64)? {
         guard bytes != 0 else { return nil }
         flows[place].credit += bytes
-        // What is taken back was given while nothing, or less, was limited: no limit gets it back.
+        // Credit that is taken back was given under another limit, or none: the present limits do not get it.
         if bytes > 0 {
             flows[place].own?.spend(bytes)
             sessions[flows[place].session]?.spend(bytes)

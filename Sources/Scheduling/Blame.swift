@@ -12,9 +12,9 @@ package struct Blame: Hashable, Sendable {
 
     /// A need that was not met, and how it ended.
     package struct Culprit: Hashable, Sendable {
-        /// What was needed.
+        /// The task or group that was needed.
         package var need: Need
-        /// What became of it; `nil` where only that it did not succeed is known.
+        /// How it ended; `nil` where only that it did not succeed is known.
         package var outcome: TaskOutcome?
     }
 

@@ -2,7 +2,7 @@ import TransferModel
 
 /// Tracks what is left of `maximumBytes`, and the attempts that its end must not stop.
 struct ByteBudget: Sendable {
-    /// So many answers that did not fit into what was left show that the rest is too small to go on.
+    /// Number of answers too long for the rest of the budget after which the rest is taken to be too small to go on.
     static let mostAnswersTooLong = 8
 
     private let most: Int64?

@@ -48,9 +48,9 @@ package struct ConnectionController: Sendable {
         var proven = 0
         /// The highest number that the host may bear, as far as is known.
         var ceiling: Int
-        /// Until then no higher number is tried; `nil` where none was refused.
+        /// No higher number is tried until then; `nil` where none was refused.
         var ceilingUntil: Instant?
-        /// For how long the next number that is too high is not tried again.
+        /// How long the next number that is too high is not tried again.
         var ban = ConnectionController.bans.first
         /// When a refusal last lowered the number: what was sent before says nothing new.
         var loweredAt: Instant
@@ -59,9 +59,9 @@ package struct ConnectionController: Sendable {
         /// The share of requests that were refused, of late.
         var share = 0.0
 
-        /// Notes a refusal at `limit`. One that the host had borne for a while is as high as it may be, and comes back after
-        /// the fall; twice in a row it is too high, as one is that it refuses at once.
-        mutating func note(at limit: Int, isBorne: Bool, proven before: Int, minimum: Int, _ now: Instant) {
+        /// Notes a refusal at `limit`. One that the host had borne for a while is as high as it may be, and comes back
+        /// after the fall; twice in a row it is too high, as one is that it refuses at once.
+        mutating func refused(at limit: Int, isBorne: Bool, proven before: Int, minimum: Int, _ now: Instant) {
             loweredAt = now
             if isBorne, sparedAt.map({ now >= $0 + .seconds(30) }) ?? true {
                 (sparedAt, proven, ceiling) = (now, limit, min(ceiling, limit))
@@ -115,6 +115,26 @@ package struct ConnectionController: Sendable {
 
     // MARK: What happens
 
+    /// Something that happened to a request, as a measurement.
+    enum Event: Sendable {
+        /// Bytes of its body moved.
+        case moved(Int64)
+        /// The host answered it, as in `answered`.
+        case answered(after: TimeSpan?)
+        /// The host refused it, as in `refused`.
+        case refused(ConnectionStep.Reason, begunAt: Instant)
+    }
+
+    /// Takes in what happened and returns the change of the number that follows.
+    mutating func receive(_ event: Event, at now: Instant) -> Step? {
+        switch event {
+        case .moved(let bytes): moved(bytes)
+        case .answered(let latency): answered(after: latency)
+        case .refused(let reason, let begunAt): return refused(reason, begunAt: begunAt, at: now)
+        }
+        return judge(at: now)
+    }
+
     /// A request takes a connection.
     package mutating func took(at now: Instant) {
         advance(to: now)
@@ -152,7 +172,7 @@ package struct ConnectionController: Sendable {
         // A host may err now and then, however few connections it has.
         let isNew = raisedAt.map { now < $0 + .seconds(10) } ?? false
         guard reason == .tooManyRequests || isNew || refusals.share >= 0.08 else { return nil }
-        refusals.note(
+        refusals.refused(
             at: limit, isBorne: now >= steppedAt + .seconds(8), proven: before?.limit ?? limit, minimum: range.minimum,
             now)
         (isFinding, before, heldUntil) = (false, nil, nil)
@@ -201,7 +221,7 @@ package struct ConnectionController: Sendable {
     private func isEnough(_ elapsed: TimeSpan) -> Bool {
         guard elapsed >= .milliseconds(500) else { return false }
         if round.answers >= max(12, 4 * limit) { return true }
-        // Of long bodies the bytes tell enough.
+        // Where bodies are long, their bytes tell enough.
         let isOfBytes = Double(round.bytes) >= 0.9 * round.work && round.bytes > 0
         return isOfBytes && elapsed >= .seconds(5) || elapsed >= .seconds(30)
     }

@@ -3,7 +3,7 @@ import TransferModel
 /// Tracks which tasks wait for which, how many needs of each are open, and which tasks are to be skipped because a need
 /// of theirs was not met.
 ///
-/// It knows no phases: the scheduler decides which tasks are blocked and asks only about those.
+/// The graph knows no phases: the scheduler decides which tasks are blocked and asks only about those.
 struct DependencyGraph: Sendable {
     /// A task that does not begin because of how a task or group that it needs ended.
     struct Skip: Sendable {
@@ -19,6 +19,8 @@ struct DependencyGraph: Sendable {
     private var openNeeds: [UInt32]
     /// Needs that other runs carry and that have not ended, by the task that waits for them.
     private var outsideNeeds: [TaskIndex: Int]
+    /// What became of the needs of tasks with a `when`.
+    private var conditions: NeedsConditions
     private var skips: [Skip] = []
     private var nextSkip = 0
     private var isSkipping = false
@@ -28,6 +30,7 @@ struct DependencyGraph: Sendable {
         dependants = Dependants(plan.tasks, count: plan.tasks.count) { $0.needs.map { Int($0.raw) } }
         openNeeds = plan.tasks.map { UInt32($0.needs.count + openGroups($0)) }
         outsideNeeds = plan.outsideNeeds
+        conditions = NeedsConditions(plan.policies)
         for (task, count) in plan.outsideNeeds { openNeeds[Int(task.raw)] += UInt32(count) }
     }
 
@@ -49,7 +52,37 @@ struct DependencyGraph: Sendable {
     /// Adds a need that no task and no group stands for: the caller meets it.
     mutating func addNeed(to task: TaskIndex) { openNeeds[Int(task.raw)] += 1 }
 
+    // MARK: `when`
+
+    /// Whether a task of the run has a `when` that runs after a failure.
+    var haveTasksAfterFailure: Bool { conditions.areThere }
+
+    /// Something that the task needs has ended. Returns how that skips the task; `nil` where the need is met.
+    mutating func needEnded(of task: TaskIndex, _ end: NeedEnd, when: NeedsCondition?) -> Skip? {
+        if when?.runsAfterFailure == true {
+            conditions.needEnded(end, for: task)
+            return nil
+        }
+        return switch end {
+        case .good: nil
+        case .passedOver(let blame): Skip(task: task, blame: blame, isHarmless: true)
+        case .bad(let deferral, let blame):
+            Skip(task: task, deferral: deferral, blame: blame, isHarmless: when != nil)
+        }
+    }
+
+    /// All that the task needs has ended. Returns how its `when` skips it; `nil` where it may begin.
+    func allNeedsEnded(of task: TaskIndex, when: NeedsCondition?) -> Skip? {
+        switch conditions.judgement(of: task, when) {
+        case .begins: nil
+        case .passedOver: Skip(task: task, isHarmless: true)
+        case .putOff(let deferral): Skip(task: task, deferral: deferral)
+        }
+    }
+
     // MARK: Added tasks
+
+    mutating func add(_ policies: [SchedulingPlan.TaskPolicy]) { conditions.add(policies) }
 
     /// A task of the run needs `needs`, too.
     mutating func add(_ needs: [TaskIndex], to task: TaskIndex) {

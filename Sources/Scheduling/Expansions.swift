@@ -1,7 +1,7 @@
 import TransferModel
 
-/// Remembers what templates need: which one's tasks are being written down, when tasks were added, and what became of
-/// tasks that did not end well, for those that are added later and need them.
+/// Tracks the template whose tasks are being recorded, when tasks were added, and how tasks ended that did not succeed:
+/// tasks that are added later may need those.
 struct Expansions: Sendable {
     private struct Held: Sendable {
         let template: TaskIndex
@@ -12,12 +12,13 @@ struct Expansions: Sendable {
     private var held: Held?
     /// Ends that were not good.
     private var ends: [TaskIndex: NeedEnd] = [:]
-    /// Of tasks that did not exist when the run began.
+    /// When tasks were added that did not exist when the run began.
     private var creations: [TaskIndex: Instant] = [:]
 
-    // MARK: The template whose tasks are being written down
+    // MARK: The template whose tasks are being recorded
 
-    /// From here on the tasks in the template's place belong to the run: an end of the template becomes theirs.
+    /// Begins to record the tasks of a template. From here on the tasks in the template's place belong to the run: an
+    /// end of the template becomes theirs.
     mutating func hold(_ template: TaskIndex) { held = Held(template: template) }
 
     func isHeld(_ task: TaskIndex) -> Bool { held?.template == task }
@@ -46,6 +47,6 @@ struct Expansions: Sendable {
         ends[task] = end
     }
 
-    /// What the end of a finished task means for tasks that are added and need it.
+    /// Returns what the end of a finished task means for tasks that are added and need it.
     func end(of task: TaskIndex) -> NeedEnd { ends[task] ?? .good }
 }

@@ -1,15 +1,16 @@
 import TransferModel
 
-/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, takes one
-/// request at a time while too many of its answers are failures, and is opened again by what one task's request shows,
-/// the probe.
+/// Decides whether a host may be asked: it is parked when it asks for quiet or does not answer again and again, takes
+/// one request at a time while too many of its answers are failures, and is opened again by what one task's request
+/// shows, the probe.
 struct HostHealth: Sendable {
     /// Whether the host may be asked.
     enum Quiet: Sendable {
         case no
-        /// It asked for quiet, or did not answer again and again.
+        /// The host asked for quiet, or did not answer several times in a row: nothing is sent until then.
         case until(Instant)
-        /// One request goes ahead of all others, and shows how the host is. Without a task the next request is that one.
+        /// One request goes ahead of all others, and shows how the host is. Without a task the next request is that
+        /// one.
         case probing(TaskIndex?)
         /// The host takes the body of the probe, so others may go as well. The answer is still to come: one that shows
         /// trouble counts as that of a probe.
@@ -20,9 +21,9 @@ struct HostHealth: Sendable {
     /// end each task that waits, those that were never tried are tried all the same.
     enum OwnTries: Hashable, Sendable {
         case notYet
-        /// So many more may end without an answer.
+        /// This many more requests may end without an answer.
         case left(Int)
-        /// It hangs up whatever it is asked.
+        /// The host hangs up whatever it is asked.
         case spent
     }
 
@@ -33,31 +34,31 @@ struct HostHealth: Sendable {
         case oneAtATime
         /// The host is to be left alone for a while.
         case park
-        /// The same, and the failure counts as one of each task that waits for the host.
+        /// The host is to be left alone for a while, and the failure counts as one of each task that waits for it.
         case parkAndCharge
     }
 
     /// Rounds of failures, with no answer in between, after which a host is left alone for a while.
     static let roundsToPark = 3
-    /// For so long a host at which a mirror failed goes behind the others, unless it served one meanwhile.
+    /// How long a host at which a mirror failed is tried after the others, unless it served one meanwhile.
     static let lately = TimeSpan.seconds(5 * 60)
 
     private(set) var quiet = Quiet.no
-    /// How often it was parked without an answer in between.
+    /// How often the host was parked without an answer in between.
     private(set) var parks = 0
     /// Its last answers, and the rounds that ended without one.
     private var answers = LastAnswers()
     /// Rounds of failures without an answer. Requests that were under way together are one round.
     private var failedRounds = 0
     private var lastFailureAt: Instant?
-    /// Counts up; a task that waits compares it with what it was when its wait began.
+    /// Number of failed probes in this run; a task that waits compares it with the number when its wait began.
     private(set) var failedProbes: UInt32 = 0
-    /// Of those, how many had failed when it answered last: they do not count any more.
+    /// Value of `failedProbes` when the host answered last: probes that failed before count no more.
     private var forgivenProbes: UInt32 = 0
     private(set) var ownTries = OwnTries.notYet
-    /// It answered in this run, whatever it said.
+    /// Whether the host answered in this run, with whatever status.
     private(set) var hasAnswered = false
-    /// When a task that has other places to try failed here last.
+    /// When a task with several `urls` failed at this host last; `nil` after one that succeeded.
     private var mirrorFailedAt: Instant?
 
     /// Whether no request may go out now.
@@ -96,7 +97,7 @@ struct HostHealth: Sendable {
 
     // MARK: Answers
 
-    /// It answered or sent a sign of life: whatever that said, the host is there.
+    /// The host answered or sent a sign of life: whatever that said, it is there.
     mutating func answered() {
         hasAnswered = true
         failedRounds = 0
@@ -104,11 +105,11 @@ struct HostHealth: Sendable {
         ownTries = .notYet
     }
 
-    /// Its answer was no failure and did not ask for quiet. Returns whether that opened it: its pause is over, whether or
-    /// not a timer said so.
+    /// The host's answer was no failure and did not ask for quiet. Returns whether that opened it: its pause is over,
+    /// whether or not a timer said so.
     mutating func wentWell(at now: Instant) -> Bool {
         parks = 0
-        answers.note(isWell: true)
+        answers.answerReceived(isWell: true)
         switch quiet {
         case .no: return false
         case .until(let due): guard due <= now else { return false }
@@ -118,15 +119,15 @@ struct HostHealth: Sendable {
         return true
     }
 
-    /// It answered a request of the task with a failure of its own (5xx) and did not say until when. Returns whether one
-    /// request at a time goes to it from now on.
+    /// The host answered a request of the task with a failure of its own (5xx) and did not say until when. Returns
+    /// whether one request at a time goes to it from now on.
     mutating func answeredBadly(_ task: TaskIndex) -> Bool {
         guard !isProbed(by: task) else {
             quiet = .probing(nil)
             return true
         }
         guard isOpenToAll else { return false }
-        answers.note(isWell: false)
+        answers.answerReceived(isWell: false)
         guard answers.areTooOftenBad else { return false }
         quiet = .probing(nil)
         return true
@@ -156,13 +157,13 @@ struct HostHealth: Sendable {
                 ownTries = .left(isOneOfMany ? left : left - 1)
                 return .none
             }
-            // What refuses or is not found does so whatever it is asked.
+            // A host that refuses connections or is not found does so for every task.
             ownTries = .spent
             return .parkAndCharge
         }
         guard beginsRound(begunAt, now) else { return .none }
         failedRounds += 1
-        answers.note(isWell: false)
+        answers.answerReceived(isWell: false)
         guard answers.areTooOftenBad else { return .none }
         guard failedRounds < Self.roundsToPark else { return .park }
         quiet = .probing(nil)

@@ -1,6 +1,6 @@
-/// Keeps of a host's last twenty answers which were failures, and says when too many were.
+/// Keeps which of a host's last twenty answers were failures, and says when too many were.
 ///
-/// It begins anew when the host is opened, so a share is of the answers since then.
+/// Replaced when the host is opened, so that the share is of the answers since then.
 struct LastAnswers: Sendable {
     /// How many answers count.
     private static let most = 20
@@ -11,7 +11,7 @@ struct LastAnswers: Sendable {
     private var bad: UInt32 = 0
     private var count = 0
 
-    mutating func note(isWell: Bool) {
+    mutating func answerReceived(isWell: Bool) {
         count = min(count + 1, Self.most)
         bad = (bad << 1 | (isWell ? 0 : 1)) & (1 << Self.most - 1)
     }

@@ -3,12 +3,12 @@ import TransferModel
 /// The places of one task's `urls`, and how far it has come with them. A round tries each place once, and
 /// `retry.attempts` counts rounds.
 struct MirrorRound: Sendable {
-    /// What became of the round at one place.
+    /// A failure at one place.
     struct Failure: Sendable {
         let mirror: Int
         let error: TransferError
         var status: Int?
-        /// The same request there may do better later.
+        /// Whether the same request to the place may succeed later.
         let canHeal: Bool
         /// The place asked to be left alone until then.
         var quietUntil: Instant?
@@ -21,16 +21,16 @@ struct MirrorRound: Sendable {
         }
     }
 
-    /// As written; `nil` for a place that needs no connection.
+    /// Origins of `urls`, in the order of the job file; `nil` for a place that needs no connection.
     let origins: [OriginID?]
-    /// Where the task waits, runs or ran last.
+    /// Number of the place where the task waits, runs or ran last.
     var current = 0
-    /// Of this round, in the order in which they came, after those for good of the rounds before.
+    /// Failures of this round in the order in which they came, after the final ones of earlier rounds.
     private(set) var failures: [Failure] = []
     private var kept = 0
     private var isTried: [Bool]
     private var isMet: [Bool]
-    /// The place that it ran at last holds what may be sent only once.
+    /// Whether the task must stay at its place: that holds what may be sent only once.
     var mustStay = false
 
     init(_ origins: [OriginID?]) {
@@ -40,12 +40,12 @@ struct MirrorRound: Sendable {
     }
 
     var origin: OriginID? { origins[current] }
-    /// Nothing of the round counts yet.
+    /// Whether no place of the round has failed yet.
     var isFresh: Bool { failures.count == kept }
     var isOver: Bool { failures.count >= origins.count }
-    /// Of the round's places only the present one is left.
+    /// Whether only the current place of the round is left.
     var isLastLeft: Bool { failures.count + 1 >= origins.count }
-    /// No place could be asked.
+    /// Whether the round is over and no network led to any of its places.
     var foundNoRoute: Bool { isOver && failures[kept...].allSatisfy(\.foundNoRoute) }
     /// Whether another round may do better than this one did.
     var canHeal: Bool { failures.contains { $0.canHeal } }
@@ -53,18 +53,52 @@ struct MirrorRound: Sendable {
     /// The places that the round has still to try, as written.
     var untried: some Sequence<Int> { origins.indices.lazy.filter { !isTried[$0] && (!mustStay || $0 == current) } }
 
-    /// What the task fails with: the last failure that could have healed, because waiting or another day may help
-    /// there; when none could, the first, because that place was preferred.
-    var telling: Failure? { failures.last { $0.canHeal } ?? failures.first }
-    /// Beside that: waiting helps nothing where a file is wrong.
-    var wrongFile: Failure? { telling?.isForGood == true ? nil : failures.first(where: \.isForGood) }
+    /// The failure that the task fails with: the last failure that could have healed, because waiting or another day
+    /// may help there; when none could, the first, because that place was preferred.
+    var decisiveFailure: Failure? { failures.last { $0.canHeal } ?? failures.first }
+    /// A place with a wrong file, told beside `decisiveFailure`: there waiting does not help.
+    var wrongFile: Failure? { decisiveFailure?.isForGood == true ? nil : failures.first(where: \.isForGood) }
 
-    /// When the first of the places that may heal can be asked again.
+    /// Returns when the first of the places that may succeed later can be asked again.
     func opensAt(_ now: Instant) -> Instant {
         failures.lazy.filter(\.canHeal).map { $0.quietUntil ?? now }.min() ?? now
     }
 
-    mutating func note(_ failure: Failure) {
+    /// The place that stands best of those that the round has still to try, the first as written of several.
+    func best(by standing: (OriginID?) -> MirrorStanding) -> Int {
+        untried.min { standing(origins[$0]) < standing(origins[$1]) } ?? current
+    }
+
+    /// Takes in a failed attempt at the current place. Returns the error as it is reported with the attempt.
+    mutating func failed(
+        _ attempt: FailedAttempt, _ policy: RetryPolicy, _ deadline: RetryDeadline, waitsForNetwork: Bool
+    ) -> TransferError {
+        var verdict = attempt.verdict
+        // Another place may have the right file: only the last is asked past the caches.
+        if !isLastLeft { verdict.mayBeOfACache = false }
+        let tooLong = attempt.errorOfLongWait(policy, deadline)
+        var error = tooLong ?? attempt.error
+        let foundNoRoute = attempt.loss == .noRoute
+        let canHeal = foundNoRoute ? waitsForNetwork : tooLong == nil && policy.canHeal(attempt.error, verdict)
+        placeFailed(
+            Failure(
+                mirror: current, error: error.asRefusal, status: verdict.status, canHeal: canHeal,
+                quietUntil: attempt.retryAfter.map { deadline.now + $0 }, foundNoRoute: foundNoRoute))
+        if tooLong != nil, !isOver { error.message += ": the next of `urls` is tried" }
+        return error
+    }
+
+    /// The error of a task that is given up after the round; `decisive` says what it failed by.
+    func finalError(_ decisive: Failure, _ deadline: RetryDeadline) -> TransferError {
+        var error = decisive.error
+        let (tried, count) = (failures.count, origins.count)
+        error.message += tried == count ? "; all \(count) `urls` failed" : "; \(tried) of \(count) `urls` tried"
+        if let wrong = wrongFile { error.message += ", one of them with a wrong file: \(wrong.error.message)" }
+        return canHeal ? deadline.explained(error) : error
+    }
+
+    /// An attempt at a place failed.
+    mutating func placeFailed(_ failure: Failure) {
         isTried[failure.mirror] = true
         failures.append(failure)
     }
@@ -76,7 +110,7 @@ struct MirrorRound: Sendable {
         kept = failures.count
     }
 
-    /// Whether the task comes to this host for the first time.
+    /// Notes that the task begins at the current place. Returns whether it comes to that host for the first time.
     mutating func meet() -> Bool {
         let isKnown = origins.indices.contains { isMet[$0] && origins[$0] == origin }
         isMet[current] = true
@@ -99,7 +133,7 @@ struct MirrorStanding: Comparable, Sendable {
     static let failedLately = MirrorStanding(.failedLately)
     /// No network leads there that the task may use now.
     static let outOfReach = MirrorStanding(.outOfReach)
-    /// Of several that want quiet, the one that is open again first.
+    /// The host wants quiet until then. Of several, the one that is open again first is asked first.
     static func quiet(until opensAt: Instant) -> MirrorStanding { MirrorStanding(.quiet, opensAt) }
 
     static func < (left: MirrorStanding, right: MirrorStanding) -> Bool {

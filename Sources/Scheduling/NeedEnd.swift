@@ -3,9 +3,9 @@ import TransferModel
 /// What the end of a task or group means for the tasks that need it.
 enum NeedEnd: Sendable {
     case good
-    /// It did not succeed; with a deferral it was put off.
+    /// The task or group did not succeed; with a deferral it was put off.
     case bad(Deferral?, Blame)
-    /// It was skipped without harm, since a `when` was not met: neither a success nor a failure.
+    /// The task was skipped without harm, since a `when` was not met: neither a success nor a failure.
     case passedOver(Blame)
 }
 
@@ -15,7 +15,8 @@ struct NeedsConditions: Sendable {
         var hasFailure = false
         var deferral: Deferral?
     }
-    /// Of tasks whose `when` is `failed` or `finished` and of which a need has ended otherwise than well.
+    /// How needs ended that did not succeed, by the task that needs them; only for tasks whose `when` runs after a
+    /// failure.
     private var ends: [TaskIndex: Ends] = [:]
     /// Whether a task of the run has such a `when`: then a run that ends early by a failure goes on for it.
     private(set) var areThere = false
@@ -27,13 +28,13 @@ struct NeedsConditions: Sendable {
     }
 
     /// A need of the task has ended.
-    mutating func note(_ end: NeedEnd, for task: TaskIndex) {
+    mutating func needEnded(_ end: NeedEnd, for task: TaskIndex) {
         guard case .bad(let deferral, _) = end else { return }
         ends[task, default: Ends()].hasFailure = true
         if ends[task]?.deferral == nil { ends[task]?.deferral = deferral }
     }
 
-    /// What becomes of a task with all of its needs ended.
+    /// Whether a task begins when all of its needs have ended.
     enum Judgement: Hashable, Sendable {
         case begins
         case passedOver

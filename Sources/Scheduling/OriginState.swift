@@ -1,8 +1,8 @@
 import TransferModel
 
-/// What all sessions know of an origin: its protocol, limits and quota, its connections, and how well it is.
+/// Keeps what all sessions share about an origin: its protocol, limits and quota, its connections, and its health.
 struct OriginState: Sendable {
-    /// Numbers of the lanes that lead to it.
+    /// Numbers of the lanes that lead to the origin.
     var lanes: [Int] = []
     var version: HTTPProtocol?
     var health = HostHealth()
@@ -38,12 +38,12 @@ struct OriginState: Sendable {
     /// The longest time for which a quota may close the host; after it one request shows what the quota is by then.
     static let longestQuota = TimeSpan.seconds(600)
 
-    mutating func learn(_ told: RequestQuota, _ now: Instant) {
-        // What is on the way may or may not be in the server's count.
-        quota = max(0, told.remaining - unanswered)
-        quotaEnds = now + min(max(.zero, told.resetsAfter), Self.longestQuota)
+    mutating func learn(_ stated: RequestQuota, _ now: Instant) {
+        // The server may not have counted the requests that are on their way.
+        quota = max(0, stated.remaining - unanswered)
+        quotaEnds = now + min(max(.zero, stated.resetsAfter), Self.longestQuota)
         nextQuota = nil
-        if let limit = told.limit, let window = told.window, window > .zero, limit > 0 {
+        if let limit = stated.limit, let window = stated.window, window > .zero, limit > 0 {
             nextQuota = (limit, min(window, Self.longestQuota))
         }
     }
@@ -59,10 +59,10 @@ struct OriginState: Sendable {
 
     /// Counts a request against the rate and the quota.
     mutating func spend(_ now: Instant, by task: TaskIndex?) {
-        // Or it would be spent from a window that is over, and the present one would be whole.
+        // A quota whose window is over must not be charged in place of the present one.
         renewQuota(now)
         unanswered += 1
-        rate?.take(at: now, by: task)
+        rate?.requestPassed(at: now, by: task)
         if let left = quota { quota = left - 1 }
     }
 

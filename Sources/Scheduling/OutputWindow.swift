@@ -5,7 +5,7 @@ package import TransferModel
 ///
 /// The first task that has not ended may always begin, so that the window never holds back all of them.
 package struct OutputWindow: Sendable {
-    /// In the order in which they write.
+    /// Tasks that write to standard output, in the order in which they write.
     private let order: [TaskIndex]
     private let places: [TaskIndex: Int]
     private var hasEnded: [Bool]
@@ -21,7 +21,7 @@ package struct OutputWindow: Sendable {
         hasEnded = Array(repeating: false, count: order.count)
     }
 
-    /// Those that may not begin when the run does.
+    /// Tasks that may not begin when the run does.
     package var heldBack: ArraySlice<TaskIndex> { order.dropFirst(width) }
 
     /// A task has ended, however it did: returns those that may begin now and might not before.

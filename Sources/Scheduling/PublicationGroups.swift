@@ -2,7 +2,7 @@ import TransferModel
 
 /// Tracks the groups of a run: downloads that are published together or not at all.
 ///
-/// It tells the scheduler when a group may be published and which members a publication leaves; the members' own phases
+/// Tells the scheduler when a group may be published and which members a publication leaves; the members' own phases
 /// are the scheduler's.
 struct PublicationGroups: Sendable {
     /// The step that follows when a member of a group is verified or ends.
@@ -126,9 +126,30 @@ struct PublicationGroups: Sendable {
 
     mutating func ended(_ group: GroupIndex, isGood: Bool) { self[group].isGood = isGood }
 
+    // MARK: Ends of members
+
+    /// How the members end that another member of theirs left alone.
+    func endingWithoutMember(_ group: GroupIndex) -> Ending {
+        guard let deferral = self[group].deferral else {
+            let error = TransferError(.runCancelled, "another member of its group did not succeed")
+            return .finish(.cancelled, error, nil)
+        }
+        return .finish(.deferred, nil, deferral)
+    }
+
+    /// How a member ends whose group is not published.
+    func endingUnpublished(_ group: GroupIndex, _ stop: Stop?) -> Ending {
+        switch stop {
+        // All were told to end. One that was verified all the same waits for what does not come.
+        case .cancelling(let error): .finish(.cancelled, error, nil)
+        case .deferring(let reason): .finish(.deferred, nil, reason)
+        case .failing, nil: endingWithoutMember(group)
+        }
+    }
+
     // MARK: Earlier processes
 
-    /// Puts back what events tell of the group. `missing` is the deferral of a member that ended badly, if one did.
+    /// Restores what is known of the group. `missing` is the deferral of a member that ended badly, if one did.
     mutating func restore(_ group: GroupIndex, open: Int, hasPublished: Bool, missing: Deferral??) {
         self[group].open = open
         self[group].isPublished = hasPublished || missing == nil && open == 0
@@ -136,4 +157,36 @@ struct PublicationGroups: Sendable {
         self[group].isBroken = true
         self[group].deferral = missing
     }
+
+    /// Restores a group from its members' past: only their ends, or their files, show that it was published. Returns
+    /// the group's end, if it has ended.
+    mutating func restore(_ group: GroupIndex, _ history: RunHistory) -> (published: Bool, error: TransferError?)? {
+        let known = members(of: group).map { history.tasks[Int($0.raw)] }
+        guard !known.isEmpty else { return nil }
+        let members = known.filter { !$0.isExpanded }
+        let missing = members.first { $0.ending.map { !$0.isGood } ?? false }
+        restore(
+            group, open: members.count { $0.ending == nil },
+            hasPublished: members.contains { $0.ending?.outcome == .succeeded || $0.file != nil },
+            missing: missing.map { $0.ending?.deferral })
+        if isPublished(group) { return (true, nil) }
+        guard missing != nil else { return nil }
+        // A member that was verified and failed all the same failed with its group.
+        let telling = members.first {
+            $0.ending?.outcome == .failed && ($0.lastEnd == .succeeded || $0.ending?.error?.isOfGroup == true)
+        }
+        let error = telling?.ending?.error
+        return (telling != nil && error.leavesGroupInPlace, error)
+    }
+}
+
+extension TransferError {
+    /// Whether the group failed, and no single member.
+    var isOfGroup: Bool { name == .groupNotPublished || name == .groupChanged }
+}
+
+extension TransferError? {
+    /// Whether the group stands in spite of the error. Once it stands only its flush can fail: then its members have
+    /// failed, and it stands all the same.
+    var leavesGroupInPlace: Bool { self == nil || self?.name == .cannotWriteToFile }
 }

@@ -1,6 +1,7 @@
 import TransferModel
 
-/// `requestsPerSecond`: lets so many through, evenly spaced but for a burst (the generic cell rate algorithm).
+/// Lets requests through at the rate of `requestsPerSecond`, evenly spaced but for a burst (the generic cell rate
+/// algorithm).
 struct RateGate: Sendable {
     /// A request that went through.
     private struct Passage: Sendable {
@@ -12,9 +13,10 @@ struct RateGate: Sendable {
     private let tolerance: Int64
     /// When the next one would come if all were evenly spaced.
     private var expected = Instant(nanoseconds: .min / 4)
-    /// The same before the first of `recent`.
+    /// The value of `expected` before the first of `recent`.
     private var expectedBefore = Instant(nanoseconds: .min / 4)
-    /// Those that still hold back others, as far as they are remembered: one that made no request is taken out again.
+    /// The last passages that still hold back others, at most `mostRecent`: one that led to no request is removed
+    /// again.
     private var recent: [Passage] = []
     private static let mostRecent = 256
 
@@ -25,7 +27,8 @@ struct RateGate: Sendable {
 
     var opensAt: Instant { expected + TimeSpan(nanoseconds: -tolerance) }
 
-    mutating func take(at now: Instant, by task: TaskIndex?) {
+    /// A request of the task goes out.
+    mutating func requestPassed(at now: Instant, by task: TaskIndex?) {
         if expected <= now {
             recent.removeAll(keepingCapacity: true)
         } else if recent.count == Self.mostRecent {

@@ -2,9 +2,9 @@ import TransferModel
 
 /// Keeps for each failing task since when it fails: the clocks of `retry.for`.
 ///
-/// A task's clock begins with its first failure, or with a failed probe that was made on its behalf, and begins anew with
-/// an attempt that brought the file further. It stands still in what is no fault of the host: a wait for a network or
-/// power, a suspension, a closed window.
+/// A task's clock begins with its first failure, or with a failed probe that was made on its behalf, and begins anew
+/// with an attempt that brought the file further. It stands still in what is no fault of the host: a wait for a network
+/// or power, a suspension, a closed window.
 struct RetryClocks: Sendable {
     /// The failures of one task since its clock began.
     private struct Series: Sendable {
@@ -20,7 +20,7 @@ struct RetryClocks: Sendable {
         var cause: Cause?
     }
 
-    /// What attempts of a task failed by.
+    /// The error that attempts of a task failed by, and how many in a row.
     struct Cause: Sendable {
         var error: TransferError
         var count = 1
@@ -69,8 +69,8 @@ struct RetryClocks: Sendable {
     /// Ends the clock: the next failure of the task is its first.
     mutating func forget(_ task: TaskIndex) { if !series.isEmpty { series[task] = nil } }
 
-    /// When the clock of a task began, less the time in which it stood still; `nil` for one that does not fail, or whose
-    /// clock stands.
+    /// When the clock of a task began, less the time in which it stood still; `nil` for one that does not fail, or
+    /// whose clock stands.
     func failingSince(_ task: TaskIndex, _ hosts: [OriginState]) -> Instant? {
         guard let present = series[task], present.standsSince == nil, Self.holds(present, hosts) else { return nil }
         return present.failedAt

@@ -70,12 +70,23 @@ extension Answer {
 }
 
 extension TransferError {
-    /// Returns the same error, saying that the server asks for a longer wait than a key of the job allows, as `key` says
-    /// with the words around it.
+    /// Returns the same error, saying that the server asks for a longer wait than a key of the job allows, as `key`
+    /// says with the words around it.
     func adding(retryAfter: TimeSpan, beyond key: String) -> TransferError {
         var error = self
         let seconds = retryAfter.nanoseconds / 1_000_000_000
         error.message += "; it asks to wait \(seconds) s, longer than \(key)"
         return error
+    }
+}
+
+extension AllowFailure {
+    /// Whether a failure is tolerated after an answer with the status; `nil` where none came.
+    func tolerates(_ status: Int?) -> Bool {
+        switch self {
+        case .no: false
+        case .any: true
+        case .statuses(let statuses): status.map { statuses.contains($0) } ?? false
+        }
     }
 }

@@ -4,9 +4,9 @@ import TransferModel
 enum Stop: Hashable, Sendable {
     /// The first failure: nothing new starts but tasks whose `when` runs after one; what runs may finish.
     case failing
-    /// A deadline: the same, and what is left over is for the next run.
+    /// A deadline: nothing new starts, what runs may finish, and the rest is for the next run.
     case deferring(Deferral)
-    /// At once, and all of it.
+    /// The run is cancelled at once, with all that runs.
     case cancelling(TransferError)
 }
 
@@ -19,7 +19,7 @@ enum Ending: Sendable {
 
 /// Tracks whether the run may still start tasks, and what its running tasks were told to end with.
 ///
-/// It knows no phases: the scheduler asks it only about tasks that run.
+/// `RunEnding` knows no phases: the scheduler asks it only about tasks that run.
 struct RunEnding: Sendable {
     /// What a request to end a running task leads to.
     enum Request: Hashable, Sendable {
@@ -44,15 +44,20 @@ struct RunEnding: Sendable {
     private(set) var stop: Stop?
     /// Why nothing new starts for now, while what runs goes on; empty where it may.
     var pauses: Set<StartPause> = []
+    /// How many tasks failed, of which too many end the run.
+    var failures: FailureShare
     private var endings: [TaskIndex: Ending] = [:]
     private var handover: Handover?
+
+    init(stopWhen rule: RunLimits.StopRule? = nil) { failures = FailureShare(rule) }
 
     // MARK: The run
 
     /// Stops the run. Returns `false` where an earlier stop stays in force: a cancelled run stays cancelled, and a
     /// milder stop follows another only to end what that left running (`evenRunning`).
     ///
-    /// Not inlined: the optimizer of Swift 6.3.1 ends with an ownership error where this becomes a part of `attemptEnded`.
+    /// Not inlined: the optimizer of Swift 6.3.1 ends with an ownership error where this becomes a part of
+    /// `attemptEnded`.
     @inline(never)
     mutating func begin(_ new: Stop, evenRunning: Bool = false) -> Bool {
         switch (stop, new) {
@@ -67,9 +72,9 @@ struct RunEnding: Sendable {
     /// What becomes of a task that would begin again.
     enum NextTry: Hashable, Sendable {
         case allowed
-        /// It is for the next run.
+        /// The task is put off to the next run.
         case deferred(Deferral)
-        /// There is none: the run ends.
+        /// The task begins no more: the run ends.
         case none
     }
 

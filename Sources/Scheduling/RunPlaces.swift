@@ -1,7 +1,7 @@
-/// Which runs of one process do work at the same time: a limited number, in the order in which they were accepted.
+/// Decides which runs of one process work at the same time: a limited number, in the order in which they were accepted.
 ///
-/// A run holds a place while it has something to do. One that only waits, for time, a network or a person, gives its place
-/// up, so that it keeps no other from beginning, and asks again when it has something to do.
+/// A run holds a place while it has something to do. One that only waits, for time, a network or a person, gives its
+/// place up, so that it keeps no other from beginning, and asks again when it has something to do.
 package struct RunPlaces: Sendable {
     /// Most runs that hold a place.
     package let limit: Int

@@ -1,71 +1,94 @@
 import TransferModel
 
-// The end of an attempt: success, another attempt, or the task's end.
+// Attempts: their starts, and what follows their ends.
 
 extension Scheduler {
+    // MARK: Starts
+
+    mutating func startReadyTasks() {
+        repeat {
+            finishPostponed()
+            startInOrder()
+        } while mayStart && attempts.passOverQuietHosts(&run) || !postponed.isEmpty
+    }
+
+    private mutating func startInOrder() {
+        // A task that cannot start may fail, and end the run.
+        while mayStart, runEnding.pauses.isEmpty, let (task, lane) = attempts.slots.next {
+            attempts.slots.removeHead(lane)
+            // One that was ended or suspended while it waited stays in its queue until it comes to the front.
+            if run.isQueued(task, in: lane), !runEnding.isLeftToSuccessor(task), !attempts.goesElsewhere(task, &run),
+                !isHeldBack(task, in: lane)
+            {
+                attempts.start(task, lane, &run)
+            } else {
+                attempts.slots.refresh(lane, at: run.now.instant, &run.timers)
+            }
+        }
+    }
+
+    /// Whether networks or power keep the task from starting. Then it waits or has ended.
+    private mutating func isHeldBack(_ task: TaskIndex, in lane: Int) -> Bool {
+        switch attempts.holdBack(task, in: lane, &run) {
+        case nil: return false
+        case .waits: break
+        case .putsOff(let deferral): end(task, .finish(.deferred, nil, deferral))
+        case .fails(let error): end(task, .finish(.failed, error, nil))
+        }
+        return true
+    }
+
+    // MARK: Ends
+
     mutating func attemptEnded(_ task: TaskIndex, _ verdict: Verdict) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running else { return }
-        if let status = verdict.status, tasks[index].awaitsAnswer { answered(task, Answer(status: status)) }
-        giveBackSlot(task)
+        guard run.tasks[index].phase == .running else { return }
+        if let status = verdict.status, run.tasks[index].awaitsAnswer {
+            attempts.answered(task, Answer(status: status), &run)
+        }
+        attempts.giveBackSlot(task, &run)
         bytes.requestEnded(task)
         output.attemptEnded(task)
-        if tasks[index].slot == .awaited {
-            slots.withdrawRequest(of: task, in: Int(tasks[index].lane))
-            endGrantWait(index)
-        }
-        stopCounting(task)
-        conditions.attemptEnded(task)
-        let meant = runEnding.attemptEnded(task)
-        if isMirrored(task) {
-            let mayOnlyGoOn = verdict.mayOnlyGoOn && !policy(of: task).retry.nonIdempotent
-            mirrors[task]?.mustStay = mayOnlyGoOn || verdict.isOfStore
-        }
-        if case .failed = verdict.outcome {} else { tellsNothing(task) }
+        attempts.withdrawRequest(of: task, &run)
+        attempts.stopCounting(task, &run)
+        attempts.conditions.attemptEnded(task)
+        let ending = runEnding.attemptEnded(task)
+        attempts.attemptEndedAtMirror(task, verdict, run)
+        if case .failed = verdict.outcome {} else { attempts.endProbe(task, run) }
         switch verdict.outcome {
-        case .succeeded: succeed(task, meant, verdict.status)
-        case .cancelled(let error): cancelled(task, error, meant, verdict)
-        case .failed(let error): failed(task, error, verdict, meant)
+        case .succeeded: succeed(task, ending, verdict.status)
+        case .cancelled(let error): cancelled(task, error, ending, verdict)
+        case .failed(let error):
+            attemptFailed(
+                FailedAttempt(task: task, error: error, verdict: verdict, ending: ending, nextTry: nextTry(of: task)))
         }
     }
 
     /// A page of the task is whole: the attempt that goes on with the next one counts as that page's first.
-    mutating func turnedPage(_ task: TaskIndex) {
+    mutating func pageEnded(_ task: TaskIndex) {
         let index = Int(task.raw)
-        guard tasks[index].phase == .running else { return }
-        (tasks[index].tries, tasks[index].chargedProbes, tasks[index].networkFailures) = (1, 0, 0)
-        retries.forget(task)
+        guard run.tasks[index].phase == .running else { return }
+        (run.tasks[index].tries, run.tasks[index].chargedProbes, run.tasks[index].networkFailures) = (1, 0, 0)
+        attempts.retries.forget(task)
     }
 
-    private mutating func succeed(_ task: TaskIndex, _ meant: Ending?, _ status: Int?) {
-        mirrorServed(task)
-        guard let group = plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
+    private mutating func succeed(_ task: TaskIndex, _ ending: Ending?, _ status: Int?) {
+        attempts.mirrorServed(task, run)
+        guard let group = run.plan.tasks[Int(task.raw)].group else { return finish(task, .succeeded, nil, status) }
         guard groups.isBroken(group) else { return stage(task, group) }
-        if case .finish(let outcome, let error, let deferral) = meant {
-            finish(task, outcome, error, status, deferral)
-        } else {
-            breakOff(task, group, status)
-        }
+        // Too late to be stopped, and of no use without the others.
+        if !finish(task, ending, status) { finish(task, groups.endingWithoutMember(group), status) }
     }
 
-    private mutating func cancelled(_ task: TaskIndex, _ error: TransferError, _ meant: Ending?, _ verdict: Verdict) {
-        let status = verdict.status
-        switch meant {
-        case .finish(let outcome, let error, let deferral):
-            finish(task, outcome, error, status, deferral)
-        case .interrupt:
-            interrupted(task, error, status)
-        case nil:
-            if verdict.isForNextRun { return doesNotFit(task, verdict) }
-            finish(task, .cancelled, error, status)
-        }
-    }
-
-    /// The answer is longer than what is left of `maximumBytes`: the task is for the next run.
-    private mutating func doesNotFit(_ task: TaskIndex, _ verdict: Verdict) {
+    private mutating func cancelled(
+        _ task: TaskIndex, _ error: TransferError, _ ending: Ending?, _ verdict: Verdict
+    ) {
+        if finish(task, ending, verdict.status) { return }
+        if ending != nil { return interrupted(task, error, verdict.status) }
+        guard verdict.isForNextRun else { return finish(task, .cancelled, error, verdict.status) }
+        // The answer is longer than what is left of `maximumBytes`: the task is for the next run.
         finish(task, .deferred, nil, verdict.status, .maximumBytes)
-        guard verdict.sentSomething else { return }
-        if bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }
+        if verdict.sentSomething, bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }
     }
     /// After so many answers that are longer than what is left of `maximumBytes` the rest of the run is put off.
     package static let mostAnswersTooLong = ByteBudget.mostAnswersTooLong
@@ -76,129 +99,69 @@ extension Scheduler {
         case .deferred(let reason): finish(task, .deferred, nil, status, reason)
         case .none: finish(task, .cancelled, error, status)
         case .allowed:
-            let error = runEnding.isHandoverClear ? .madeWay : error
-            if isFreshRound(task) { tasks[task].tries -= 1 }
-            actions.append(
-                .attemptEnded(
-                    task,
-                    AttemptEnd(outcome: .cancelled, error: error, backoff: nil, held: tasks[task].takeWaitInAttempt())))
+            if attempts.isFreshRound(task) { run.tasks[task].tries -= 1 }
+            run.endAttempt(of: task, .cancelled, runEnding.isHandoverClear ? .madeWay : error)
             makeReady(task)
         }
     }
 
-    private mutating func failed(_ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?) {
-        let index = Int(task.raw)
-        if verdict.lacksCredential, meant == nil, mayBegin(task),
-            plan.sessions[Int(plan.tasks[index].session.raw)].waitsForCredentials
-        {
-            return awaitCredential(task, error)
-        }
-        if awaitsProcess(task, error, verdict, meant) { return }
-        let policy = policy(of: task).retry
-        let loss = networkLoss(of: task, error, verdict)
-        if let loss, waitsForNetwork(task), loss == .gone || !mayGoElsewhere(task) {
-            tellsNothing(task)
-            return goOnWithNetwork(task, error, verdict, meant, loss)
-        }
-        noteFailure(of: task, error, verdict)
-        let backoff = policy.pause(after: tasks[index].tries + tasks[index].networkFailures, &random)
-        let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil
-        let origin = origin(of: task)
-        var isCharged = false
-        if loss == nil, !verdict.isOfOtherHost {
-            isCharged = judgeHost(of: task, error, verdict, asked: asked, backoff: backoff)
-        } else {
-            tellsNothing(task)
-        }
-        noteForgiven(task, error)
-        let isKeptFromRepeating =
-            hasTriesLeft(task, after: error) && policy.canHeal(error, verdict) && !policy.mayRepeat(verdict)
-        let told = isKeptFromRepeating ? error.notSentAgain : error
-        settleFailure(of: task, told, verdict, meant, loss, asked: asked, backoff: backoff)
-        if isCharged, let origin { chargeProbe(origin, error) }
+    private mutating func attemptFailed(_ failed: FailedAttempt) {
+        let task = failed.task
+        let (next, chargesHost) = attempts.judge(failed, &run)
+        // The attempt's host: its task may be queued for another one next.
+        let origin = attempts.origin(of: task, run)
+        apply(next, to: task)
+        if chargesHost, let origin { chargeProbe(of: origin, failed.error) }
     }
 
-    /// Ends the task after a failed attempt, or plans the next one.
-    private mutating func settleFailure(
-        of task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ meant: Ending?, _ loss: NetworkLoss?,
-        asked: TimeSpan?, backoff: TimeSpan
-    ) {
-        let policy = policy(of: task).retry
-        if mayGoElsewhere(task) {
-            return failedAtMirror(task, error, verdict, meant, loss, asked: asked, backoff: backoff)
-        }
-        if loss == .noRoute { return finish(task, .failed, error.asRefusal, verdict.status) }
-        let place = [origin(of: task)]
-        let deadline = retryDeadline(of: task, at: place)
-        guard mayRetry(task, error, verdict, policy), hasPatience(deadline) else {
-            return finish(task, .failed, givenUp(task, error, at: place, deadline), verdict.status)
-        }
-        if case .finish(let outcome, let error, let deferral) = meant {
-            return finish(task, outcome, error, verdict.status, deferral)
-        }
-        if let asked, asked > policy.maximumRetryAfter {
-            return finish(
-                task, .failed, error.adding(retryAfter: asked, beyond: "`retry.retryAfter.maximum`"), verdict.status)
-        }
-        if let asked, isTooLong(asked, deadline) {
-            return finish(task, .failed, error.adding(retryAfter: asked, beyond: "`retry.for` leaves"), verdict.status)
-        }
-        switch nextTry(of: task) {
-        case .allowed: break
-        case .deferred(let reason): return finish(task, .deferred, nil, verdict.status, reason)
-        case .none: return finish(task, .failed, error, verdict.status)
-        }
-        let pause = shortened(backoff, deadline)
-        let told = policy.canHealOnce(error, verdict) ? nil : deadline
-        if let asked, asked > pause {
-            backOff(task, error, asked, .retryAfter, until: told)
-        } else {
-            backOff(task, error, pause, .backoff, until: told)
+    /// Ends a task after a failed attempt, or lets it wait for the next one.
+    private mutating func apply(_ next: AfterFailure, to task: TaskIndex) {
+        switch next {
+        case .finish(let outcome, let error, let deferral, let status):
+            finish(task, outcome, error, status, deferral)
+        case .backOff(let error, let delay, let reason, let deadline):
+            backOff(task, error, delay, reason, until: deadline)
+        case .tryAgain(let error):
+            run.endAttempt(of: task, .failed, error)
+            makeReady(task)
+        case .awaitCredential(let error):
+            run.endAttempt(of: task, .failed, error)
+            run.actions.append(.waiting(task, .credential))
+            run.tasks[task].suspension = .forCredential
+            enterSuspended(task, .forCredential)
         }
     }
 
-    /// Lets the task wait for its next attempt. `deadline` is until when it may be tried, as people are told; `nil` without
-    /// a bound, and where the next attempt is the last.
-    mutating func backOff(
+    private mutating func backOff(
         _ task: TaskIndex, _ error: TransferError, _ delay: TimeSpan, _ reason: WaitReason, until deadline: Instant?
     ) {
         let index = Int(task.raw)
-        tasks.enter(.backingOff, index, at: now.instant)
-        tasks[index].backoff = TaskState.Backoff(end: now.instant + delay, reason: reason)
-        let held = tasks[index].takeWaitInAttempt()
-        timers.add(Timer(due: now.instant + delay, kind: .retry, index: task.raw, attempt: tasks[index].attempt))
-        actions.append(
-            .attemptEnded(
-                task, AttemptEnd(outcome: .failed, error: error, backoff: delay, held: held, until: deadline)))
-        actions.append(.waiting(task, reason))
+        let end = run.now.instant + delay
+        run.tasks.enter(.backingOff, index, at: run.now.instant)
+        run.tasks[index].backoff = TaskState.Backoff(end: end, reason: reason)
+        run.timers.add(Timer(due: end, kind: .retry, index: task.raw, attempt: run.tasks[index].attempt))
+        run.endAttempt(of: task, .failed, error, pause: delay, until: deadline)
+        run.actions.append(.waiting(task, reason))
     }
 
-    private func mayRetry(
-        _ task: TaskIndex, _ error: TransferError, _ verdict: Verdict, _ policy: RetryPolicy
-    ) -> Bool {
-        hasTriesLeft(task, after: error) && policy.mayRepeat(verdict) && policy.canHeal(error, verdict)
-    }
-
-    private func hasTriesLeft(_ task: TaskIndex, after error: TransferError) -> Bool {
-        Int(tasks[task].tries + tasks[task].chargedProbes) < mostTries(of: task, after: error)
-    }
-
-    private func isForgiven(_ task: TaskIndex, _ error: TransferError) -> Bool {
-        plan.sessions[Int(plan.tasks[Int(task.raw)].session.raw)].isPatient && error.name.mayBeTheNetworks
-    }
-
-    /// What is the network's fault lengthens the pauses, and counts as no try.
-    private mutating func noteForgiven(_ task: TaskIndex, _ error: TransferError) {
-        let index = Int(task.raw)
-        guard isForgiven(task, error) else { return tasks[index].networkFailures = 0 }
-        // A round over several `urls` counts as a whole.
-        guard tasks[index].tries > 0, !mayGoElsewhere(task) else { return }
-        tasks[index].tries -= 1
-        tasks[index].networkFailures += 1
-    }
-
-    /// How often a task may be tried that ended so.
-    func mostTries(of task: TaskIndex, after error: TransferError) -> Int {
-        isForgiven(task, error) ? .max : plan.policies[policyNumber(of: task)].retry.attempts ?? .max
+    /// Counts a failed probe as an attempt of each task that waits for the host, and ends those that it is the last of.
+    ///
+    /// But a host that hangs up may do so because of what it was asked: that fails no task that was never tried. When
+    /// such tasks are all that is left, the host is opened for them, until `ownTries` of the plan show that it hangs up
+    /// always.
+    ///
+    /// Only when the probe's own task has been settled: an end may take others of its group with it.
+    private mutating func chargeProbe(of origin: OriginID, _ error: TransferError) {
+        var (lost, spared) = attempts.probeFailed(at: origin, error, run)
+        for (task, error) in lost { end(task, .finish(.failed, error, nil)) }
+        for (task, lane) in attempts.mirrored(waitingFor: Int(origin.raw), run) where run.isQueued(task, in: lane) {
+            switch attempts.chargeProbe(of: origin, error.foundByAnotherTask, toMirrored: task, &run) {
+            case .waits: break
+            case .spared: spared += 1
+            case .finish(let next): apply(next, to: task)
+            }
+        }
+        guard spared > 0 else { return }
+        attempts.slots.giveOwnTries(origin, run.plan.ownTries, at: run.now.instant, &run.timers)
     }
 }

@@ -7,30 +7,38 @@ extension Scheduler {
     @discardableResult
     mutating func end(_ task: TaskIndex, _ ending: Ending, keepPartial: Bool = true) -> Bool {
         let index = Int(task.raw)
-        switch tasks[index].phase {
+        switch run.tasks[index].phase {
         case .finished: return false
         case .running:
             switch runEnding.end(task, ending) {
             case .tooLate: return false
             case .replacesInterruption: return true
             case .new:
-                actions.append(.perform(.cancel(task, keepPartial: keepPartial)))
+                run.actions.append(.perform(.cancel(task, keepPartial: keepPartial)))
                 return true
             }
         case .staged: return endStaged(task, ending)
         case .expanding where expansions.isHeld(task):
             expansions.endHeld(ending)
             return true
-        case .blocked, .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding: leavePhase(index)
+        case .blocked, .held, .suspended, .queued, .backingOff, .awaitingConditions, .expanding:
+            attempts.leavePhase(task, &run)
         }
-        guard case .finish(let outcome, let error, let deferral) = ending else { return false }
-        finish(task, outcome, error, nil, deferral)
+        return finish(task, ending, nil)
+    }
+
+    /// Finishes the task as it was told to end. Returns `false` where it was not, or is only interrupted.
+    @discardableResult
+    mutating func finish(_ task: TaskIndex, _ ending: Ending?, _ status: Int?) -> Bool {
+        guard case .finish(let outcome, let error, let deferral)? = ending else { return false }
+        finish(task, outcome, error, status, deferral)
         return true
     }
 
     /// While its group is put in place there is nothing left to stop, but for a wait.
     private mutating func endStaged(_ task: TaskIndex, _ ending: Ending) -> Bool {
-        guard let group = plan.tasks[Int(task.raw)].group, case .finish(let outcome, let error, let deferral) = ending
+        guard let group = run.plan.tasks[Int(task.raw)].group,
+            case .finish(let outcome, let error, let deferral) = ending
         else { return false }
         guard !groups.isPublishing(group) else { return giveUp(group, for: task, ending) }
         finish(task, outcome, error, nil, deferral)
@@ -38,54 +46,48 @@ extension Scheduler {
         return true
     }
 
-    /// Adds the time in its queue to the waits of a task that leaves it. The waits of other phases are added when the
-    /// next one is entered.
-    mutating func leavePhase(_ index: Int) {
-        if tasks[index].phase == .queued { accountQueueTime(index) }
-    }
-
     mutating func finish(
         _ task: TaskIndex, _ outcome: TaskOutcome, _ error: TransferError?, _ status: Int?, _ deferral: Deferral? = nil,
         blame: Blame? = nil
     ) {
         let index = Int(task.raw)
-        let wasStaged = tasks[index].phase == .staged
-        let staged = wasStaged ? now.instant - tasks[index].since : .zero
-        tasks.enter(.finished(outcome), index, at: now.instant)
-        if tasks[index].resourceClock.isRunning { timers.noteVoid() }
-        let tolerated = outcome == .failed && isTolerated(plan.policies[policyNumber(of: task)].allowFailure, status)
+        let wasStaged = run.tasks[index].phase == .staged
+        let staged = wasStaged ? run.now.instant - run.tasks[index].since : .zero
+        run.tasks.enter(.finished(outcome), index, at: run.now.instant)
+        if run.tasks[index].resourceClock.isRunning { run.timers.timerBecameVoid() }
+        let tolerated = outcome == .failed && run.plan[policyOf: task].allowFailure.tolerates(status)
         let end = needEnd(of: task, outcome, isGood: outcome == .succeeded || tolerated, error, deferral, blame)
-        if !plan.templates.isEmpty { expansions.ended(task, end) }
-        let created = expansions.creation(of: task) ?? clock.beganAt
-        actions.append(
+        if !run.plan.templates.isEmpty { expansions.ended(task, end) }
+        let created = expansions.creation(of: task) ?? run.clock.beganAt
+        run.actions.append(
             .finished(
                 task,
                 Conclusion(
-                    outcome: outcome, error: error, tolerated: tolerated, waits: tasks[index].waits,
-                    attempts: Int(tasks[index].attempt), duration: now.instant - created,
-                    held: tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame,
-                    triedFor: retries.triedSince(task).map { now.instant - $0 })))
-        retries.forget(task)
-        tasks[index].waits = []
+                    outcome: outcome, error: error, tolerated: tolerated, waits: run.tasks[index].waits,
+                    attempts: Int(run.tasks[index].attempt), duration: run.now.instant - created,
+                    held: run.tasks[index].waitInAttempt, staged: staged, deferral: deferral, blame: blame,
+                    triedFor: attempts.retries.triedSince(task).map { run.now.instant - $0 })))
+        attempts.retries.forget(task)
+        run.tasks[index].waits = []
         needs.ended(task)
-        if !mirrors.isEmpty { mirrors[task] = nil }
-        if !wasStaged, let group = plan.tasks[index].group {
+        if !attempts.mirrors.isEmpty { attempts.mirrors[task] = nil }
+        if !wasStaged, let group = run.plan.tasks[index].group {
             memberEnded(group, isMissing: !tolerated, deferral, error)
         }
         if mayStart {
-            release(needs.dependants(of: task), end, unlessIn: wasStaged ? plan.tasks[index].group : nil)
+            release(needs.dependants(of: task), end, unlessIn: wasStaged ? run.plan.tasks[index].group : nil)
             for freed in output.taskEnded(task) where mayBegin(freed) { meetNeed(of: freed) }
             skipAll()
         }
-        failures.count(outcome, isTolerated: tolerated)
-        if plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
+        runEnding.failures.count(outcome, isTolerated: tolerated)
+        if run.plan.failFast, outcome == .failed, !tolerated, runEnding.stop == nil { failFast() }
         stopIfTooManyFailed()
     }
 
     /// Cancels the rest of the run where `limits.stopWhen` says so.
     mutating func stopIfTooManyFailed() {
-        guard runEnding.stop == nil, failures.isTooLarge else { return }
-        failFast(.stoppedByShare(failed: failures.failed, ended: failures.ended))
+        guard runEnding.stop == nil, runEnding.failures.isTooLarge else { return }
+        failFast(.stoppedByShare(failed: runEnding.failures.failed, ended: runEnding.failures.ended))
     }
 
     /// What the end of a task means for those that need it.
@@ -100,19 +102,10 @@ extension Scheduler {
 
     /// Closes one need of a blocked task, which may begin when that was the last.
     private mutating func meetNeed(of task: TaskIndex) {
-        let index = Int(task.raw)
-        guard tasks[index].phase == .blocked, needs.meetNeed(of: task) else { return }
-        if let skip = skip(for: task) { return needs.skip(skip) }
-        leavePhase(index)
+        guard run.tasks[task].phase == .blocked, needs.meetNeed(of: task) else { return }
+        if let skip = needs.allNeedsEnded(of: task, when: run.plan[policyOf: task].when) { return needs.skip(skip) }
+        attempts.leavePhase(task, &run)
         makeReady(task)
-    }
-
-    private func isTolerated(_ rule: AllowFailure, _ status: Int?) -> Bool {
-        switch rule {
-        case .no: false
-        case .any: true
-        case .statuses(let statuses): status.map { statuses.contains($0) } ?? false
-        }
     }
 
     /// Lets go the tasks that waited for an end, or skips them where it was not good; for an end that was put off they
@@ -122,9 +115,10 @@ extension Scheduler {
         guard mayStart else { return }
         for dependant in waiting {
             let index = Int(dependant.raw)
-            guard tasks[index].phase == .blocked, group == nil || plan.tasks[index].group != group, mayBegin(dependant)
+            guard run.tasks[index].phase == .blocked, group == nil || run.plan.tasks[index].group != group,
+                mayBegin(dependant)
             else { continue }
-            if let skip = skip(dependant, for: end) {
+            if let skip = needs.needEnded(of: dependant, end, when: run.plan[policyOf: dependant].when) {
                 if !endsWithGroup(index) { needs.skip(skip) }
                 continue
             }
@@ -136,7 +130,7 @@ extension Scheduler {
     /// Whether the task ends with its broken group instead of being skipped: it began in an earlier process, when the
     /// members that it needs were verified.
     private func endsWithGroup(_ index: Int) -> Bool {
-        guard tasks[index].attempt > 0, let group = plan.tasks[index].group else { return false }
+        guard run.tasks[index].attempt > 0, let group = run.plan.tasks[index].group else { return false }
         return groups.isBroken(group)
     }
 
@@ -144,9 +138,9 @@ extension Scheduler {
     mutating func skipAll() {
         guard needs.beginSkipping() else { return }
         while let skip = needs.popSkip() {
-            // It may need several that did not succeed.
-            guard tasks[skip.task].phase == .blocked else { continue }
-            leavePhase(Int(skip.task.raw))
+            // A task that needs several which did not succeed is skipped once.
+            guard run.tasks[skip.task].phase == .blocked else { continue }
+            attempts.leavePhase(skip.task, &run)
             guard skip.deferral == nil else {
                 finish(skip.task, .deferred, nil, nil, skip.deferral)
                 continue
@@ -161,17 +155,31 @@ extension Scheduler {
     package mutating func outsideEnded(
         _ waiting: [TaskIndex], succeeded: Bool, deferral: Deferral? = nil, number: Int = 0, now: Now
     ) {
-        clock.set(now)
+        run.clock.set(now)
         release(needs.outsideEnded(waiting)[...], succeeded ? .good : .bad(deferral, Blame(.outside(number))))
     }
 
     /// A task of another run failed. With `failFast` that ends this run, whether or not a task here needs it.
     package mutating func failedOutside(now: Now) {
-        clock.set(now)
-        if plan.failFast, runEnding.stop == nil { failFast() }
+        run.clock.set(now)
+        if run.plan.failFast, runEnding.stop == nil { failFast() }
     }
 
     // MARK: The run
+
+    /// Whether the run was ended by a failure and goes on for the tasks whose `when` runs after one.
+    var goesOnAfterFailure: Bool { runEnding.stop == .failing && needs.haveTasksAfterFailure }
+
+    /// Whether any task may still start.
+    var mayStart: Bool { runEnding.stop == nil || goesOnAfterFailure }
+
+    /// Whether the task may still start, or begin again.
+    func mayBegin(_ task: TaskIndex) -> Bool {
+        runEnding.stop == nil || goesOnAfterFailure && run.plan[policyOf: task].when?.runsAfterFailure == true
+    }
+
+    /// What becomes of a task that would begin again.
+    func nextTry(of task: TaskIndex) -> RunEnding.NextTry { mayBegin(task) ? .allowed : runEnding.nextTry }
 
     /// The first failure ends the run early: sessions that say so cancel what runs, others let it finish. Tasks whose
     /// `when` runs after a failure go on as ever.
@@ -189,11 +197,11 @@ extension Scheduler {
     private mutating func endEarly(
         _ outcome: TaskOutcome, _ error: TransferError?, _ deferral: Deferral?, evenRunning: Bool = false
     ) {
-        for index in tasks.indices {
+        for index in run.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
-            let mayFinish = !evenRunning && !plan.sessions[Int(plan.tasks[index].session.raw)].cancelsOnInvalidation
+            let mayFinish = !evenRunning && !run.plan[sessionOf: task].cancelsOnInvalidation
             if goesOnAfterFailure, mayBegin(task) { continue }
-            switch tasks[index].phase {
+            switch run.tasks[index].phase {
             case .running where mayFinish && !runEnding.isInterrupted(task): continue
             // All that counts of it has moved, and only its answer tells what became of it.
             case .running where deferral == .maximumBytes && bytes.awaitsAnswerToBody(task): continue
@@ -206,10 +214,10 @@ extension Scheduler {
 
     mutating func stopAll(_ error: TransferError) {
         guard runEnding.begin(.cancelling(error)) else { return }
-        for index in tasks.indices {
+        for index in run.tasks.indices {
             let task = TaskIndex(raw: UInt32(index))
-            let told = error.isByRunTimeout ? timedOut(task, otherwise: error) : error
-            end(task, .finish(.cancelled, told, nil))
+            let cause = error.isByRunTimeout ? attempts.retries.timedOut(task, otherwise: error) : error
+            end(task, .finish(.cancelled, cause, nil))
         }
     }
 }

@@ -5,11 +5,11 @@ import TransferModel
 extension Scheduler {
     /// A member's file is verified: it waits for the others.
     mutating func stage(_ task: TaskIndex, _ group: GroupIndex) {
-        tasks.enter(.staged, Int(task.raw), at: now.instant)
+        run.tasks.enter(.staged, Int(task.raw), at: run.now.instant)
         let areOthersOpen = groups.verified(task, of: group)
-        if plan.tellsLimitWaits, areOthersOpen { actions.append(.waiting(task, .dependency)) }
+        if run.plan.tellsLimitWaits, areOthersOpen { run.actions.append(.waiting(task, .dependency)) }
         // One that needs another member's file needs it verified, not published: that waits for both.
-        let members = needs.dependants(of: task).filter { plan.tasks[Int($0.raw)].group == group }
+        let members = needs.dependants(of: task).filter { run.plan.tasks[Int($0.raw)].group == group }
         release(members[...], .good)
         closeMember(group)
     }
@@ -25,55 +25,24 @@ extension Scheduler {
     mutating func closeMember(_ group: GroupIndex) {
         switch groups.memberClosed(group) {
         case .wait: break
-        case .discard: actions.append(.perform(.discard(group)))
-        case .publish: actions.append(.perform(.publish(group)))
+        case .discard: run.actions.append(.perform(.discard(group)))
+        case .publish: run.actions.append(.perform(.publish(group)))
         case .nothingToPublish: ended(group, published: true, nil)
         }
     }
-
-    static let isIncomplete = TransferError(.runCancelled, "another member of its group did not succeed")
 
     /// What the others have is of no use without the member that is missing. What keeps the group's folder from being
     /// exchanged is the group's own error, whichever member met it.
     mutating func breakUp(_ group: GroupIndex, _ deferral: Deferral?, _ error: TransferError? = nil) {
         guard groups.breakUp(group, deferral) else { return }
-        for member in groups.members(of: group) { end(member, lost(in: group)) }
-        ended(group, published: false, Self.isOfGroup(error) ? error : nil)
-    }
-
-    static func isOfGroup(_ error: TransferError?) -> Bool {
-        error?.name == .groupNotPublished || error?.name == .groupChanged
-    }
-
-    /// Once a group stands there only its flush can fail: then its members have failed, and it stands all the same.
-    static func stands(_ error: TransferError?) -> Bool { error == nil || error?.name == .cannotWriteToFile }
-
-    /// How a member ends whose group is not published.
-    private func lost(in group: GroupIndex) -> Ending {
-        switch runEnding.stop {
-        // All were told to end. One that was verified all the same waits for what does not come.
-        case .cancelling(let error): .finish(.cancelled, error, nil)
-        case .deferring(let reason): .finish(.deferred, nil, reason)
-        case .failing, nil: missing(in: group)
-        }
-    }
-
-    /// How those end that another member of theirs left alone.
-    func missing(in group: GroupIndex) -> Ending {
-        guard let deferral = groups.deferral(of: group) else { return .finish(.cancelled, Self.isIncomplete, nil) }
-        return .finish(.deferred, nil, deferral)
-    }
-
-    /// Too late to be stopped, and of no use without the others.
-    mutating func breakOff(_ task: TaskIndex, _ group: GroupIndex, _ status: Int?) {
-        guard case .finish(let outcome, let error, let deferral) = missing(in: group) else { return }
-        finish(task, outcome, error, status, deferral)
+        for member in groups.members(of: group) { end(member, groups.endingUnpublished(group, runEnding.stop)) }
+        ended(group, published: false, error?.isOfGroup == true ? error : nil)
     }
 
     /// A publication that moves files cannot be stopped; one that waits for another run's can.
     mutating func giveUp(_ group: GroupIndex, for member: TaskIndex, _ ending: Ending) -> Bool {
         guard groups.giveUp(group, for: member, ending) else { return false }
-        actions.append(.perform(.giveUp(group)))
+        run.actions.append(.perform(.giveUp(group)))
         return true
     }
 
@@ -81,20 +50,19 @@ extension Scheduler {
         guard let publication = groups.published(group, wasCancelled: error?.name == .cancelled) else { return }
         guard let givenUp = publication.givenUp else {
             for task in publication.members { finish(task, error == nil ? .succeeded : .failed, error, nil) }
-            return ended(group, published: Self.stands(error), error)
+            return ended(group, published: error.leavesGroupInPlace, error)
         }
-        // It first: the others end because of it.
-        for task in [givenUp.member] + publication.members.filter({ $0 != givenUp.member }) {
-            let ending = task == givenUp.member ? givenUp.ending : lost(in: group)
-            guard case .finish(let outcome, let error, let deferral) = ending else { continue }
-            finish(task, outcome, error, nil, deferral)
+        // The member for which it was given up first: the others end because of it.
+        finish(givenUp.member, givenUp.ending, nil)
+        for task in publication.members where task != givenUp.member {
+            finish(task, groups.endingUnpublished(group, runEnding.stop), nil)
         }
         ended(group, published: false, nil)
     }
 
     private mutating func ended(_ group: GroupIndex, published: Bool, _ error: TransferError?) {
         let isGood = published && error == nil
-        actions.append(.groupFinished(group, published: published, error))
+        run.actions.append(.groupFinished(group, published: published, error))
         groups.ended(group, isGood: isGood)
         release(
             groups.dependants(of: group), isGood ? .good : .bad(groups.deferral(of: group), Blame(.group(group))))

@@ -8,13 +8,13 @@ extension Scheduler {
 
     /// Whether this process may leave the run: no attempt is under way, and no group is being published.
     package var hasMadeWay: Bool {
-        runEnding.isHandoverClear && !tasks.areAnyRunning && !groups.areAnyPublishing
+        runEnding.isHandoverClear && !run.tasks.areAnyRunning && !groups.areAnyPublishing
     }
 
     /// Interrupts what runs once the last awaited task has ended. Until then the others go on as ever.
-    mutating func clearTheWay() {
-        guard runEnding.clearHandover(isRunning: { tasks[$0].phase == .running }) else { return }
-        for index in tasks.indices where tasks[index].phase == .running {
+    mutating func interruptForHandover() {
+        guard runEnding.clearHandover(isRunning: { run.tasks[$0].phase == .running }) else { return }
+        for index in run.tasks.indices where run.tasks[index].phase == .running {
             let task = TaskIndex(raw: UInt32(index))
             if !runEnding.isEnding(task) { interrupt(task) }
         }

@@ -11,29 +11,29 @@ extension Scheduler {
         let deferral: Deferral
     }
 
-    mutating func putOffWhatWaits() {
+    mutating func finishPostponed() {
         var next = 0
         while next < postponed.count {
             let task = postponed[next].task
             let deferral = postponed[next].deferral
             next += 1
-            guard isHeld(Int(task.raw), by: deferral) else { continue }
+            guard isHeld(task, by: deferral) else { continue }
             end(task, .finish(.deferred, nil, deferral))
         }
         postponed.removeAll(keepingCapacity: true)
     }
 
     /// A command may have come in between.
-    private func isHeld(_ index: Int, by deferral: Deferral) -> Bool {
+    private func isHeld(_ task: TaskIndex, by deferral: Deferral) -> Bool {
         switch deferral {
-        case .earliestBegin: tasks[index].phase == .held
-        case .window: tasks[index].phase == .queued && isClosed(index)
+        case .earliestBegin: run.tasks[task].phase == .held
+        case .window: run.tasks[task].phase == .queued && attempts.isWindowClosed(for: task, run)
         case .finishBy, .maximumBytes, .suspended, .network, .power: false
         }
     }
 
     mutating func postpone(_ task: TaskIndex, _ deferral: Deferral) {
-        guard plan.putsOffWhatWaits else { return }
+        guard run.plan.putsOffWhatWaits else { return }
         postponed.append(Postponement(task: task, deferral: deferral))
     }
 }

@@ -12,13 +12,13 @@ package enum TaskStanding: Hashable, Sendable {
 extension Scheduler {
     /// How the task stands now.
     package func standing(of task: TaskIndex) -> TaskStanding {
-        let state = tasks[task]
+        let state = run.tasks[task]
         switch state.phase {
         // Whatever it needs, nothing of it is sent until it is resumed.
         case .blocked where state.suspension != nil: return .suspended
         case .suspended(.byCommand), .suspended(.byFile): return .suspended
         case .running: return state.slot == .awaited ? .waiting(closure(of: state) ?? .hostLimit) : .running
-        case .queued: return .waiting(state.lane < 0 ? nil : slots.reachedLimit(in: Int(state.lane)))
+        case .queued: return .waiting(state.lane < 0 ? nil : attempts.slots.reachedLimit(in: Int(state.lane)))
         // What takes the template's place is being worked out, or the group is being put in place.
         case .expanding: return .running
         case .staged where isBeingPublished(task): return .running
@@ -28,26 +28,26 @@ extension Scheduler {
         }
     }
 
-    /// Whether a task runs or a group is being published, or a task could start if starts were not paused. `false` while
-    /// all that is left waits: for time, a network, a person, or other runs.
+    /// Whether a task runs or a group is being published, or a task could start if starts were not paused. `false`
+    /// while all that is left waits: for time, a network, a person, or other runs.
     package var hasWork: Bool {
-        tasks.areAnyRunning || groups.areAnyPublishing || mayStart && slots.next != nil
+        run.tasks.areAnyRunning || groups.areAnyPublishing || mayStart && attempts.slots.next != nil
     }
 
     /// Whether a task may wait for another network or for power.
-    package var awaitsConditions: Bool { conditions.isAwaited }
+    package var awaitsConditions: Bool { attempts.conditions.isAwaited }
 
     /// How many attempts of the task have begun.
-    package func attempts(of task: TaskIndex) -> Int { Int(tasks[task].attempt) }
+    package func attempts(of task: TaskIndex) -> Int { Int(run.tasks[task].attempt) }
 
     private func closure(of state: TaskState) -> WaitReason? {
-        state.lane < 0 ? nil : slots.lanes[Int(state.lane)].closure?.reason
+        state.lane < 0 ? nil : attempts.slots.lanes[Int(state.lane)].closure?.reason
     }
 
     /// Whether the task's file is verified and waits for the other members of its group.
-    package func isStaged(_ task: TaskIndex) -> Bool { tasks[task].phase == .staged }
+    package func isStaged(_ task: TaskIndex) -> Bool { run.tasks[task].phase == .staged }
 
     private func isBeingPublished(_ task: TaskIndex) -> Bool {
-        plan.tasks[Int(task.raw)].group.map { groups.isPublishing($0) } ?? false
+        run.plan.tasks[Int(task.raw)].group.map { groups.isPublishing($0) } ?? false
     }
 }

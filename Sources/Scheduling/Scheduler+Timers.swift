@@ -5,24 +5,24 @@ import TransferModel
 extension Scheduler {
     /// The run's own deadlines.
     mutating func setDeadlines() {
-        if let timeout = plan.timeout { timers.add(Timer(due: clock.beganAt + timeout, kind: .timeout)) }
-        switch plan.finishBy {
+        if let timeout = run.plan.timeout { run.timers.add(Timer(due: run.clock.beganAt + timeout, kind: .timeout)) }
+        switch run.plan.finishBy {
         case nil: break
-        case .afterStart(let span): timers.add(Timer(due: clock.beganAt + span, kind: .finishBy))
-        case .at(let date): timers.add(DateTimer(due: date, kind: .finishBy, index: 0))
+        case .afterStart(let span): run.timers.add(Timer(due: run.clock.beganAt + span, kind: .finishBy))
+        case .at(let date): run.timers.add(DateTimer(due: date, kind: .finishBy, index: 0))
         }
     }
 
     /// Takes in the time. A date that was set back or forth makes windows open or close out of their turn.
     mutating func beginTurn(_ now: Now) {
-        if clock.beginTurn(now), plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
+        if run.clock.beginTurn(now), run.plan.sessions.contains(where: { $0.window != nil }) { readWindows() }
     }
 
     mutating func fireTimers() {
-        while let timer = timers.popDue(at: now.instant) {
+        while let timer = run.timers.popDue(at: run.now.instant) {
             if !isVoid(timer) { fire(timer) }
         }
-        while let timer = timers.popDue(on: now.wall) {
+        while let timer = run.timers.popDue(on: run.now.wall) {
             switch timer.kind {
             case .begin: begin(TaskIndex(raw: timer.index))
             case .window: readWindow(Int(timer.index))
@@ -36,13 +36,13 @@ extension Scheduler {
         let task = TaskIndex(raw: timer.index)
         switch timer.kind {
         case .retry:
-            leavePhase(index)
+            attempts.leavePhase(task, &run)
             makeReady(task)
-        case .resource: end(task, .finish(.failed, resourceTimedOut(task), nil))
+        case .resource: end(task, .finish(.failed, attempts.resourceTimedOut(task, run), nil))
         case .begin: begin(task)
-        case .unpark: slots.endPark(OriginID(raw: timer.index))
-        case .originGate: slots.hostGateOpened(OriginID(raw: timer.index))
-        case .laneGate: slots.laneGateOpened(index)
+        case .unpark: attempts.slots.endPark(OriginID(raw: timer.index))
+        case .originGate: attempts.slots.hostGateOpened(OriginID(raw: timer.index))
+        case .laneGate: attempts.slots.laneGateOpened(index)
         case .timeout: stopAll(.runTimedOut)
         case .finishBy: deferAll(.finishBy, evenRunning: false)
         }
@@ -52,12 +52,12 @@ extension Scheduler {
     private func isVoid(_ timer: Timer) -> Bool {
         let index = Int(timer.index)
         switch timer.kind {
-        case .retry: return tasks[index].phase != .backingOff || tasks[index].attempt != timer.attempt
+        case .retry: return run.tasks[index].phase != .backingOff || run.tasks[index].attempt != timer.attempt
         case .resource:
-            return tasks[index].isFinished || tasks[index].phase == .staged
-                || !tasks[index].resourceClock.ends(at: timer.due)
-        case .begin: return tasks[index].phase != .held
-        case .unpark, .originGate, .laneGate: return slots.isVoid(timer)
+            return run.tasks[index].isFinished || run.tasks[index].phase == .staged
+                || !run.tasks[index].resourceClock.ends(at: timer.due)
+        case .begin: return run.tasks[index].phase != .held
+        case .unpark, .originGate, .laneGate: return attempts.slots.isVoid(timer)
         case .timeout: if case .cancelling? = runEnding.stop { return true } else { return false }
         case .finishBy: return runEnding.stop != nil && !goesOnAfterFailure
         }
@@ -67,8 +67,8 @@ extension Scheduler {
     mutating func removeVoidTimers() {
         // Taken out while it is cleaned: the question whether a timer is void reads the rest of the scheduler.
         var queues = TimerQueues()
-        swap(&queues, &timers)
+        swap(&queues, &run.timers)
         queues.removeVoid { isVoid($0) }
-        swap(&queues, &timers)
+        swap(&queues, &run.timers)
     }
 }

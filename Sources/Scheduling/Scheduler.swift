@@ -3,37 +3,22 @@ package import TransferModel
 /// Decides which tasks may start, when, and what the others wait for: a pure state machine that takes the time as an
 /// argument and returns what to do.
 ///
-/// Tell it what happened (`take`, `command`), then call `turn` for what to do. A task's phases:
+/// Report what happened (`receive`, `command`), then call `turn` for what to do. A task's phases:
 /// blocked by needs → held until it may begin → queued in its lane → (awaiting a network or power → queued) → running →
 /// (backing off → queued …) → finished.
 package struct Scheduler: ~Copyable {
-    /// The job. Templates add tasks to it.
-    package internal(set) var plan: SchedulingPlan
-    var clock: RunClock
-    var tasks: TaskTable
-    var slots: SlotTable
+    /// The job, the time, the table of tasks, the timers, and the actions of the turn.
+    var run: RunState
+    /// Where, when and how often tasks are tried.
+    var attempts: AttemptScheduler
     var groups: PublicationGroups
-    /// How far the tasks with several `urls` have come that have not finished.
-    var mirrors: [TaskIndex: MirrorRound]
-    var timers = TimerQueues()
     var needs: DependencyGraph
-    var conditionsOnNeeds: NeedsConditions
-    var bandwidth: BandwidthShare?
-    var bytes: ByteBudget
-    var actions: [SchedulerAction] = []
-    var random: RandomBits
-    var runEnding = RunEnding()
     var expansions = Expansions()
-    var loans = SlotLoans()
-    var conditions: CurrentConditions
+    var bytes: ByteBudget
+    var output: OutputTurns
+    var runEnding: RunEnding
     /// Tasks that are to be put off to the next run in this turn.
     var postponed: [Postponement] = []
-    var output: OutputTurns
-    var failures: FailureShare
-    /// Since when tasks fail.
-    var retries = RetryClocks()
-    /// Tasks that must not be repeated and whose attempts have sent nothing yet: those may still be interrupted.
-    var unsent: Set<TaskIndex> = []
 
     /// With a `history` the run goes on where its events end, also in another process and on another clock.
     /// `hasCrashed`: the process that carried it before crashed. `done`: tasks whose unfinished attempt had put its
@@ -43,25 +28,18 @@ package struct Scheduler: ~Copyable {
         _ plan: SchedulingPlan, now: Now, history: RunHistory? = nil, hasCrashed: Bool = false,
         done: Set<TaskIndex> = [], lost: Set<TaskIndex> = []
     ) {
-        self.plan = plan
-        clock = RunClock(now, elapsed: history?.elapsed(at: now.wall) ?? .zero)
+        run = RunState(plan, now: now, elapsed: history?.elapsed(at: now.wall) ?? .zero)
+        attempts = AttemptScheduler(plan, now: now.instant)
         let groups = PublicationGroups(plan)
         self.groups = groups
-        tasks = TaskTable(count: plan.tasks.count, at: now.instant)
         needs = DependencyGraph(plan) {
-            // Of a group without members there is nothing to publish, and nothing to wait for.
+            // A group without members has nothing to publish, and nothing to wait for.
             $0.neededGroups.reduce(0) { $0 + (groups.members(of: $1).isEmpty ? 0 : 1) }
         }
-        conditionsOnNeeds = NeedsConditions(plan.policies)
-        slots = SlotTable(plan)
-        mirrors = plan.mirrors.mapValues { MirrorRound($0) }
-        random = RandomBits(seed: plan.seed)
-        conditions = CurrentConditions(plan.conditions)
         bytes = ByteBudget(plan.maximumBytes)
         output = OutputTurns(plan)
-        failures = FailureShare(plan.stopWhen)
+        runEnding = RunEnding(stopWhen: plan.stopWhen)
         for task in output.heldBack { needs.addNeed(to: task) }
-        bandwidth = BandwidthShare(plan, now: now.instant)
         setDeadlines()
         readWindows()
         if let history {
@@ -74,91 +52,87 @@ package struct Scheduler: ~Copyable {
     }
 
     mutating func create(_ task: TaskIndex) {
-        if plan.policies[policyNumber(of: task)].isSuspended { tasks[task].suspension = .byFile }
+        if run.plan[policyOf: task].isSuspended { run.tasks[task].suspension = .byFile }
         if needs.hasOpenNeeds(task) {
             block(task)
-        } else if let skip = skip(for: task) {
-            block(task, isTold: false)
+        } else if let skip = needs.allNeedsEnded(of: task, when: run.plan[policyOf: task].when) {
+            block(task, isReported: false)
             needs.skip(skip)
         } else {
             makeReady(task)
         }
     }
 
-    mutating func block(_ task: TaskIndex, isTold: Bool = true) {
-        tasks.enter(.blocked, Int(task.raw), at: now.instant)
-        if isTold { actions.append(.waiting(task, .dependency)) }
+    mutating func block(_ task: TaskIndex, isReported: Bool = true) {
+        run.tasks.enter(.blocked, Int(task.raw), at: run.now.instant)
+        if isReported { run.actions.append(.waiting(task, .dependency)) }
     }
 
+    /// The job, with the tasks that templates added to it.
+    package var plan: SchedulingPlan { _read { yield run.plan } }
     /// How many tasks have finished, however they did.
-    package var finishedCount: Int { tasks.finishedCount }
-    /// The time as the last call told it.
-    var now: Now { clock.now }
+    package var finishedCount: Int { run.tasks.finishedCount }
 
     /// Whether all tasks have finished.
-    package var isFinished: Bool { finishedCount == tasks.count }
+    package var isFinished: Bool { finishedCount == run.tasks.count }
     /// Whether all tasks have finished or run. `false`, too, while an attempt that has transferred all of its body has
     /// yet to end.
-    package var nearsEnd: Bool { finishedCount + slots.runningCount == tasks.count }
+    package var nearsEnd: Bool { finishedCount + attempts.slots.runningCount == run.tasks.count }
 
     /// When `turn` has to be called again although nothing happened, if the clocks go on as they do.
     package func nextDeadline(now: Now) -> Instant? {
-        let due = timers.nextDue(after: now)
-        guard let tick = bandwidth?.nextTick else { return due }
+        let due = run.timers.nextDue(after: now)
+        guard let tick = attempts.nextShareAt else { return due }
         return min(due ?? tick, tick)
     }
 
     /// Whether something depends on the date: a clock that is set must be noticed.
-    package var waitsForDate: Bool { timers.waitForDate }
+    package var waitsForDate: Bool { run.timers.waitForDate }
 
     /// Peak connections and number of tasks of each origin that a session met. Streams that share a connection
     /// count as one.
     package func hosts(of session: SessionIndex) -> [(origin: OriginID, peak: Int, tasks: Int)] {
-        slots.sessions[Int(session.raw)].lanes.compactMap { number in
-            let lane = slots.lanes[number]
+        attempts.slots.sessions[Int(session.raw)].lanes.compactMap { number in
+            let lane = attempts.slots.lanes[number]
             return lane.origin.map { ($0, lane.peak, lane.tasks) }
         }
     }
-
-    /// To be read field by field: a whole policy holds lists, and copying it for each task would show.
-    func policyNumber(of task: TaskIndex) -> Int { plan.tasks[Int(task.raw)].policy }
-
-    func policy(of task: TaskIndex) -> SchedulingPlan.TaskPolicy { plan.policies[policyNumber(of: task)] }
 
     // MARK: What happened
 
     /// Limits over all sessions, told before the origin is first used.
     package mutating func limit(_ origin: OriginID, to limits: OriginLimits) {
-        slots.limit(origin, to: limits)
+        attempts.slots.limit(origin, to: limits)
     }
 
-    /// Takes in what an executor reports. What follows is returned by the next `turn`.
-    package mutating func take(_ report: ExecutorReport, now: Now) {
-        clock.set(now)
+    /// Receives the report of an executor. What follows is returned by the next `turn`.
+    package mutating func receive(_ report: ExecutorReport, now: Now) {
+        run.clock.set(now)
         switch report {
-        case .moved(let task, let bytes): moved(task, bytes)
+        case .moved(let task, let count):
+            attempts.moved(task, count, &run)
+            if bytes.spend(count) { deferAll(.maximumBytes, evenRunning: true) }
         case .needsGrant(let task, let origin, let isAlone):
             bytes.requestEnded(task)
-            askForSlot(task, origin, isAlone: isAlone)
-        case .awaitsRecord(let task): unsent.insert(task)
-        case .isRecorded(let task): unsent.remove(task)
+            attempts.askForSlot(task, origin, isAlone: isAlone, &run)
+        case .awaitsRecord(let task): run.tasks[task].awaitsRecord = true
+        case .isRecorded(let task): run.tasks[task].awaitsRecord = false
         case .sentBody(let task): bytes.sentBody(task)
-        case .turnedPage(let task): turnedPage(task)
-        case .released(let task, _): giveBackSlot(task)
-        case .couldUse(let task, let origin, let slots): couldUse(task, origin, slots: slots)
-        case .gaveBack(let task, _, let wasAnswered): giveBackLent(task, wasAnswered: wasAnswered)
+        case .turnedPage(let task): pageEnded(task)
+        case .released(let task, _): attempts.giveBackSlot(task, &run)
+        case .couldUse(let task, let origin, let slots): attempts.couldUse(task, origin, slots: slots, run)
+        case .gaveBack(let task, _, let wasAnswered):
+            attempts.giveBackLent(task, wasAnswered: wasAnswered, &run)
         case .turnedAway(let task, let origin, let status, let retryAfter):
-            turnedAway(task, origin, status: status, retryAfter)
-        case .unused(let task, let origin):
-            giveBackUnused(task)
-            slots.endProbe(origin, of: task)
+            attempts.turnedAway(task, origin, status: status, retryAfter, &run)
+        case .unused(let task, let origin): attempts.giveBackUnused(task, origin, &run)
         case .transferred(let task):
-            wholeAnswer(task)
-            stopCounting(task)
+            attempts.answerEnded(task, run)
+            attempts.stopCounting(task, &run)
         case .awaitsOutput(let task): awaitsOutput(task)
-        case .protocolIs(let origin, let version): slots.learn(origin, version)
-        case .answered(let task, let answer): answered(task, answer)
-        case .heard(let task): heard(task)
+        case .protocolIs(let origin, let version): attempts.slots.learn(origin, version)
+        case .answered(let task, let answer): attempts.answered(task, answer, &run)
+        case .heard(let task): attempts.signOfLifeReceived(task, &run)
         case .ended(let task, let verdict): attemptEnded(task, verdict)
         case .published(let group, let error): published(group, error)
         }
@@ -167,7 +141,7 @@ package struct Scheduler: ~Copyable {
     /// Takes in a command. Returns the tasks on which it had an effect.
     @discardableResult
     package mutating func command(_ command: RunCommand, now: Now) -> [TaskIndex] {
-        clock.set(now)
+        run.clock.set(now)
         switch command {
         case .stop:
             stopAll(.stoppedBySignal)
@@ -175,7 +149,7 @@ package struct Scheduler: ~Copyable {
         case .suspend(let chosen): return chosen.filter { suspend($0) }
         case .resume(let chosen): return chosen.filter { resume($0) }
         case .conditions(let news):
-            take(news)
+            conditionsChanged(to: news)
             return []
         case .pauseStarts(let reason, let isPaused):
             if isPaused { runEnding.pauses.insert(reason) } else { runEnding.pauses.remove(reason) }
@@ -186,10 +160,10 @@ package struct Scheduler: ~Copyable {
             runEnding.beginHandover(awaiting: awaited)
             return []
         case .cancel(let chosen, let keepPartial):
-            if !keepPartial { actions += chosen.map { .perform(.discardPartial($0)) } }
+            if !keepPartial { run.actions += chosen.map { .perform(.discardPartial($0)) } }
             return chosen.filter { task in
                 // A file that came whole is only put in place: most likely it succeeds all the same.
-                let isTransferred = tasks[task].phase == .running && !tasks[task].isCounted
+                let isTransferred = run.tasks[task].phase == .running && !run.tasks[task].isCounted
                 return end(task, .finish(.cancelled, TransferError.cancelledByCommand, nil), keepPartial: keepPartial)
                     && !isTransferred
             }
@@ -200,15 +174,15 @@ package struct Scheduler: ~Copyable {
     package mutating func turn(now: Now) -> [SchedulerAction] {
         beginTurn(now)
         fireTimers()
-        clearTheWay()
-        giveOutSlots()
-        startWhatMay()
-        settleLoans()
+        interruptForHandover()
+        attempts.giveOutSlots(&run)
+        startReadyTasks()
+        attempts.settleLoans(runEnding, &run)
         deferTheSuspended()
-        shareBandwidth()
-        tellWaits()
+        attempts.shareBandwidth(&run)
+        attempts.reportWaits(&run)
         removeVoidTimers()
-        defer { actions = [] }
-        return actions
+        defer { run.actions = [] }
+        return run.actions
     }
 }

@@ -32,15 +32,15 @@ package struct SchedulingPlan: Sendable {
 
     /// The settings that many tasks have in common.
     package struct TaskPolicy: Sendable {
-        /// From 0 to 1: of the tasks that could start, those with the highest priority do.
+        /// Priority from 0 to 1: of the tasks that could start, those with the highest one do.
         package var priority = 0.5
         /// How often and when failed attempts are repeated.
         package var retry = RetryPolicy()
-        /// For so long the network alone may hold a task back, over all its attempts.
+        /// How long the network alone may hold a task back, over all its attempts.
         package var timeoutForResource = TimeSpan.seconds(7 * 86_400)
-        /// Tolerated whatever happened, or when the answer had one of these statuses.
+        /// Which failures are tolerated: none, all, or those after an answer with one of these statuses.
         package var allowFailure = AllowFailure.no
-        /// For each of these tasks.
+        /// Limit on the bandwidth of each of these tasks.
         package var bandwidth: RateRule?
         /// A task does not begin before.
         package var earliestBegin: Moment?
@@ -50,7 +50,7 @@ package struct SchedulingPlan: Sendable {
         package var isSuspended = false
         /// What kinds of network it may use.
         package var terms = NetworkTerms()
-        /// Without one of those it waits instead of failing at once.
+        /// Whether a task waits where none of those is there, instead of failing at once.
         package var waitsForConnectivity = false
         /// Runs only on an unmetered network and while power is plentiful.
         package var isDiscretionary = false
@@ -61,7 +61,7 @@ package struct SchedulingPlan: Sendable {
     package struct Session: Sendable {
         /// Connections to one host at a time.
         package var maximumConnectionsPerHost: Int
-        /// Within these bounds that number is found by what each host bears; `nil`: it is fixed.
+        /// Bounds of that number where it is found by what each host bears; `nil` where it is fixed.
         package var connectionRange: ConnectionRange?
         /// Running tasks at a time; `nil` sets no limit beside the run's.
         package var maximumConcurrentTasks: Int?
@@ -69,11 +69,11 @@ package struct SchedulingPlan: Sendable {
         package var streamsPerConnection: Int
         /// Whether a run that ends early cancels the session's running tasks instead of letting them finish.
         package var cancelsOnInvalidation: Bool
-        /// To one host, over all tasks.
+        /// Requests a second to one host, over all tasks.
         package var requestsPerSecond: RequestRate?
-        /// Over all its tasks together.
+        /// Limit on the bandwidth of all its tasks together.
         package var bandwidth: RateRule?
-        /// When its tasks may run; `nil` at any time.
+        /// The times at which its tasks may run; `nil` for any time.
         package var window: WindowRule?
         /// Failures of the network use up none of a task's tries: it is tried again until `timeoutForResource`.
         package var isPatient = false
@@ -90,7 +90,7 @@ package struct SchedulingPlan: Sendable {
         }
     }
 
-    /// In the order of the job file: a task's place is its `TaskIndex`.
+    /// The tasks in the order of the job file: a task's place is its `TaskIndex`.
     package var tasks: [Task] = []
     /// The origins of all `urls` of the tasks that have more than one, as written. Apart from the tasks, because few
     /// have any and a million tasks must stay small.
@@ -99,9 +99,9 @@ package struct SchedulingPlan: Sendable {
     package var outsideNeeds: [TaskIndex: Int] = [:]
     /// Tasks that write to standard output, in the order in which they do. No other run carries such a task.
     package var outputTasks: [TaskIndex] = []
-    /// What tasks refer to by `policy`.
+    /// The policies to which tasks refer by number.
     package var policies: [TaskPolicy] = []
-    /// By `SessionIndex`.
+    /// The sessions, by `SessionIndex`.
     package var sessions: [Session] = []
     /// How many groups the tasks name.
     package var groupCount = 0
@@ -109,17 +109,17 @@ package struct SchedulingPlan: Sendable {
     package var waitsForResume = false
     /// Running tasks at a time, over all sessions.
     package var maximumConcurrentTasks = 64
-    /// Over all sessions together.
+    /// Limit on the bandwidth of all sessions together.
     package var bandwidth: RateRule?
-    /// After so long the run is cancelled.
+    /// Time after which the run is cancelled.
     package var timeout: TimeSpan?
-    /// From then on no task begins: the rest is for the next run.
+    /// Moment from which on no task begins: the rest is for the next run.
     package var finishBy: Moment?
-    /// When so many bytes of bodies have moved, the run stops.
+    /// Number of bytes of bodies after which the run stops.
     package var maximumBytes: Int64?
     /// Whether the first failure that is not tolerated ends the run, but for tasks whose `when` runs after a failure.
     package var failFast = false
-    /// When so many tasks have failed that the rest is cancelled; `nil` for never.
+    /// The share of failed tasks at which the rest is cancelled; `nil` for none.
     package var stopWhen: RunLimits.StopRule?
     /// Networks and power at the beginning; `nil` where they are not looked up: then no task waits for them.
     package var conditions: Conditions?
@@ -135,15 +135,21 @@ package struct SchedulingPlan: Sendable {
     package var unrepeatable: Set<TaskIndex> = []
     /// Tasks that transfer nothing: when their needs are met, others take their place (`expanded`).
     package var templates: Set<TaskIndex> = []
-    /// After so many more ends without an answer, a host that hangs up at those that were never tried is given up:
-    /// where it never answered, and where it did before.
+    /// How many requests of tasks never tried a host may end without an answer until it is given up: a host that never
+    /// answered, and one that did before.
     package var ownTries = (unanswered: 24, answered: 100)
-    /// Of the random part of back-off; the same seed gives the same run.
+    /// Seed of the random part of back-off; equal seeds give equal runs.
     package var seed: UInt64 = 1
     package init() {}
 }
 
 extension SchedulingPlan {
+    /// The task's policy. Read a field of it in place: a policy holds lists, and a copy for each task would cost time.
+    subscript(policyOf task: TaskIndex) -> TaskPolicy { _read { yield policies[tasks[Int(task.raw)].policy] } }
+
+    /// The task's session.
+    subscript(sessionOf task: TaskIndex) -> Session { _read { yield sessions[Int(tasks[Int(task.raw)].session.raw)] } }
+
     /// Where an attempt of the task begins; `mirror` is the place among its `urls`.
     package func origin(of task: TaskIndex, mirror: Int) -> OriginID? {
         guard !mirrors.isEmpty, let origins = mirrors[task] else { return tasks[Int(task.raw)].origin }
@@ -158,7 +164,7 @@ extension SchedulingPlan {
 package struct OriginLimits: Hashable, Sendable {
     /// Connections of all sessions at a time; `nil` sets no limit.
     package var maximumConnections: Int?
-    /// Of all sessions together; `nil` sets no limit.
+    /// Requests a second of all sessions together; `nil` sets no limit.
     package var requestsPerSecond: RequestRate?
     package init(maximumConnections: Int? = nil, requestsPerSecond: RequestRate? = nil) {
         self.maximumConnections = maximumConnections
@@ -241,13 +247,13 @@ package struct Conclusion: Sendable {
     package var attempts: Int
     /// From when the task existed to its end.
     package var duration: TimeSpan
-    /// Of the last attempt, as in `AttemptEnd`.
+    /// Time within the last attempt in which it waited for a slot or a rate.
     package var held: TimeSpan
     /// How long ago its last attempt ended, when it had to wait for others of its group.
     package var staged: TimeSpan
     /// Why a deferred task was put off.
     package var deferral: Deferral?
-    /// Why a skipped one was skipped.
+    /// Why a skipped task was skipped.
     package var blame: Blame?
     /// For how long it was tried, from its first failed attempt to its end; `nil` where none failed.
     package var triedFor: TimeSpan?

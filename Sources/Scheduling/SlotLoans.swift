@@ -11,9 +11,9 @@ struct SlotLoans: Sendable {
         let origin: OriginID
         var wanted: Int
         var held = 0
-        /// Of those, recalled and not given back yet.
+        /// How many of the held slots were recalled and not given back yet.
         var recalled = 0
-        /// Of those, with a request that was not answered yet.
+        /// How many of the held slots have a request that was not answered yet.
         var unanswered = 0
     }
 
@@ -26,7 +26,7 @@ struct SlotLoans: Sendable {
         let ownAwaitsAnswer: Bool
     }
 
-    /// By task.
+    /// The loans, ordered by task.
     private var loans: [Loan] = []
 
     var isEmpty: Bool { loans.isEmpty }

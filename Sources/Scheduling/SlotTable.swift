@@ -9,7 +9,7 @@ import TransferModel
 struct SlotTable: Sendable {
     private(set) var lanes: [TaskLane] = []
     private(set) var sessions: [SessionSlots]
-    /// By an origin's number.
+    /// The hosts, by an origin's number.
     private(set) var hosts: [OriginState] = []
     /// Running tasks that count against the limits.
     private(set) var runningCount = 0
@@ -44,7 +44,7 @@ struct SlotTable: Sendable {
     /// How many more tasks of the lane's session may run.
     func room(of lane: Int) -> Int { min(maximumRunning - runningCount, sessions[session(of: lane)].room) }
 
-    /// What a task waits for that has come to the lane and was not started.
+    /// Returns what a task waits for that has come to the lane and was not started.
     func limit(of lane: Int) -> WaitReason { reachedLimit(in: lane) ?? .runLimit }
 
     /// The limit that keeps tasks of the lane from starting now; `nil` where none does.
@@ -103,7 +103,7 @@ struct SlotTable: Sendable {
         sessions[session].isClosed = !isOpen
         for lane in sessions[session].lanes {
             refresh(lane, at: now, &timers)
-            noteChange(lane)
+            markChanged(lane)
         }
         return true
     }
@@ -113,7 +113,7 @@ struct SlotTable: Sendable {
     /// Judges anew whether anything may begin in the lane, and puts it at its place in the order.
     mutating func refresh(_ lane: Int, at now: Instant, _ timers: inout TimerQueues) {
         lanes[lane].set(closure(lane, now, &timers), at: now)
-        if reportsLimits, lanes[lane].isParked != lanes[lane].isToldParked { turnedLanes.append(lane) }
+        if reportsLimits, lanes[lane].isParked != lanes[lane].isReportedParked { turnedLanes.append(lane) }
         offer(lane)
     }
 
@@ -170,21 +170,21 @@ struct SlotTable: Sendable {
     /// The host's rate or quota lets the next request through.
     mutating func hostGateOpened(_ origin: OriginID) {
         hosts[Int(origin.raw)].gateTimer = nil
-        noteChange(lanesOf: origin)
+        markChanged(lanesOf: origin)
     }
 
     /// The lane's rate lets the next request through.
     mutating func laneGateOpened(_ lane: Int) {
         lanes[lane].gateTimer = nil
-        noteChange(lane)
+        markChanged(lane)
     }
 
     /// Returns the lanes whose queued tasks are to be told that their host was parked, or is open again. A host that
     /// was parked and probed in one turn is left out.
     mutating func takeTurnedLanes() -> [Int] {
         var turned: [Int] = []
-        for lane in turnedLanes where lanes[lane].isParked != lanes[lane].isToldParked {
-            lanes[lane].isToldParked = lanes[lane].isParked
+        for lane in turnedLanes where lanes[lane].isParked != lanes[lane].isReportedParked {
+            lanes[lane].isReportedParked = lanes[lane].isParked
             turned.append(lane)
         }
         turnedLanes.removeAll(keepingCapacity: true)
@@ -223,7 +223,8 @@ struct SlotTable: Sendable {
         rank(session)
     }
 
-    /// The same for a session among the others.
+    /// Puts the session at its place among the others, or takes it out when it has nothing to start or may start
+    /// nothing.
     private mutating func rank(_ session: Int) {
         if !sessions[session].isFull, let first = sessions[session].ready.first {
             readySessions.put(
@@ -251,7 +252,7 @@ struct SlotTable: Sendable {
     /// A running attempt waits for a slot of the lane.
     mutating func request(_ request: SlotRequest, in lane: Int) {
         lanes[lane].requests.append(request)
-        noteChange(lane)
+        markChanged(lane)
     }
 
     /// The attempt does not wait for a slot any more.
@@ -260,18 +261,18 @@ struct SlotTable: Sendable {
     }
 
     /// A request is about to go out under a slot of the lane. Without a task it is one under a lent slot.
-    mutating func take(
-        _ lane: Int, isAlone: Bool, by task: TaskIndex?, at now: Instant, _ timers: inout TimerQueues
+    mutating func takeSlot(
+        of lane: Int, isAlone: Bool, by task: TaskIndex?, at now: Instant, _ timers: inout TimerQueues
     ) {
         guard let origin = lanes[lane].origin.map({ Int($0.raw) }) else {
-            lanes[lane].take(isAlone: isAlone)
+            lanes[lane].takeSlot(isAlone: isAlone)
             return refresh(lane, at: now, &timers)
         }
         lanes[lane].controller?.took(at: now)
         if let task, hosts[origin].health.beginProbe(by: task) { quietHasChanged = true }
         let before = lanes[lane].connections
-        lanes[lane].take(isAlone: isAlone)
-        lanes[lane].rate?.take(at: now, by: task)
+        lanes[lane].takeSlot(isAlone: isAlone)
+        lanes[lane].rate?.requestPassed(at: now, by: task)
         hosts[origin].connections += lanes[lane].connections - before
         hosts[origin].spend(now, by: task)
         guard hosts[origin].isShared else { return refresh(lane, at: now, &timers) }
@@ -288,42 +289,39 @@ struct SlotTable: Sendable {
     mutating func giveBack(_ lane: Int, isAlone: Bool, wasAnswered: Bool, at now: Instant) {
         lanes[lane].controller?.gave(at: now)
         let before = lanes[lane].connections
-        lanes[lane].give(isAlone: isAlone)
+        lanes[lane].giveBackSlot(isAlone: isAlone)
         if let origin = lanes[lane].origin.map({ Int($0.raw) }) {
             hosts[origin].connections += lanes[lane].connections - before
             if !wasAnswered { hosts[origin].unanswered -= 1 }
         }
-        noteChange(lane)
+        markChanged(lane)
     }
 
     // MARK: Numbers that are found
 
-    /// Tells the lane's controller what happened and returns the step that follows, which holds from now on.
-    mutating func control(
-        _ lane: Int, _ tell: (inout ConnectionController) -> ConnectionController.Step?
+    /// Lets the lane's controller measure what happened, and returns the new number of connections if there is one.
+    mutating func measure(
+        _ event: ConnectionController.Event, in lane: Int, at now: Instant
     ) -> ConnectionController.Step? {
-        guard var controller = lanes[lane].controller else { return nil }
-        let step = tell(&controller)
-        lanes[lane].controller = controller
-        guard let step else { return nil }
+        guard let step = lanes[lane].controller?.receive(event, at: now) else { return nil }
         lanes[lane].capacity = step.to
-        noteChange(lane)
+        markChanged(lane)
         return step
     }
 
     // Slots are given out once a turn, when all that happened is known: the next report may say that the host of the
     // slot just given back asks for quiet.
 
-    private mutating func noteChange(_ lane: Int) {
-        if let origin = lanes[lane].origin, hosts[Int(origin.raw)].isShared { return noteChange(lanesOf: origin) }
-        noteAlone(lane)
+    private mutating func markChanged(_ lane: Int) {
+        if let origin = lanes[lane].origin, hosts[Int(origin.raw)].isShared { return markChanged(lanesOf: origin) }
+        markLaneChanged(lane)
     }
 
-    private mutating func noteChange(lanesOf origin: OriginID) {
-        for lane in hosts[Int(origin.raw)].lanes { noteAlone(lane) }
+    private mutating func markChanged(lanesOf origin: OriginID) {
+        for lane in hosts[Int(origin.raw)].lanes { markLaneChanged(lane) }
     }
 
-    private mutating func noteAlone(_ lane: Int) {
+    private mutating func markLaneChanged(_ lane: Int) {
         guard !lanes[lane].hasChanged else { return }
         lanes[lane].hasChanged = true
         changedLanes.append(lane)
@@ -374,7 +372,7 @@ struct SlotTable: Sendable {
         hostLimits[number] = limits
         guard number < hosts.count else { return }
         hosts[number].apply(limits)
-        noteChange(lanesOf: origin)
+        markChanged(lanesOf: origin)
     }
 
     private mutating func know(_ origin: OriginID) {
@@ -401,12 +399,12 @@ struct SlotTable: Sendable {
             if let controller = lanes[lane].controller { lanes[lane].capacity = controller.limit }
             hosts[number].connections += lanes[lane].connections - before
         }
-        noteChange(lanesOf: origin)
+        markChanged(lanesOf: origin)
     }
 
     mutating func learn(_ origin: OriginID, _ quota: RequestQuota, at now: Instant) {
         hosts[Int(origin.raw)].learn(quota, now)
-        noteChange(lanesOf: origin)
+        markChanged(lanesOf: origin)
     }
 
     /// One request to the origin does not wait for its answer any more.
@@ -418,19 +416,19 @@ struct SlotTable: Sendable {
     /// The host did not ask for quiet.
     mutating func hostIsWell(_ origin: OriginID, at now: Instant) {
         let isOpened = hosts[Int(origin.raw)].health.wentWell(at: now)
-        if isOpened { noteQuiet(origin) }
+        if isOpened { markQuietChanged(origin) }
     }
 
     /// The host answered the task with a failure of its own.
     mutating func hostAnsweredBadly(_ origin: OriginID, _ task: TaskIndex) {
         let hasChanged = hosts[Int(origin.raw)].health.answeredBadly(task)
-        if hasChanged { noteQuiet(origin) }
+        if hasChanged { markQuietChanged(origin) }
     }
 
     /// The host took bytes of the task's body.
     mutating func hostTookBytes(_ origin: OriginID, of task: TaskIndex) {
         let isOpened = hosts[Int(origin.raw)].health.tookBytes(of: task)
-        if isOpened { noteQuiet(origin) }
+        if isOpened { markQuietChanged(origin) }
     }
 
     mutating func requestFailed(
@@ -438,19 +436,19 @@ struct SlotTable: Sendable {
     ) -> HostHealth.Consequence {
         let consequence = hosts[Int(origin.raw)].health.requestFailed(
             of: task, begunAt: begunAt, at: now, hungUp: hungUp, isStream: isStream)
-        if consequence == .oneAtATime { noteQuiet(origin) }
+        if consequence == .oneAtATime { markQuietChanged(origin) }
         return consequence
     }
 
     mutating func probeSucceeded(_ origin: OriginID, by task: TaskIndex) {
         let isOpened = hosts[Int(origin.raw)].health.probeSucceeded(by: task)
-        if isOpened { noteQuiet(origin) }
+        if isOpened { markQuietChanged(origin) }
     }
 
     /// A request that ended without telling anything about its host was no probe.
     mutating func endProbe(_ origin: OriginID, of task: TaskIndex) {
         let wasProbe = hosts[Int(origin.raw)].health.endProbe(of: task)
-        if wasProbe { noteQuiet(origin) }
+        if wasProbe { markQuietChanged(origin) }
     }
 
     /// Nothing is sent to the origin for so long, whichever session it is for.
@@ -464,7 +462,7 @@ struct SlotTable: Sendable {
 
     mutating func endPark(_ origin: OriginID) {
         hosts[Int(origin.raw)].health.endPark()
-        noteQuiet(origin)
+        markQuietChanged(origin)
     }
 
     /// Opens the host for tasks that were never tried.
@@ -475,15 +473,15 @@ struct SlotTable: Sendable {
         quietChanged(origin, at: now, &timers)
     }
 
-    /// At once: what begins later in the turn must know it.
+    /// Judges the host's lanes at once: what begins later in the turn must know that the host is quiet, or is no more.
     private mutating func quietChanged(_ origin: OriginID, at now: Instant, _ timers: inout TimerQueues) {
         for lane in hosts[Int(origin.raw)].lanes { refresh(lane, at: now, &timers) }
-        noteQuiet(origin)
+        markQuietChanged(origin)
     }
 
-    private mutating func noteQuiet(_ origin: OriginID) {
+    private mutating func markQuietChanged(_ origin: OriginID) {
         quietHasChanged = true
-        noteChange(lanesOf: origin)
+        markChanged(lanesOf: origin)
     }
 
     /// Returns whether a host began or ended to be quiet since the last call.

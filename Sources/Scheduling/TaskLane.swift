@@ -16,7 +16,7 @@ struct TaskLane: Sendable {
     let origin: OriginID?
     /// Slots in use, by running tasks and by attempts that came here on a redirect.
     private(set) var inUse = 0
-    /// Of those, slots on connections of their own beside a shared one.
+    /// How many of the slots in use are on connections of their own beside a shared one.
     private(set) var alone = 0
     /// The most connections at one time.
     private(set) var peak = 0
@@ -38,7 +38,7 @@ struct TaskLane: Sendable {
     /// Whether it is among the table's changed lanes.
     var hasChanged = false
     /// Whether it was reported that the tasks in its queue wait for a parked host.
-    var isToldParked = false
+    var isReportedParked = false
     private(set) var ledger = WaitLedger()
     private var waiting = WaitingTasks()
 
@@ -87,16 +87,17 @@ struct TaskLane: Sendable {
     /// Tasks in its queue, those that have moved on counted.
     var queuedCount: Int { waiting.total }
 
-    mutating func take(isAlone: Bool) {
+    mutating func takeSlot(isAlone: Bool) {
         inUse += 1
         if isAlone { alone += 1 }
         peak = max(peak, connections)
     }
 
-    /// Until the first answer told that the connection is shared, all but one of the slots in use only waited for it.
+    /// The connection turned out to be shared. Until the first answer told that the connection is shared, all but one
+    /// of the slots in use only waited for it.
     mutating func waitedForOneConnection() { peak = min(peak, 1) }
 
-    mutating func give(isAlone: Bool) {
+    mutating func giveBackSlot(isAlone: Bool) {
         inUse -= 1
         if isAlone { alone -= 1 }
         precondition(inUse >= 0, "a slot was given back twice")

@@ -4,21 +4,22 @@ import TransferModel
 struct TaskState: Sendable {
     /// Why a task is held back until it is resumed.
     enum Suspension: UInt8, Sendable {
+        /// A command suspended it.
         case byCommand
-        /// By `suspended: true` in the job file: only the next run's user can resume it.
+        /// The job file says `suspended: true`: only the next run's user can resume it.
         case byFile
         /// Its server asked for a credential that is not known.
         case forCredential
     }
 
     enum Phase: Hashable, Sendable {
-        /// Needs are open.
+        /// A task or group that it needs has not ended.
         case blocked
-        /// Its time has not come.
+        /// The task's `earliestBegin` has not come.
         case held
-        /// It must be resumed.
+        /// A user must resume the task.
         case suspended(Suspension)
-        /// Only limits hold it back.
+        /// Only limits hold the task back.
         case queued
         case running
         case backingOff
@@ -51,34 +52,37 @@ struct TaskState: Sendable {
     var since: Instant
     var attemptBeganAt: Instant
     var resourceClock = ResourceClock()
-    /// What the clocks of its lane and its session showed when its wait for a slot began.
+    /// Readings of the clocks of the task's lane and session when its wait for a slot began.
     var laneClock = WaitLedger.Reading()
     var sessionFullClock = TimeSpan.zero
     var waits: [TaskRecord.Wait] = []
-    /// For how long the running attempt waited for slots.
+    /// How long the running attempt waited for slots.
     var waitInAttempt = TimeSpan.zero
     /// The number of its last attempt.
     var attempt: UInt32 = 0
     /// Attempts that count against `retry.attempts`: one that the scheduler interrupted does not.
     var tries: UInt32 = 0
-    /// Where it is queued, holds a slot, waits for one, or held its last.
+    /// The lane where the task is queued, holds a slot, waits for one, or held its last; -1 before the first.
     var lane: Int32 = -1
     /// Probes of its host that had failed when it was queued.
     var failedProbes: UInt32 = 0
     /// Probes that failed while it waited: they count as tries until its host answers.
     var chargedProbes: UInt32 = 0
-    /// Its last back-off, which may not be over.
+    /// The last back-off, which may not be over.
     var backoff = Backoff()
-    /// No route that it may take led to the host of its last attempt.
+    /// Whether no permitted route led to the host of its last attempt.
     var hasNoRoute = false
     /// The number of the conditions under which its last attempt began.
     var conditionsMet: UInt32 = 0
     var slot = Slot.none
-    /// Its request was granted and not answered yet.
+    /// Whether its request was granted and not answered yet.
     var awaitsAnswer = false
-    /// The host sent an interim response or an FTP refusal for the current request.
+    /// Whether the host sent an interim response or an FTP refusal for the current request.
     var wasHeard = false
-    /// It counts against the limits on running tasks.
+    /// Whether its attempt waits until its beginning is recorded and has sent nothing: one that must not be repeated
+    /// may still be interrupted.
+    var awaitsRecord = false
+    /// Whether the task counts against the limits on running tasks.
     var isCounted = false
     /// Failures of the network since the last answer, where those use up no tries.
     var networkFailures: UInt32 = 0
@@ -94,8 +98,8 @@ struct TaskState: Sendable {
     var outcome: TaskOutcome? { if case .finished(let outcome) = phase { outcome } else { nil } }
     var isFinished: Bool { outcome != nil }
 
-    /// What the present phase waits for; `nil` where nothing waits, or only for limits: the lanes' clocks account for
-    /// those.
+    /// The reason for which the present phase waits; `nil` where nothing waits, or only for limits: the lanes' clocks
+    /// account for those.
     var waitReason: WaitReason? {
         switch phase {
         case .blocked, .staged, .expanding: .dependency
@@ -134,7 +138,7 @@ struct TaskTable: Sendable {
     private(set) var finishedCount = 0
     /// Tasks that wait for others or for a user: a run in which no other task is left is over.
     private(set) var idleCount = 0
-    /// Of the idle tasks, those that the job file suspended.
+    /// How many of the idle tasks the job file suspended.
     private(set) var suspendedByFileCount = 0
 
     init(count: Int, at now: Instant) { states = Array(repeating: TaskState(since: now), count: count) }

@@ -3,13 +3,13 @@ import TransferModel
 /// Something that falls due. One whose task, lane or origin has moved on is void.
 struct Timer: HeapElement, Sendable {
     enum Kind: UInt8, Sendable {
-        /// Of a task.
+        /// A task's back-off, `timeoutForResource` or `earliestBegin` is over.
         case retry, resource, begin
-        /// Of an origin: its park, and its rate or quota.
+        /// An origin's park is over, or its rate or quota lets the next request through.
         case unpark, originGate
-        /// Of a lane: its rate.
+        /// A lane's rate lets the next request through.
         case laneGate
-        /// Of the run.
+        /// A deadline of the run has come.
         case timeout, finishBy
     }
     let due: Instant
@@ -31,11 +31,11 @@ struct Timer: HeapElement, Sendable {
 /// Something that falls due at a date, whatever becomes of the clock until then.
 struct DateTimer: HeapElement, Sendable {
     enum Kind: UInt8, Sendable {
-        /// Of a task.
+        /// A task's `earliestBegin` has come.
         case begin
-        /// Of a session.
+        /// A session's window opens or closes.
         case window
-        /// Of the run.
+        /// A deadline of the run has come.
         case finishBy
     }
     let due: WallTime
@@ -59,7 +59,7 @@ struct TimerQueues: Sendable {
     mutating func add(_ timer: DateTimer) { dates.push(timer) }
 
     /// A timer that was added before is void from now on.
-    mutating func noteVoid() { voidCount += 1 }
+    mutating func timerBecameVoid() { voidCount += 1 }
 
     /// Removes and returns the next timer that is due at `now`, void ones too.
     mutating func popDue(at now: Instant) -> Timer? {

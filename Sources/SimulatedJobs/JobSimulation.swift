@@ -10,22 +10,22 @@ package struct JobSimulation: Sendable {
     private let world: WorldModel
     private let network: NetworkModel
 
-    /// Server of tasks whose URL is known in the run alone.
+    /// Stands for the server of tasks whose URL is known only in the run.
     private static let late = Origin(scheme: "https", host: "known-in-the-run", port: 443)
-    /// Bounds that only a scheduler that goes wrong meets.
+    /// Longest simulated time, which only a faulty scheduler reaches.
     private static let mostTime = TimeSpan.seconds(400 * 86_400)
 
     package init(_ job: Job, in network: NetworkModel, seed: UInt64, failFast: Bool = false) {
         self.job = job
         self.network = network
         var plan = ForeseenPlan(job, seed: seed, failFast: failFast, lateOrigin: Self.late)
-        // Networks and power are those of this machine and moment: a model has none of them.
+        // A model has no networks and no power, which change on a real machine.
         plan.scheduling.conditions = nil
         self.plan = plan
         world = Self.world(job, plan, network, seed)
     }
 
-    /// Runs it to its end. With a `consumer` it tells its events, as a run does.
+    /// Runs the job to its end. A `consumer` gets the events that a run would write.
     package func run(telling consumer: (any EventConsumer)? = nil) -> SimulationSummary {
         let tape = consumer.map { EventTape($0, names: names) }
         var run = SimulatedRun(
@@ -88,7 +88,8 @@ package struct JobSimulation: Sendable {
         return host
     }
 
-    /// What the job says, then what a report told of the task, then what the model says of its host.
+    /// Returns the size of a task's file: that of the job, else that of an earlier report, else that of the host in the
+    /// model.
     private static func size(
         _ task: TaskSpecification, _ index: Int, _ host: NetworkModel.Host, _ network: NetworkModel, _ seed: UInt64
     ) -> Int64 {

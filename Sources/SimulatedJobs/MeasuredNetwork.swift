@@ -3,10 +3,10 @@ import TransferModel
 
 /// Measures hosts from the requests of an earlier run's report.
 package struct MeasuredNetwork: Sendable {
-    /// What a report must be read with.
+    /// The parts of a report that must be read.
     package static let parts: ReportParts = [.transactions]
 
-    /// What was met at one host.
+    /// Sums of what happened at one host.
     fileprivate struct Tally {
         var latencies = Sum()
         var connects = Sum()
@@ -64,7 +64,7 @@ package struct MeasuredNetwork: Sendable {
         return url.origin
     }
 
-    /// The network as it was measured. Hosts that were not met are like the mean of the others.
+    /// Returns the network as it was measured. A host without measurements is like the mean of the others.
     package func model(source: String) -> NetworkModel {
         var model = NetworkModel(source: source)
         model.sizes = sizes

@@ -26,8 +26,8 @@ struct MeasuredRates {
 
     private var bodies: [Body] = []
 
-    /// Nanoseconds and bytes that tell a rate. A report's dates are whole milliseconds, and a body of a few kilobytes comes
-    /// with its head.
+    /// Least time in nanoseconds and least bytes from which a rate is computed. A report's dates are whole
+    /// milliseconds, and a body of a few kilobytes comes with its head.
     private static let enough = (time: Int64(10_000_000), bytes: Int64(64 << 10))
 
     /// Adds a body that moved from one time to another, in nanoseconds.
@@ -36,8 +36,8 @@ struct MeasuredRates {
         bodies.append(Body(from: from, to: to, bytes: bytes))
     }
 
-    /// The rates: those of bodies that each had time and bytes enough to tell one, else the mean of all bodies if they have
-    /// enough together, else `nil`.
+    /// The rates of bodies that each had enough time and bytes, else the mean of all bodies if they have enough
+    /// together, else `nil`.
     var rates: Rates? {
         let telling = bodies.filter { $0.time >= Self.enough.time && $0.bytes >= Self.enough.bytes }
         return telling.isEmpty ? mean : Self.highest(of: telling)
@@ -53,7 +53,7 @@ struct MeasuredRates {
             requests: spans.map(\.requests).max() ?? 1)
     }
 
-    /// The rates that the faster tenth of the time reached.
+    /// Returns the rates that were reached in the fastest tenth of the time.
     private static func highest(of bodies: [Body]) -> Rates? {
         let one = fastTenth(bodies.map { ($0.rate, Double($0.time), 1) })
         let all = fastTenth(spans(of: bodies).map { ($0.rate, $0.time, $0.requests) })
@@ -73,7 +73,7 @@ struct MeasuredRates {
         return nil
     }
 
-    /// The spans of time in which the same bodies moved. The time in which none did is no slow time.
+    /// Returns the spans of time in which the same bodies moved. Time in which none moved is left out.
     private static func spans(of bodies: [Body]) -> [Span] {
         var edges = bodies.flatMap { [(at: $0.from, by: $0.rate), (at: $0.to, by: -$0.rate)] }
         edges.sort { ($0.at, $0.by) < ($1.at, $1.by) }

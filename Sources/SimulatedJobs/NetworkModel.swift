@@ -52,13 +52,13 @@ package struct NetworkModel: Hashable, Sendable {
     package var rules: [Rule] = []
     /// Sizes of files in bytes by task id, where they are known.
     package var sizes: [String: Int64] = [:]
-    /// Time of a task's local work after its last byte.
+    /// Time that a task's local work takes after its last byte.
     package var delivery = TimeSpan.zero
     /// Where the numbers are from, for people.
     package var source: String
 
     package init(source: String) { self.source = source }
 
-    /// What a host is like.
+    /// Returns what a host is like.
     package func host(_ origin: Origin) -> Host { rules.first { $0.pattern.matches(origin) }?.host ?? Host() }
 }

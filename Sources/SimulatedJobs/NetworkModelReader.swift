@@ -126,7 +126,7 @@ package enum NetworkModelReader {
         return nil
     }
 
-    /// One size, or `{ minimum, maximum }`, between which each file has one.
+    /// Reads one size, or `{ minimum, maximum }`, between which each file has one.
     private static func sizes(_ node: YAMLTree.NodeID, _ reader: FieldReader) -> ClosedRange<Int64>? {
         guard reader.tree.kind(node) == .mapping else { return size(node, "size", reader).map { $0...$0 } }
         var (least, most): (Int64?, Int64?)
@@ -142,7 +142,7 @@ package enum NetworkModelReader {
         return least...most
     }
 
-    /// `1%`, `0.5%`: in thousandths.
+    /// Reads a share such as `1%` or `0.5%`; returns it in thousandths.
     private static func share(_ node: YAMLTree.NodeID, _ name: String, _ reader: FieldReader) -> Int? {
         guard let text = reader.text(node, name) else { return nil }
         guard text.hasSuffix("%"), let percent = Double(text.dropLast()), percent.isFinite, percent >= 0 else {

@@ -3,7 +3,7 @@ import Scheduling
 import Simulation
 package import TransferModel
 
-/// What a simulated run came to, in numbers and in words.
+/// The result of a simulated run, in numbers and in words.
 package struct SimulationSummary: Sendable {
     /// Time from the beginning of the run to its end.
     package let duration: TimeSpan

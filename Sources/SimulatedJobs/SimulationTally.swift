@@ -4,7 +4,7 @@ import TransferModel
 
 /// Counts what happens in a simulated run.
 struct SimulationTally: SimulationObserver, Sendable {
-    /// What happened at one host.
+    /// Counts what happened at one host.
     struct Host: Sendable {
         var tasks = 0
         var requests = 0
@@ -28,11 +28,11 @@ struct SimulationTally: SimulationObserver, Sendable {
     private(set) var outcomes: [TaskOutcome: Int] = [:]
     private(set) var tolerated = 0
     private(set) var attempts = 0
-    /// Tasks of which an attempt began.
+    /// Number of tasks of which an attempt began.
     private(set) var begun = 0
     private(set) var bytes: Int64 = 0
     private(set) var taskTime = TimeSpan.zero
-    /// Attempts that went wrong, by what they met.
+    /// Number of attempts that failed, by what happened to them.
     private(set) var faults: [String: Int] = [:]
     private(set) var running = 0
     private(set) var peak = 0

@@ -182,7 +182,7 @@ package struct SweepTable: Sendable {
     package struct Row: Sendable {
         /// The values, one for each sweep.
         package let values: [String]
-        /// What came of it.
+        /// The result of its simulation.
         package let summary: SimulationSummary
     }
 
@@ -191,7 +191,7 @@ package struct SweepTable: Sendable {
     /// One row for each combination, the last setting varied fastest.
     package let rows: [Row]
 
-    /// Combinations at most.
+    /// Most combinations.
     package static let most = 400
 
     /// Simulates each combination.

@@ -128,7 +128,8 @@ extension SweepTable {
         return svg + "</svg>\n"
     }
 
-    /// The plot's lines: name and seconds by value of the first setting, for each combination of the other settings.
+    /// One line for each combination of the other settings: its name, and the seconds for each value of the first
+    /// setting.
     private var lines: [(name: String, durations: [Double])] {
         let count = sweeps.dropFirst().reduce(1) { $0 * $1.values.count }
         return (0..<count).map { other in

@@ -215,7 +215,7 @@ package struct SimulatedRun<Observer: SimulationObserver>: ~Copyable {
         for report in world.advance(to: now.instant) {
             observer.sees(report, at: now)
             tape?.takes(report, now)
-            scheduler.take(report, now: now)
+            scheduler.receive(report, now: now)
         }
         // Attempts that the change ends are reported a moment later, as a client has to end them first.
         for conditions in news { world.change(to: conditions) }

@@ -107,9 +107,9 @@ struct Stages {
                 let actions = scheduler.turn(now: now)
                 now.instant = now.instant + .milliseconds(1)
                 for case .perform(.start(let task, _, _)) in actions {
-                    scheduler.take(.released(task, OriginID(raw: 0)), now: now)
-                    scheduler.take(.transferred(task), now: now)
-                    scheduler.take(.ended(task, Verdict(.succeeded, status: 200)), now: now)
+                    scheduler.receive(.released(task, OriginID(raw: 0)), now: now)
+                    scheduler.receive(.transferred(task), now: now)
+                    scheduler.receive(.ended(task, Verdict(.succeeded, status: 200)), now: now)
                 }
             }
         }

@@ -90,10 +90,10 @@ struct CommandAnswerTests {
     }
 
     @Test func lastWords() {
-        #expect(LastWords.of("") == nil && LastWords.of(" \n\n") == nil)
-        #expect(LastWords.of("first\nlast\n\n") == "last")
-        #expect(LastWords.of("a\u{1b}[31mb\u{7f}\r\n") == "a [31mb ")
-        let long = LastWords.of("begin" + String(repeating: "x", count: 900) + "end")
+        #expect(LastErrorLine.of("") == nil && LastErrorLine.of(" \n\n") == nil)
+        #expect(LastErrorLine.of("first\nlast\n\n") == "last")
+        #expect(LastErrorLine.of("a\u{1b}[31mb\u{7f}\r\n") == "a [31mb ")
+        let long = LastErrorLine.of("begin" + String(repeating: "x", count: 900) + "end")
         #expect(long?.hasPrefix("…x") == true && long?.hasSuffix("end") == true && long?.count == 201)
     }
 

@@ -79,11 +79,11 @@ struct RequestBuilderTests {
         let first = builder.firstRequest()
         let away = builder.hop(
             from: first, to: try ResourceURL.parse("https://b.test/"), method: "GET", keepsBody: false)
-        builder.noteFollowed(away, from: first)
+        builder.followed(away, from: first)
         let further = builder.hop(
             from: away.request, to: try ResourceURL.parse("https://c.test/"), method: "GET", keepsBody: false)
         #expect(away.stripped == ["Authorization"] && further.stripped.isEmpty)
-        builder.noteFollowed(further, from: away.request)
+        builder.followed(further, from: away.request)
         let back = builder.hop(from: further.request, to: first.url, method: "GET", keepsBody: false)
         #expect(names(back.request.headers) == ["Authorization"] && builder.hops == 2)
     }
@@ -131,7 +131,7 @@ struct RequestBuilderTests {
                     #expect(isOfBody || !mayCross, "\(header.name) is lost")
                 }
                 (stripped, dropped) = (stripped + hop.stripped.count, dropped + hop.droppedWithBody.count)
-                builder.noteFollowed(hop, from: request)
+                builder.followed(hop, from: request)
                 request = hop.request
                 builder.addCondition(to: &request, isResumed: false)
             }

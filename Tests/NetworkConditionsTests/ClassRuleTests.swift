@@ -167,14 +167,14 @@ struct ClassRuleTests {
     }
 
     @Test(arguments: [
-        ("eth0", MeterWord.yes, "wired, metered", "; metered, as NetworkManager says"),
+        ("eth0", MeteredState.yes, "wired, metered", "; metered, as NetworkManager says"),
         ("wlan0", .guessedYes, "wifi, metered", "; metered, as NetworkManager guesses"),
         ("wlan0", .guessedNo, "wifi", ""), ("eth0", .no, "wired", ""),
         ("wwan0", .no, "cellular", "; not metered, as NetworkManager says"),
         ("wwan0", .guessedNo, "cellular", "; not metered, as NetworkManager guesses"),
         ("wwan0", .yes, "cellular, metered", ""), ("lo", .yes, "none", "loopback"),
     ])
-    func networkManagersWordCounts(name: String, word: MeterWord, description: String, why: String) {
+    func networkManagersWordCounts(name: String, word: MeteredState, description: String, why: String) {
         var machine = Machine()
         machine.add(name)
         machine.facts.meters[name] = word

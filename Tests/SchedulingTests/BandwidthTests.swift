@@ -25,7 +25,7 @@ struct BandwidthTests {
                     credit[task] -= bytes
                     able -= bytes
                     moved[task] += bytes
-                    stage.take(.moved(TaskIndex(raw: UInt32(task)), bytes: bytes))
+                    stage.receive(.moved(TaskIndex(raw: UInt32(task)), bytes: bytes))
                 }
             }
         }

@@ -74,7 +74,7 @@ struct DiscretionaryTests {
                 $0.policies[0].retry.attempts = 1
             })
         #expect(stage.running == [0, 1, 2])
-        stage.take(.transferred(index(2)))
+        stage.receive(.transferred(index(2)))
         stage.change(.metered)
         stage.change(.wired.on(.low))
         stage.turn()

@@ -29,7 +29,7 @@ struct GroupTests {
         stage.end(2)
         #expect(stage.turn() == [] && stage.published == [0] && stage.ends.isEmpty)
         stage.clock.advance(.seconds(1))
-        stage.take(.published(group, nil))
+        stage.receive(.published(group, nil))
         #expect(stage.turn().sorted() == [3, 4])
         #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded })
         #expect(stage.ends[0]?.staged == .seconds(3) && stage.wait(0, .dependency) == .seconds(3))
@@ -106,7 +106,7 @@ struct GroupTests {
         var stage = stage()
         for task in 0..<3 { stage.end(task) }
         stage.turn()
-        stage.take(.published(group, TransferError(.cannotMoveFile, "no")))
+        stage.receive(.published(group, TransferError(.cannotMoveFile, "no")))
         stage.turn()
         #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .cannotMoveFile })
         #expect(stage.ends[4]?.outcome == .skipped && stage.scheduler.isFinished)
@@ -156,7 +156,7 @@ struct GroupTests {
         stage.scheduler.command(.stop(signal: 15), now: stage.clock.now)
         stage.turn()
         #expect(stage.ends[0] == nil)
-        stage.take(.published(group, nil))
+        stage.receive(.published(group, nil))
         stage.turn()
         #expect(stage.ends[0]?.outcome == .succeeded && stage.scheduler.isFinished)
     }
@@ -180,7 +180,7 @@ struct GroupTests {
         #expect((0..<3).allSatisfy { stage.ends[$0] == nil }, "what is being done is done")
         stage.command(.stop(signal: 2))
         #expect(stage.turn() == [] && stage.givenUp == [0], "once is enough")
-        stage.take(.published(group, waited))
+        stage.receive(.published(group, waited))
         stage.turn()
         let ends = (0..<3).map { stage.ends[$0] }
         #expect(ends.allSatisfy { $0?.outcome == .cancelled })
@@ -192,7 +192,7 @@ struct GroupTests {
         var stage = publishing()
         stage.command(.stop(signal: 2))
         stage.turn()
-        stage.take(.published(group, nil))
+        stage.receive(.published(group, nil))
         stage.turn()
         #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded } && stage.scheduler.isFinished)
     }
@@ -201,7 +201,7 @@ struct GroupTests {
         var stage = publishing()
         stage.command(.stop(signal: 2))
         stage.turn()
-        stage.take(.published(group, TransferError(.groupChanged, "somebody was there")))
+        stage.receive(.published(group, TransferError(.groupChanged, "somebody was there")))
         stage.turn()
         #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .groupChanged } && stage.scheduler.isFinished)
     }
@@ -210,7 +210,7 @@ struct GroupTests {
         var stage = publishing { $0.timeout = .seconds(9) }
         stage.turn(after: .seconds(9))
         #expect(stage.givenUp == [0])
-        stage.take(.published(group, waited))
+        stage.receive(.published(group, waited))
         stage.turn()
         #expect((0..<3).allSatisfy { stage.ends[$0]?.error?.name == .timedOut } && stage.scheduler.isFinished)
     }
@@ -220,7 +220,7 @@ struct GroupTests {
         var stage = publishing { $0.finishBy = .afterStart(.seconds(9)) }
         stage.turn(after: .seconds(9))
         #expect(stage.givenUp == [])
-        stage.take(.published(group, nil))
+        stage.receive(.published(group, nil))
         stage.turn()
         #expect((0..<3).allSatisfy { stage.ends[$0]?.outcome == .succeeded } && stage.scheduler.isFinished)
     }
@@ -232,7 +232,7 @@ struct GroupTests {
         #expect(stage.command(.cancel([TaskIndex(raw: 1)], keepPartial: true)) == [1])
         stage.turn()
         #expect(stage.givenUp == [0])
-        stage.take(.published(group, waited))
+        stage.receive(.published(group, waited))
         stage.turn()
         // It first: the others end because of it.
         #expect(stage.order.filter { $0 < 3 } == [1, 0, 2])

@@ -8,7 +8,8 @@ struct HangUpTests {
     private static let hungUp = Verdict(.failed(TransferError(.networkConnectionLost, "lost")), sentSomething: true)
     private static let refused = Verdict(.failed(TransferError(.cannotConnectToHost, "refused")))
 
-    /// Goes on to the end: what the host makes of each attempt, which takes it a moment. Gives back how many there were.
+    /// Goes on to the end: what the host makes of each attempt, which takes it a moment. Gives back how many there
+    /// were.
     @discardableResult
     private static func run(_ stage: inout Stage, _ verdict: (_ task: Int, _ attempt: Int) -> Verdict?) -> Int {
         var attempts = 0
@@ -103,7 +104,7 @@ struct HangUpTests {
     @Test func streamsOfOneConnectionCountOnce() {
         var stage = Stage(
             plan(200, perHost: 1, streams: 12) { for index in 0..<200 { $0.policies[index].retry.attempts = 1 } })
-        stage.take(.protocolIs(host, .http2))
+        stage.receive(.protocolIs(host, .http2))
         stage.turn()
         let first = stage.running.count
         Self.run(&stage) { task, _ in task < 100 ? Self.hungUp : nil }

@@ -307,15 +307,15 @@ struct HoldingTests {
     /// Whoever has sent the last byte that may move still hears what became of it; a next request is one too many.
     @Test(arguments: [false, true]) func whoWaitsForTheAnswerToTheLastByteHearsIt(goesElsewhere: Bool) {
         var stage = Stage(plan(3, perHost: 3) { $0.maximumBytes = 1_000 })
-        stage.take(.sentBody(index(0)))
-        stage.take(.moved(index(0), bytes: 1_000))
+        stage.receive(.sentBody(index(0)))
+        stage.receive(.moved(index(0), bytes: 1_000))
         stage.turn()
         #expect(stage.cancelled == [1, 2])
         stage.endCancelled(1)
         stage.endCancelled(2)
         if goesElsewhere {
-            stage.take(.needsGrant(index(0), host))
-            stage.take(.moved(index(0), bytes: 1))
+            stage.receive(.needsGrant(index(0), host))
+            stage.receive(.moved(index(0), bytes: 1))
             stage.turn()
             #expect(stage.cancelled == [1, 2, 0])
             stage.endCancelled(0)
@@ -365,10 +365,10 @@ struct HoldingTests {
 
     @Test func maximumBytesStopsTheRun() {
         var stage = Stage(plan(3, perHost: 2) { $0.maximumBytes = 1_000 })
-        stage.take(.moved(index(0), bytes: 999))
+        stage.receive(.moved(index(0), bytes: 999))
         stage.turn()
         #expect(stage.cancelled.isEmpty)
-        stage.take(.moved(index(1), bytes: 1))
+        stage.receive(.moved(index(1), bytes: 1))
         stage.turn()
         #expect(stage.cancelled == [0, 1])
         stage.endCancelled(0)

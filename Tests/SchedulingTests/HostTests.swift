@@ -36,8 +36,8 @@ struct HostTests {
     @Test func hopsTakeTheirTurn() {
         var stage = Stage(plan(2) { $0.sessions[0].requestsPerSecond = RequestRate(perSecond: 1) })
         stage.answer(0, 302)
-        stage.take(.released(TaskIndex(raw: 0), host))
-        stage.take(.needsGrant(TaskIndex(raw: 0), host))
+        stage.receive(.released(TaskIndex(raw: 0), host))
+        stage.receive(.needsGrant(TaskIndex(raw: 0), host))
         #expect(stage.turn(after: .milliseconds(500)) == [] && stage.granted == [])
         #expect(stage.turn(after: .milliseconds(500)) == [] && stage.granted == [0])
         #expect(stage.turn(after: .seconds(1)) == [1])
@@ -54,7 +54,7 @@ struct HostTests {
             limits: [0: OriginLimits(requestsPerSecond: RequestRate(perSecond: 2))])
         #expect(stage.running == [0])
         for task in 0..<4 {
-            stage.take(.unused(TaskIndex(raw: UInt32(task)), host))
+            stage.receive(.unused(TaskIndex(raw: UInt32(task)), host))
             stage.end(task)
             #expect(stage.turn() == [task + 1])
         }
@@ -73,7 +73,7 @@ struct HostTests {
         stage.answer(0, 200, RequestQuota(remaining: 1, resetsAfter: .seconds(10)))
         stage.end(0)
         #expect(stage.turn() == [1])
-        stage.take(.unused(TaskIndex(raw: 1), host))
+        stage.receive(.unused(TaskIndex(raw: 1), host))
         stage.end(1)
         #expect(stage.turn() == [2])
         stage.answer(2)
@@ -95,7 +95,7 @@ struct HostTests {
                 for task in undecided where random.oneIn(2) {
                     undecided.removeAll { $0 == task }
                     if random.oneIn(2) {
-                        stage.take(.unused(TaskIndex(raw: UInt32(task)), host))
+                        stage.receive(.unused(TaskIndex(raw: UInt32(task)), host))
                         sent.removeAll { $0.task == task }
                     }
                 }
@@ -172,7 +172,7 @@ struct HostTests {
         var stage = Stage(plan(20, perHost: 6, sessions: 3), limits: [0: OriginLimits(maximumConnections: 4)])
         #expect(stage.running.count == 4)
         // On shared connections each session needs one.
-        stage.take(.protocolIs(host, .http2))
+        stage.receive(.protocolIs(host, .http2))
         stage.turn()
         #expect(stage.running.count == 20)
     }
@@ -180,12 +180,12 @@ struct HostTests {
     /// A stream that is fetched again alone is a connection more than the shared one.
     @Test func aloneIsAConnectionOfItsOwn() {
         var stage = Stage(plan(12, perHost: 2, streams: 6))
-        stage.take(.protocolIs(host, .http2))
+        stage.receive(.protocolIs(host, .http2))
         stage.turn()
         #expect(stage.running == Array(0..<6))
         for task in 0..<3 {
-            stage.take(.released(TaskIndex(raw: UInt32(task)), host))
-            stage.take(.needsGrant(TaskIndex(raw: UInt32(task)), host, isAlone: true))
+            stage.receive(.released(TaskIndex(raw: UInt32(task)), host))
+            stage.receive(.needsGrant(TaskIndex(raw: UInt32(task)), host, isAlone: true))
         }
         #expect(stage.turn() == [] && stage.granted == [0])
         // Whoever wants to be alone goes before new streams, or it would never be.
@@ -198,10 +198,10 @@ struct HostTests {
 
     @Test func aloneWaitsForTheSharedConnectionToEnd() {
         var stage = Stage(plan(6, perHost: 1, streams: 3))
-        stage.take(.protocolIs(host, .http2))
+        stage.receive(.protocolIs(host, .http2))
         stage.turn()
-        stage.take(.released(TaskIndex(raw: 0), host))
-        stage.take(.needsGrant(TaskIndex(raw: 0), host, isAlone: true))
+        stage.receive(.released(TaskIndex(raw: 0), host))
+        stage.receive(.needsGrant(TaskIndex(raw: 0), host, isAlone: true))
         stage.end(1)
         #expect(stage.turn() == [] && stage.granted == [])
         stage.end(2)
@@ -308,7 +308,7 @@ struct HostTests {
         }
         let probe = stage.turn(after: .seconds(1))
         #expect(probe.count == 1 && stage.turn().isEmpty)
-        stage.take(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
+        stage.receive(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
         #expect(stage.turn().count == 3)
         // It takes bodies and does not answer: it is as it was.
         stage.end(probe[0], Verdict(.failed(TransferError(.networkConnectionLost, "lost")), sentSomething: true))
@@ -321,7 +321,7 @@ struct HostTests {
         for task in 0..<4 { stage.end(task, Self.failed(503)) }
         let probe = stage.turn()
         #expect(probe.count == 1)
-        stage.take(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
+        stage.receive(.moved(TaskIndex(raw: UInt32(probe[0])), bytes: 65_536))
         let others = stage.turn()
         #expect(others.count == 3)
         stage.end(others[0], Self.failed(503))
@@ -410,7 +410,7 @@ struct HostTests {
         for _ in 0..<6 {
             #expect(stage.running.count == 2)
             for task in stage.running {
-                stage.take(.heard(TaskIndex(raw: UInt32(task))))
+                stage.receive(.heard(TaskIndex(raw: UInt32(task))))
                 stage.end(task, cut)
             }
             stage.turn()
@@ -424,7 +424,7 @@ struct HostTests {
         // A probe that hears something opens the host, before it ends.
         let probe = stage.turn(after: .seconds(1))
         #expect(probe.count == 1)
-        stage.take(.heard(TaskIndex(raw: UInt32(probe[0]))))
+        stage.receive(.heard(TaskIndex(raw: UInt32(probe[0]))))
         #expect(stage.turn().count == 1)
     }
 
@@ -450,7 +450,7 @@ struct HostTests {
         }
         let probe = stage.turn(after: .seconds(1))
         #expect(probe.count == 1 && stage.turn().isEmpty)
-        stage.take(.unused(TaskIndex(raw: UInt32(probe[0])), host))
+        stage.receive(.unused(TaskIndex(raw: UInt32(probe[0])), host))
         #expect(stage.turn().count == 1)
     }
 }

@@ -61,7 +61,7 @@ struct MakingWayTests {
         stage.endCancelled(1)
         stage.turn()
         #expect(stage.scheduler.hasMadeWay == false)
-        stage.take(.published(GroupIndex(raw: 0), nil))
+        stage.receive(.published(GroupIndex(raw: 0), nil))
         stage.turn()
         #expect(stage.scheduler.hasMadeWay && stage.ends[0]?.outcome == .succeeded)
     }

@@ -125,11 +125,11 @@ struct ModelWorld: ~Copyable {
         case .hop(let origin):
             learn(origin)
             if origin != nil, random.oneIn(2) {
-                scheduler.take(.answered(task, Answer(status: 200)), now: clock.now)
+                scheduler.receive(.answered(task, Answer(status: 200)), now: clock.now)
             }
             if isDone, !attempt.isCancelled, random.oneIn(3) {
                 release(task, origin)
-                scheduler.take(.transferred(task), now: clock.now)
+                scheduler.receive(.transferred(task), now: clock.now)
                 attempt.place = .local
                 attempt.isCounted = false
                 attempt.due = clock.instant + .milliseconds(Int64(random.below(300)))
@@ -145,7 +145,7 @@ struct ModelWorld: ~Copyable {
                 attempt.origin = next
                 live[task] = attempt
                 release(task, origin)
-                scheduler.take(.needsGrant(task, next), now: clock.now)
+                scheduler.receive(.needsGrant(task, next), now: clock.now)
             } else {
                 end(task, attempt, cancelled: false)
             }
@@ -153,12 +153,12 @@ struct ModelWorld: ~Copyable {
     }
 
     private mutating func release(_ task: TaskIndex, _ origin: OriginID?) {
-        if let origin { scheduler.take(.released(task, origin), now: clock.now) }
+        if let origin { scheduler.receive(.released(task, origin), now: clock.now) }
     }
 
     private mutating func learn(_ origin: OriginID?) {
         guard let origin, random.oneIn(2) else { return }
-        scheduler.take(.protocolIs(origin, job.versions[Int(origin.raw)]), now: clock.now)
+        scheduler.receive(.protocolIs(origin, job.versions[Int(origin.raw)]), now: clock.now)
         if job.versions[Int(origin.raw)] == .http2 { learned.insert(origin) }
     }
 
@@ -169,8 +169,8 @@ struct ModelWorld: ~Copyable {
         books[Int(task.raw)].attemptTime += clock.instant - attempt.startedAt
         books[Int(task.raw)].lastVerdict = verdict
         owed.insert(task)
-        scheduler.take(.ended(task, verdict), now: clock.now)
-        if let origin = attempt.origin { noteQuiet(task, origin, verdict, wasThere: attempt.wasThere) }
+        scheduler.receive(.ended(task, verdict), now: clock.now)
+        if let origin = attempt.origin { markQuietChanged(task, origin, verdict, wasThere: attempt.wasThere) }
     }
 
     private static let cancelled = Verdict(.cancelled(TransferError(.cancelled, "the transfer was cancelled")))
@@ -190,7 +190,7 @@ struct ModelWorld: ~Copyable {
     }
 
     /// What a host asked for, as far as a run must heed it.
-    private mutating func noteQuiet(_ task: TaskIndex, _ origin: OriginID, _ verdict: Verdict, wasThere: Bool) {
+    private mutating func markQuietChanged(_ task: TaskIndex, _ origin: OriginID, _ verdict: Verdict, wasThere: Bool) {
         let policy = retry(task)
         guard case .failed = verdict.outcome else { return }
         let asked = policy.honorsRetryAfter ? verdict.retryAfter : nil

@@ -18,8 +18,8 @@ import TransferModel
         var stage = Stage(output(5, run: 2))
         #expect(stage.running == [0, 1])
         // The second is whole and waits for the first: no other takes its place meanwhile.
-        stage.take(.transferred(index(1)))
-        stage.take(.awaitsOutput(index(1)))
+        stage.receive(.transferred(index(1)))
+        stage.receive(.awaitsOutput(index(1)))
         #expect(stage.turn() == [])
         stage.end(0, Verdict(.failed(TransferError(.badURL, "no"))))
         #expect(stage.turn() == [2])
@@ -40,9 +40,9 @@ import TransferModel
     @Test func aBodyThatWaitsForASuspendedTaskIsWrittenOnceThatIsDeferred() {
         var stage = Stage(output(3, suspended: [0]))
         #expect(stage.running == [1, 2])
-        stage.take(.awaitsOutput(index(1)))
+        stage.receive(.awaitsOutput(index(1)))
         #expect(stage.turn() == [] && stage.ends.isEmpty)
-        stage.take(.awaitsOutput(index(2)))
+        stage.receive(.awaitsOutput(index(2)))
         stage.turn()
         #expect(stage.order == [0] && stage.ends[0]?.outcome == .deferred && stage.cancelled.isEmpty)
         for task in 1...2 { stage.end(task) }
@@ -54,14 +54,14 @@ import TransferModel
         var plan = output(2)
         for task in 0...1 { plan.policies[task].timeoutForResource = .seconds(60) }
         var stage = Stage(plan)
-        stage.take(.awaitsOutput(index(0)))
+        stage.receive(.awaitsOutput(index(0)))
         stage.turn(after: .seconds(3600))
         #expect(stage.cancelled == [1])
     }
 
     @Test func whatIsBeingWrittenIsNotBrokenOffBySuspending() {
         var stage = Stage(output(2))
-        stage.take(.awaitsOutput(index(0)))
+        stage.receive(.awaitsOutput(index(0)))
         #expect(stage.command(.suspend([index(0), index(1)])) == [0, 1])
         stage.turn()
         #expect(stage.cancelled == [1])

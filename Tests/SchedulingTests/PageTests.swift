@@ -14,7 +14,7 @@ struct PageTests {
             stage.turn()
             #expect(stage.ends[0] == nil, "page \(page) is tried again")
             #expect(stage.turn(after: .seconds(120)) == [0])
-            stage.take(.turnedPage(TaskIndex(raw: 0)))
+            stage.receive(.turnedPage(TaskIndex(raw: 0)))
         }
         stage.end(0, Self.cut)
         stage.turn(after: .zero)

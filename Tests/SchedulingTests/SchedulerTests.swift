@@ -85,12 +85,12 @@ struct SchedulerTests {
     @Test func streamsAreMoreThanConnections() {
         var stage = Stage(plan(20, perHost: 2, streams: 10))
         #expect(stage.running == [0, 1])
-        stage.scheduler.take(.protocolIs(host, .http2), now: stage.clock.now)
+        stage.scheduler.receive(.protocolIs(host, .http2), now: stage.clock.now)
         stage.turn()
         #expect(stage.running == Array(0..<10))
         #expect(stage.scheduler.hosts(of: SessionIndex(raw: 0)).map(\.peak) == [1])
         // It was another server after all: nothing new before the old limit holds again.
-        stage.scheduler.take(.protocolIs(host, .http1), now: stage.clock.now)
+        stage.scheduler.receive(.protocolIs(host, .http1), now: stage.clock.now)
         for task in 0..<8 { stage.end(task) }
         #expect(stage.turn() == [])
         stage.end(8)
@@ -102,7 +102,7 @@ struct SchedulerTests {
             plan(12, perHost: 1, streams: 4, sessions: 2) {
                 for index in 0..<12 where index % 2 == 1 { $0.tasks[index].needs = [TaskIndex(raw: 0)] }
             })
-        stage.scheduler.take(.protocolIs(host, .http2), now: stage.clock.now)
+        stage.scheduler.receive(.protocolIs(host, .http2), now: stage.clock.now)
         stage.turn()
         #expect(stage.running == [0, 2, 4, 6])
         stage.end(0)
@@ -121,8 +121,8 @@ struct SchedulerTests {
         #expect(stage.running == [0, 1])
         for (task, from, to) in [(0, 0, 1), (1, 1, 0)] {
             let index = TaskIndex(raw: UInt32(task))
-            stage.scheduler.take(.released(index, OriginID(raw: UInt32(from))), now: stage.clock.now)
-            stage.scheduler.take(.needsGrant(index, OriginID(raw: UInt32(to))), now: stage.clock.now)
+            stage.scheduler.receive(.released(index, OriginID(raw: UInt32(from))), now: stage.clock.now)
+            stage.scheduler.receive(.needsGrant(index, OriginID(raw: UInt32(to))), now: stage.clock.now)
         }
         stage.turn()
         // And before tasks that have not begun.
@@ -134,8 +134,8 @@ struct SchedulerTests {
 
     @Test func localWorkHoldsNothing() {
         var stage = Stage(plan(2, perHost: 1, run: 1))
-        stage.scheduler.take(.released(TaskIndex(raw: 0), host), now: stage.clock.now)
-        stage.scheduler.take(.transferred(TaskIndex(raw: 0)), now: stage.clock.now)
+        stage.scheduler.receive(.released(TaskIndex(raw: 0), host), now: stage.clock.now)
+        stage.scheduler.receive(.transferred(TaskIndex(raw: 0)), now: stage.clock.now)
         #expect(stage.turn() == [1])
         stage.end(0)
         stage.end(1)
@@ -146,7 +146,7 @@ struct SchedulerTests {
     /// The answer to `cancel` does not promise what most likely comes too late.
     @Test func whatIsOnlyPutInPlace_isNotTaken_asCancelled() {
         var stage = Stage(plan(2))
-        stage.take(.transferred(TaskIndex(raw: 0)))
+        stage.receive(.transferred(TaskIndex(raw: 0)))
         let both = [TaskIndex(raw: 0), TaskIndex(raw: 1)]
         #expect(stage.command(.cancel(both, keepPartial: true)) == [1])
         stage.end(0)
@@ -238,7 +238,7 @@ struct SchedulerTests {
         // One goes first and shows whether the host is well.
         let first = stage.turn(after: .seconds(1))
         #expect(first.count == 1)
-        stage.scheduler.take(.answered(TaskIndex(raw: UInt32(first[0])), Answer(status: 200)), now: stage.clock.now)
+        stage.scheduler.receive(.answered(TaskIndex(raw: UInt32(first[0])), Answer(status: 200)), now: stage.clock.now)
         #expect((first + stage.turn()).sorted() == [0, 2])
         stage.end(0)
         stage.end(2)

@@ -16,7 +16,7 @@ private struct TableStage {
     }
 
     mutating func take(_ lane: Int, _ task: UInt32, isAlone: Bool = false) {
-        table.take(lane, isAlone: isAlone, by: TaskIndex(raw: task), at: now, &timers)
+        table.takeSlot(of: lane, isAlone: isAlone, by: TaskIndex(raw: task), at: now, &timers)
     }
 
     mutating func enqueue(_ tasks: UInt32..., in lane: Int, priority: Double = 0.5) {
@@ -214,7 +214,7 @@ private struct TableStage {
     private func lendAll(_ loans: inout SlotLoans, _ stage: inout TableStage, _ ending: RunEnding) -> [TaskIndex] {
         var lent: [TaskIndex] = []
         while let (task, lane) = loans.lend(at: host, in: stage.table, ending) {
-            stage.table.take(lane, isAlone: false, by: nil, at: stage.now, &stage.timers)
+            stage.table.takeSlot(of: lane, isAlone: false, by: nil, at: stage.now, &stage.timers)
             lent.append(task)
         }
         return lent

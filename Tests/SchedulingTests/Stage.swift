@@ -78,7 +78,7 @@ struct Stage: ~Copyable {
 
     mutating func end(_ task: Int, _ verdict: Verdict = Verdict(.succeeded, status: 200)) {
         running.removeAll { $0 == task }
-        scheduler.take(.ended(TaskIndex(raw: UInt32(task)), verdict), now: clock.now)
+        scheduler.receive(.ended(TaskIndex(raw: UInt32(task)), verdict), now: clock.now)
     }
 
     @discardableResult
@@ -86,18 +86,18 @@ struct Stage: ~Copyable {
         scheduler.command(command, now: clock.now).map { Int($0.raw) }
     }
 
-    mutating func take(_ report: ExecutorReport) { scheduler.take(report, now: clock.now) }
+    mutating func receive(_ report: ExecutorReport) { scheduler.receive(report, now: clock.now) }
 
     mutating func answer(_ task: Int, _ status: Int = 200, _ quota: RequestQuota? = nil) {
-        take(.answered(TaskIndex(raw: UInt32(task)), Answer(status: status, quota: quota)))
+        receive(.answered(TaskIndex(raw: UInt32(task)), Answer(status: status, quota: quota)))
     }
 
     mutating func couldUse(_ slots: Int, _ task: Int) {
-        take(.couldUse(TaskIndex(raw: UInt32(task)), host, slots: slots))
+        receive(.couldUse(TaskIndex(raw: UInt32(task)), host, slots: slots))
     }
 
     mutating func giveBack(_ task: Int, wasAnswered: Bool = true) {
-        take(.gaveBack(TaskIndex(raw: UInt32(task)), host, wasAnswered: wasAnswered))
+        receive(.gaveBack(TaskIndex(raw: UInt32(task)), host, wasAnswered: wasAnswered))
     }
 
     /// The attempt ends as it was told to.

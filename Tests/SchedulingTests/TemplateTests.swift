@@ -192,7 +192,7 @@ struct TemplateTests {
         stage.end(4)
         stage.turn()
         #expect(stage.published == [0])
-        stage.take(.published(group, nil))
+        stage.receive(.published(group, nil))
         #expect(stage.turn() == [2])
     }
 
@@ -252,8 +252,8 @@ private struct TemplateJob {
         let count = first + random.below(6)
         for number in 0..<count {
             var item = Item()
-            // What is needed stands before it, so that there is no cycle: but for the template, on which some tasks before
-            // it in number wait.
+            // What is needed stands before it, so that there is no cycle: but for the template, on which some tasks
+            // before it in number wait.
             for need in 0..<min(number, first) where random.oneIn(4) { item.needs.append(need) }
             item.fails = random.oneIn(6)
             if groups > 0, random.oneIn(3), item.needs.isEmpty || number == template {
@@ -345,7 +345,7 @@ private struct TemplateJob {
                 stage.scheduler.expanded(TaskIndex(raw: UInt32(template)), added, now: stage.clock.now)
                     || stage.ends[template] != nil)
         } else if !stage.published.isEmpty {
-            stage.take(.published(GroupIndex(raw: UInt16(stage.published.removeFirst())), nil))
+            stage.receive(.published(GroupIndex(raw: UInt16(stage.published.removeFirst())), nil))
         } else if !stage.running.isEmpty {
             let task = random.pick(stage.running)
             let error = TransferError(.unexpectedResponse, "404")

@@ -47,7 +47,7 @@ import TransferModel
             return $0.index == 100
         }
         #expect(asked == 1)
-        for _ in 0..<120 { queues.noteVoid() }
+        for _ in 0..<120 { queues.timerBecameVoid() }
         queues.removeVoid { $0.index >= 4 }
         #expect(queues.popDue(at: now(500).instant)?.index == 3)
         #expect(queues.popDue(at: now(500).instant) == nil)

@@ -5,9 +5,9 @@ internal import TransferModel
 /// first.
 struct RunAdvice {
     private let run: RunExplanation
-    private let course: FlightCourse.Measures
+    private let course: RequestConcurrency.Measures
 
-    init(_ run: RunExplanation, _ course: FlightCourse.Measures) {
+    init(_ run: RunExplanation, _ course: RequestConcurrency.Measures) {
         self.run = run
         self.course = course
     }

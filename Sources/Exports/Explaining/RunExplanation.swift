@@ -35,7 +35,7 @@ package struct RunExplanation {
     private(set) var last: (id: String, end: WallTime)?
     private var causes: FailureCauses
     private var number = 0
-    private var flight = FlightCourse()
+    private var flight = RequestConcurrency()
 
     package init(_ head: ReportHead) {
         self.head = head
@@ -105,7 +105,7 @@ package struct RunExplanation {
         return "\(name): \(PageSummary(head).sentence) It took \(HumanText.duration(duration))."
     }
 
-    private func timeLines(_ course: FlightCourse.Measures) -> [String] {
+    private func timeLines(_ course: RequestConcurrency.Measures) -> [String] {
         guard requests > 0 else { return ["No request was sent."] }
         var lines = [
             "\(PageText.count(requests, "request")) took \(HumanText.duration(requestTime)) together, "
@@ -198,7 +198,7 @@ package struct RunExplanation {
 }
 
 /// How many requests were under way at each moment.
-struct FlightCourse {
+struct RequestConcurrency {
     struct Measures {
         var most = 0
         /// Time after the last moment with two or more requests under way in which one was.

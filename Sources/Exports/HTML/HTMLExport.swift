@@ -114,7 +114,8 @@ struct HTMLPage {
 
     private func writeCourses(to output: ExportOutput) {
         output.write(",\n\"series\":{\"step\":")
-        PageColumn.append(tenths: RunWindow.tenths(ofSpan: window.length / Int64(HostCourse.steps)), to: &output.bytes)
+        PageColumn.append(
+            tenths: RunWindow.tenths(ofSpan: window.length / Int64(HostActivity.steps)), to: &output.bytes)
         output.write(",\"hosts\":[")
         list(hosts.hosts, to: output) { host in
             guard let course = host.course else { return }

@@ -26,12 +26,12 @@ struct HostTallies {
             return place
         }
         if countsCourse, hosts.count >= Self.mostCourses {
-            if hosts.count == Self.mostCourses { hosts.append(HostTally("other hosts", HostCourse(window))) }
+            if hosts.count == Self.mostCourses { hosts.append(HostTally("other hosts", HostActivity(window))) }
             places[prefix] = Self.mostCourses
             return Self.mostCourses
         }
         places[prefix] = hosts.count
-        hosts.append(HostTally(origin, countsCourse ? HostCourse(window) : nil))
+        hosts.append(HostTally(origin, countsCourse ? HostActivity(window) : nil))
         return hosts.count - 1
     }
 
@@ -113,9 +113,9 @@ struct HostTally {
     private(set) var sent: Int64 = 0
     /// Seconds from each request's begin to its end.
     private var durations: [Float] = []
-    private(set) var course: HostCourse?
+    private(set) var course: HostActivity?
 
-    init(_ origin: String, _ course: HostCourse?) {
+    init(_ origin: String, _ course: HostActivity?) {
         self.origin = origin
         self.course = course
     }
@@ -138,7 +138,7 @@ struct HostTally {
 }
 
 /// Counts how many requests of a host were in which phase, and how many bytes moved, in even steps over the run.
-struct HostCourse {
+struct HostActivity {
     static let steps = 300
     private let window: RunWindow
     private var phases = [StepSums](repeating: StepSums(steps), count: RequestPhases.Phase.allCases.count)

@@ -84,7 +84,7 @@ final class OwnProtocols: Participant {
             case .killed(let signal): (nil, signal)
             case .timedOut, .cancelled: (nil, 0)
             }
-        let words = LastWords.of(core.events.hiding.redacted(transfer.program.lastErrors))
+        let words = LastErrorLine.of(core.events.hiding.redacted(transfer.program.lastErrors))
         let end = CommandEnd.of(
             status: status, signal: signal, transfer.answer, command: transfer.words, lastWords: words)
         if attempt.exchange.hasNewHead { participants.announcements.announce(attempt) }

@@ -1,8 +1,8 @@
 internal import TransferModel
 
-/// What a task's line and the summary need to know of its attempts. An object, so that each event changes it where it
-/// is.
-final class TaskCourse {
+/// Keeps what a task's line and the summary need to know of its attempts. A class, so that each event changes it in
+/// place.
+final class TaskAttempts {
     /// Smallest partial download that the session keeps for the next run, in bytes.
     static let leastKept: Int64 = 64 << 10
 

@@ -1,7 +1,7 @@
 package import TransferModel
 
-/// What a server said of one task's URL when it was asked before a run.
-package struct ServerWord: Hashable, Sendable {
+/// A server's answer about one task's URL, asked before a run.
+package struct ServerAnswer: Hashable, Sendable {
     /// The server's own answer, or why there is none.
     package enum Result: Hashable, Sendable {
         /// A response that the task would take.
@@ -31,7 +31,7 @@ package struct ServerWord: Hashable, Sendable {
     package init(_ result: Result) { self.result = result }
 }
 
-extension ServerWord {
+extension ServerAnswer {
     /// What a saved plan keeps of the answer; `nil` where there is none.
     package func held(_ task: TaskSpecification, _ redactor: Redactor) -> HeldAnswer? {
         guard case .answered = result, let url else { return nil }

@@ -152,7 +152,7 @@ struct ForEachReader {
         guard let task = draft.task else { return nil }
         let rows = RowList(task: task, format: format, fields: reader.fields(of: name, in: self.task))
         let list = CapturedList(rows, node: draft.taskNode ?? node)
-        reader.capturedLists.append(list)
+        reader.scope.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 
@@ -199,7 +199,7 @@ struct ForEachReader {
     private func rows(of file: NodeID, _ format: RowFormat) -> ForEachList.Items? {
         reader.key = "forEach"
         guard let path = reader.path(file) else { return nil }
-        reader.fileReads.append(FileRead(path: path, node: file))
+        reader.scope.fileReads.append(FileRead(path: path, node: file))
         if !reader.lists.contains(path) { reader.lists.append(path) }
         switch reader.resources.readFile(path, Self.fileLimit) {
         case .failure(let problem):
@@ -227,7 +227,7 @@ struct ForEachReader {
                     ?? "ID is the task that captures it, NAME its name under `capture`", node)
             return nil
         }
-        reader.capturedLists.append(list)
+        reader.scope.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 

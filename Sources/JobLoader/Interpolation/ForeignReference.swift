@@ -66,7 +66,7 @@ extension Reader {
     func foreignReference(_ node: NodeID) -> ForeignReference? {
         guard tree.withUTF8(node, { ForeignReference.mayStand(in: $0) }) else { return nil }
         return ForeignReference.first(in: tree.text(node)) { name in
-            names.defines(name) || bindings.contains { $0.name == name }
+            names.defines(name) || scope.binding(name) != nil
         }
     }
 

@@ -200,23 +200,23 @@ extension Reader {
     /// Returns the stand-in for a value of mid-run: one that a task captures, its end, or one of the whole run.
     private func late(_ task: String, _ name: String, _ reference: Template.Reference, _ node: NodeID) -> Value {
         // Outside of tasks the value is refused.
-        if isInTask {
-            captureUses.append(
+        if scope.isInTask {
+            scope.captureUses.append(
                 CaptureUse(
                     task: task, name: name, span: referenceSpan(node, reference.ordinal),
-                    isInPath: key.description == "to", isDefault: isInDefaults))
+                    isInPath: key.description == "to", isDefault: scope.isInDefaults))
         }
         return .text(SecretText(pieces: [.capture(task: task, name: name, escaping: .none)]))
     }
 
     private func local(_ name: String, _ field: String?, _ reference: Template.Reference, _ node: NodeID) -> Value? {
-        if let binding = bindings.first(where: { $0.name == name }) {
+        if let binding = scope.binding(name) {
             // An index reveals nothing of the captured values.
-            if case .captured(let item) = binding.value, isInTask, field != "index" {
-                captureUses.append(
+            if case .captured(let item) = binding.value, scope.isInTask, field != "index" {
+                scope.captureUses.append(
                     CaptureUse(
                         task: item.task, name: item.list, span: referenceSpan(node, reference.ordinal),
-                        isInPath: key.description == "to", isDefault: isInDefaults, isOfList: true))
+                        isInPath: key.description == "to", isDefault: scope.isInDefaults, isOfList: true))
             }
             guard let field else {
                 if case .captured(let item) = binding.value, item.isMissing { return nil }
@@ -228,12 +228,12 @@ extension Reader {
         if name == "run", let field, RunEnds.RunName(rawValue: field) != nil {
             return late(RunEnds.run, field, reference, node)
         }
-        guard field == nil else { return unreadName }
+        guard field == nil else { return scope.unreadName }
         if let value = names.variable(name, self) { return value }
-        if name == RunEnds.page, hasPages || isInDefaults, key.description == "to" {
+        if name == RunEnds.page, scope.hasPages || scope.isInDefaults, key.description == "to" {
             return late(RunEnds.run, RunEnds.page, reference, node)
         }
-        return unreadName
+        return scope.unreadName
     }
 
     private func unknownName(_ reference: Template.Reference, _ node: NodeID) {
@@ -249,7 +249,7 @@ extension Reader {
         }
         if let missing = missingField(reference.name) { return error("row-lacks-field", missing, at: span) }
         if names.isBroken(reference.name) { return }
-        if lacksForEach, case .local = reference.name { return }
+        if scope.lacksForEach, case .local = reference.name { return }
         if case .secret(let name) = reference.name {
             return error("missing-value", "the secret `\(Self.short(name))` has no value", hint: hint, at: span)
         }
@@ -263,7 +263,7 @@ extension Reader {
     /// Returns what a row of a list lacks, if that is why the name has no value.
     private func missingField(_ name: Template.Name) -> String? {
         guard case .local(let local, let field) = name,
-            case .captured(let item)? = bindings.first(where: { $0.name == local })?.value, let row = item.row
+            case .captured(let item)? = scope.binding(local)?.value, let row = item.row
         else { return nil }
         return field.map { "\(row) has no `\(Self.short($0))`" } ?? "\(row) is `null`"
     }
@@ -286,7 +286,7 @@ extension Reader {
     }
 
     private func localHint(_ name: String, _ field: String?) -> String? {
-        if let field, let binding = bindings.first(where: { $0.name == name }) {
+        if let field, let binding = scope.binding(name) {
             let known = binding.value.fieldNames + ["index"]
             let close = closest(field, known).map { "did you mean `${\(name).\($0)}`?" }
             return close ?? "`\(name)` has \(known.prefix(12).map { "`\($0)`" }.joined(separator: ", "))"
@@ -299,7 +299,7 @@ extension Reader {
         if name == RunEnds.page, field == nil {
             return "`${page}` is the number of a page, in `to` of a task with `next`"
         }
-        let known = bindings.map(\.name) + names.variableNames
+        let known = scope.bindings.map(\.name) + names.variableNames
         if let field, !known.contains(name), let meant = Self.meant(name, field) {
             return "did you mean `${\(meant)}`?"
         }

@@ -13,7 +13,7 @@ extension Reader {
                     "duplicate-key", "the header `\(name)` is `\(first)` once more: letter case makes no other name",
                     hint: "write one name, with a list for several lines: `\(first): [a, b]`", key)
             }
-            if replacedNames.contains(name.lowercased()) { continue }
+            if scope.replacedNames.contains(name.lowercased()) { continue }
             if isNull(value) {
                 fields.removeAll { Self.sameHeader($0.name, name) }
                 continue

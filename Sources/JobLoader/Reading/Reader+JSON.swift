@@ -21,7 +21,7 @@ extension Reader {
             return isWhole ? .object(members) : nil
         case .scalar:
             if let value = wholeValue(node) {
-                if case .text(let text) = value, text.awaitsCapture, !isInTask { return refuseCapture(node) }
+                if case .text(let text) = value, text.awaitsCapture, !scope.isInTask { return refuseCapture(node) }
                 return Self.template(value)
             }
             return scalar(node, .json, place: .body).flatMap { jsonScalar($0, node) }

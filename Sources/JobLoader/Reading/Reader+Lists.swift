@@ -51,7 +51,7 @@ extension Reader {
     func command(_ node: NodeID) -> [SecretText]? {
         guard expectList(node, .words) else { return nil }
         let words = tree.children(node).compactMap { child in
-            secretText(child, place: .word, runEnds: !isInTask && key.description == "onFinish").map { word in
+            secretText(child, place: .word, runEnds: !scope.isInTask && key.description == "onFinish").map { word in
                 warnOfSecret(word, child)
                 return word
             }

@@ -9,17 +9,11 @@ extension Reader {
             if TaskName.isWellFormed(id), !isBoolean(node, id) { return id }
         }
         guard let id = text(node) else { return nil }
-        if TaskName.isWellFormed(id) || isWild { return id }
+        if TaskName.isWellFormed(id) || scope.isWild { return id }
         error(
             "invalid-id", "`\(Self.short(id))` is no task id", hint: "an id holds letters, digits, `.`, `_` and `-`",
             node)
         return nil
-    }
-
-    /// Whether the values are read for a stand-in of tasks that are not known yet.
-    private var isWild: Bool {
-        if case .wild? = unreadName { return true }
-        return bindings.contains { if case .wild = $0.value { true } else { false } }
     }
 
     /// Returns whether the node is an unquoted boolean; checks the length first, which is cheap.
@@ -104,7 +98,7 @@ extension Reader {
     }
 
     func query(_ node: NodeID, into fields: inout [QueryField]) {
-        for (name, _, value) in named(node) where !replacedNames.contains(name) {
+        for (name, _, value) in named(node) where !scope.replacedNames.contains(name) {
             fields.removeAll { $0.name == name }
             if isNull(value) { continue }
             for element in oneOrMore(value) {

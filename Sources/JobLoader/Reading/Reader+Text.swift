@@ -22,7 +22,7 @@ extension Reader {
     ) -> SecretText? {
         switch scalar(node, shape, place: place) {
         case .text(let text):
-            if text.awaitsCapture, !captures || !isInTask, !(runEnds && text.awaitsRunEndsAlone) {
+            if text.awaitsCapture, !captures || !scope.isInTask, !(runEnds && text.awaitsRunEndsAlone) {
                 return refuseCapture(node)
             }
             return checked(text, node, place) ? text : nil
@@ -51,7 +51,7 @@ extension Reader {
     /// then.
     func forgetCaptures(in node: NodeID) {
         let span = tree.span(node)
-        captureUses.removeAll { use in
+        scope.captureUses.removeAll { use in
             let (start, end) = ((use.span.line, use.span.column), (use.span.endLine, use.span.endColumn))
             return start >= (span.line, span.column) && end <= (span.endLine, span.endColumn)
         }

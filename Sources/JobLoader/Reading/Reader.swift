@@ -21,26 +21,12 @@ final class Reader {
     var access: JobAccess?
     /// The part of the job whose values are being read, for `access`.
     var owner = "the job"
-    /// The names of `forEach` and their present values.
-    var bindings: [Binding] = []
-    /// The value of names that nothing else binds, while a faulty `forEach` hides its names; else `nil`.
-    var unreadName: Value?
-    /// Uses of captured values found since the task loader last read the list.
-    var captureUses: [CaptureUse] = []
+    /// What belongs to the task whose values are being read.
+    var scope = TaskScope()
     /// Names of captures that could not be read, which was reported: that the task lacks them follows from that.
     var unreadCaptures: Set<String> = []
-    /// Whether a task is being read: only there can values of other tasks be used.
-    var isInTask = false
-    /// Whether the task that is read has a misspelled `forEach`, whose names are unknown for that reason alone.
-    var lacksForEach = false
     /// Whether a credential could not be read, which was reported.
     var lacksCredential = false
-    /// Whether the task that is read has `next`, so that `${page}` stands in its `to`.
-    var hasPages = false
-    /// Whether `defaults` are being read.
-    var isInDefaults = false
-    /// Names in a map of `defaults` that the task writes itself, so that their default is not used.
-    var replacedNames: Set<String> = []
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
@@ -52,14 +38,10 @@ final class Reader {
     var checksumTasks: [ChecksumTask] = []
     /// Keys of files that `signature` names, by absolute path: many tasks name the same one.
     var minisignKeys: [String: MinisignKey] = [:]
-    /// Files that the `forEach` just read names.
-    var fileReads: [FileRead] = []
     /// All files that `forEach` has read, each once.
     var lists: [String] = []
     /// All files that the job reads and runs.
     var usedFiles = UsedFiles()
-    /// Lists of tasks that the `forEach` just read names.
-    var capturedLists: [CapturedList] = []
     /// The values of the templates, while a job is read again; `nil` when it is read for the first time.
     var templateValues: TemplateValues?
 
@@ -69,18 +51,6 @@ final class Reader {
         self.resources = resources
         self.baseDirectory = baseDirectory
         self.names = names
-    }
-
-    /// A use of `${tasks.ID.NAME}` in a task.
-    struct CaptureUse {
-        let task: String
-        let name: String
-        let span: SourceSpan
-        let isInPath: Bool
-        /// Whether it stands in `defaults` and counts only for tasks that use the default.
-        let isDefault: Bool
-        /// Whether it is a value of the list `name`, which `forEach` reads.
-        var isOfList = false
     }
 
     // MARK: Problems

@@ -10,7 +10,7 @@ struct CrossChecks {
     }
     struct Capture {
         let task: UInt32
-        let use: Reader.CaptureUse
+        let use: CaptureUse
     }
     struct Read {
         let task: UInt32
@@ -36,7 +36,7 @@ struct CrossChecks {
     var templates: [Template] = []
     /// Needs and captured values of tasks that are not known yet.
     var unmadeNeeds: [Int] = []
-    var unmadeUses: [Reader.CaptureUse] = []
+    var unmadeUses: [CaptureUse] = []
 
     /// Forgets a task that only stood for others. `isMeant`: the tasks that it names must exist all the same.
     mutating func forget(task: UInt32, isMeant: Bool) {
@@ -422,7 +422,7 @@ struct TaskChecker {
 
     /// Returns the task that captures a value, or whose end it is; `nil` if there is none, which is reported. `task` is
     /// the one in which it stands, if that is known.
-    private mutating func owner(of use: Reader.CaptureUse, in task: UInt32?) -> UInt32? {
+    private mutating func owner(of use: CaptureUse, in task: UInt32?) -> UInt32? {
         if use.task == RunEnds.run, use.name == RunEnds.page {
             checkHasPages(use, task)
             return nil
@@ -473,7 +473,7 @@ struct TaskChecker {
         return owner
     }
 
-    private func isList(_ use: Reader.CaptureUse) -> Bool {
+    private func isList(_ use: CaptureUse) -> Bool {
         guard let owner = ids.owner(of: use.task) else { return false }
         let values = tasks[Int(owner)].options.values
         return values.captures.contains { $0.name == use.name && values.givesList($0) }

@@ -65,7 +65,7 @@ extension TaskLoader {
         var whole = task
         whole.options = awaiting(draft, task.options)
         // A stand-in for unknown tasks keeps all uses: any of them may occur.
-        if !isDeferred, reader.captureUses.contains(where: \.isDefault) {
+        if !reader.scope.isDeferred, reader.scope.captureUses.contains(where: \.isDefault) {
             var left: Set<[String]> = []
             whole.forEachPlace { text in
                 for case .capture(let task, let name, _) in text.pieces {
@@ -73,9 +73,9 @@ extension TaskLoader {
                     left.insert([task, String(name.prefix { $0 != "[" })])
                 }
             }
-            reader.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
+            reader.scope.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
         }
-        if !reader.captureUses.isEmpty { task = whole }
+        if !reader.scope.captureUses.isEmpty { task = whole }
     }
 
     /// Returns the options of a task that uses captured values.

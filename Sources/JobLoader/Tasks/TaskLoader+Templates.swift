@@ -10,14 +10,14 @@ import YAMLTree
 extension TaskLoader {
     /// Makes one task that stands for all of a template's, checked as far as possible without the values.
     func makeTemplate(_ node: NodeID, _ lists: [ForEachList]) {
-        reader.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
+        reader.scope.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
         let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
-        reader.bindings = lists.map { list in
+        reader.scope.bindings = lists.map { list in
             Binding(name: list.name, value: list.items.isCaptured ? list.items[0] : .unknown, index: 0)
         }
         var shared: TaskOptions?
         let place = tasks.count
-        let named = capturedLists
+        let named = reader.scope.capturedLists
         hasIDPattern = true
         makeTask(node, isShared: false, &shared)
         hasIDPattern = false
@@ -69,10 +69,12 @@ extension TaskLoader {
         guard let values = reader.templateValues else { return nil }
         var made: [ExpandedTemplate] = []
         isExpanding = true
+        defer { reader.scope = TaskScope() }
         for number in values.order where checks.templates.indices.contains(number) {
             let start = tasks.count
             let node = checks.templates[number].node
             guard gather(node, into: &written, isDefaults: false) else { continue }
+            reader.scope = TaskScope(hasPages: has(table.next))
             expand(node)
             made.append(
                 ExpandedTemplate(

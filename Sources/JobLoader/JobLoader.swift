@@ -90,7 +90,7 @@ struct JobFile {
     }
 
     mutating func read() -> Job? {
-        guard let root = reader.tree.root, !reader.isNull(root) else {
+        guard let root = reader.tree.root, !reader.tree.isNull(root) else {
             reader.problems.error(
                 "empty-file", "the job file is empty", hint: "a job needs `tasks`",
                 at: SourceSpan(line: 1, column: 1), in: reader.source)
@@ -199,7 +199,7 @@ struct JobFile {
 
     /// Defines variables and secrets before any other value is read, wherever in the file they stand.
     private func defineNames(_ root: NodeID) {
-        for (key, value) in reader.tree.entries(root) where !reader.isNull(value) {
+        for (key, value) in reader.tree.entries(root) where !reader.tree.isNull(value) {
             if reader.tree.text(key, is: "variables") { defineVariables(value) }
             if reader.tree.text(key, is: "secrets") { declareSecrets(value) }
         }
@@ -227,7 +227,7 @@ struct JobFile {
                 continue
             }
             var draft = Sections.SecretDraft()
-            if !reader.isNull(value) { Sections.secret.decode(value, into: &draft, reader) }
+            if !reader.tree.isNull(value) { Sections.secret.decode(value, into: &draft, reader) }
             reader.names.secrets.declare(
                 name, SecretStore.Declaration(environment: draft.environment, file: draft.file, hosts: draft.hosts))
         }

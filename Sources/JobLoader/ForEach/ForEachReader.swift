@@ -34,7 +34,7 @@ struct ForEachReader {
             }
             for (name, key, value) in reader.named(node) {
                 lists.all.removeAll { $0.name == name }
-                if reader.isNull(value) { continue }
+                if reader.tree.isNull(value) { continue }
                 guard Names.isWellFormed(name) else {
                     reader.badName(name, key, "a value of `forEach`")
                     (lists.isWhole, lists.hasUnreadNames) = (false, true)
@@ -91,7 +91,7 @@ struct ForEachReader {
     private func value(_ node: NodeID) -> Value? {
         switch reader.tree.kind(node) {
         case .scalar:
-            if let whole = reader.wholeValue(node) { return whole }
+            if let whole = Interpolation(reader: reader).wholeValue(node) { return whole }
             switch reader.scalar(node, .json) {
             case .null: return .null
             case .boolean(let value): return .boolean(value)
@@ -150,7 +150,8 @@ struct ForEachReader {
         guard let format = format(kind, draft, node) else { return nil }
         if let file = draft.file { return rows(of: file, format) }
         guard let task = draft.task else { return nil }
-        let rows = RowList(task: task, format: format, fields: reader.fields(of: name, in: self.task))
+        let rows = RowList(
+            task: task, format: format, fields: WrittenReferences(tree: reader.tree).fields(of: name, in: self.task))
         let list = CapturedList(rows, node: draft.taskNode ?? node)
         reader.scope.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))

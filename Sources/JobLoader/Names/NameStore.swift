@@ -103,9 +103,9 @@ final class NameStore {
     }
 
     private func unresolved(in node: NodeID, _ reader: Reader) -> [(name: String, ordinal: Int)] {
-        guard reader.tree.kind(node) == .scalar, reader.hasDollar(node), let template = reader.template(node) else {
-            return []
-        }
+        guard reader.tree.kind(node) == .scalar, reader.tree.hasDollar(node),
+            let template = Interpolation(reader: reader).template(node)
+        else { return [] }
         return template.references.compactMap { reference in
             guard case .local(let name, nil) = reference.name, case .written = variables[name] else { return nil }
             return (name, reference.ordinal)

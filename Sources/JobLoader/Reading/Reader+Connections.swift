@@ -11,7 +11,7 @@ extension Reader {
         switch scalar(node, shape) {
         case .text(let text) where text.plain == "auto":
             (session.connectionRange, session.maximumConnectionsPerHost) = (.standard, ConnectionRange.standard.maximum)
-        case .text(let text) where !hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } == nil:
+        case .text(let text) where !tree.hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } == nil:
             wrongType(node, shape)
         case .number, .text:
             guard let count = integer(node, Sections.connectionCounts) else { return }

@@ -14,7 +14,7 @@ extension Reader {
                     hint: "write one name, with a list for several lines: `\(first): [a, b]`", key)
             }
             if scope.replacedNames.contains(name.lowercased()) { continue }
-            if isNull(value) {
+            if tree.isNull(value) {
                 fields.removeAll { Self.sameHeader($0.name, name) }
                 continue
             }

@@ -20,7 +20,7 @@ extension Reader {
             }
             return isWhole ? .object(members) : nil
         case .scalar:
-            if let value = wholeValue(node) {
+            if let value = Interpolation(reader: self).wholeValue(node) {
                 if case .text(let text) = value, text.awaitsCapture, !scope.isInTask { return refuseCapture(node) }
                 return Self.template(value)
             }

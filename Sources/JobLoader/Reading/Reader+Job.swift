@@ -15,7 +15,7 @@ extension Reader {
 
     func report(_ node: NodeID, into plan: inout ReportPlan) {
         if tree.kind(node) == .mapping { return Sections.report.decode(node, into: &plan, self) }
-        if isWord(node, "none") { return plan.json = .none }
+        if tree.isWord(node, "none") { return plan.json = .none }
         guard tree.kind(node) == .scalar else { return wrongType(node, .either([.path, .object("report")])) }
         if let path = outputPath(node) { plan.json = .path(path) }
     }

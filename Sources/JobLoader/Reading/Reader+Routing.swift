@@ -15,7 +15,7 @@ extension Reader {
                     "duplicate-key", "`\(Self.short(name))` is `\(Self.short(first))` once more",
                     hint: "letter case and a dot at a name's end make no other host; write one of them", key)
             }
-            if isNull(value) {
+            if tree.isNull(value) {
                 routing.remove(from)
                 continue
             }

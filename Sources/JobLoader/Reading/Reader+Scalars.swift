@@ -14,21 +14,13 @@ enum ScalarValue {
 }
 
 extension Reader {
-    /// Returns whether the scalar contains a `$`, before any other work is done for interpolation.
-    func hasDollar(_ node: NodeID) -> Bool {
-        tree.withUTF8(node) { text in
-            guard let start = text.baseAddress else { return false }
-            return memchr(start, 0x24, text.count) != nil
-        }
-    }
-
     /// Returns the node's value; `nil` if it is no scalar or uses an unknown name, which is reported.
     func scalar(_ node: NodeID, _ shape: Shape, place: Place = .value) -> ScalarValue? {
         guard tree.kind(node) == .scalar else {
             wrongType(node, shape)
             return nil
         }
-        if hasDollar(node) { return interpolated(node, place) }
+        if tree.hasDollar(node) { return Interpolation(reader: self).interpolated(node, place) }
         switch tree.resolve(node) {
         case .null: return .null
         case .boolean(let value): return .boolean(value)
@@ -42,7 +34,7 @@ extension Reader {
         switch scalar(node, shape, place: place) {
         case .text(let text): return plain(text, node)
         case .number(let number): return number
-        case .boolean(let value) where hasDollar(node): return value ? "true" : "false"
+        case .boolean(let value) where tree.hasDollar(node): return value ? "true" : "false"
         case .null, .boolean:
             wrongType(node, shape)
             return nil
@@ -66,10 +58,10 @@ extension Reader {
     func boolean(_ node: NodeID) -> Bool? {
         switch scalar(node, .boolean) {
         case .boolean(let value): return value
-        case .text(let text) where hasDollar(node) && text.plain == "true": return true
-        case .text(let text) where hasDollar(node) && text.plain == "false": return false
-        case .text(let text) where hasDollar(node) && text.plain != nil: return noBoolean(text.revealed, node)
-        case .number(let number) where hasDollar(node): return noBoolean(number, node)
+        case .text(let text) where tree.hasDollar(node) && text.plain == "true": return true
+        case .text(let text) where tree.hasDollar(node) && text.plain == "false": return false
+        case .text(let text) where tree.hasDollar(node) && text.plain != nil: return noBoolean(text.revealed, node)
+        case .number(let number) where tree.hasDollar(node): return noBoolean(number, node)
         case .text, .number, .null:
             wrongType(node, .boolean)
             return nil
@@ -120,7 +112,7 @@ extension Reader {
     private func numberText(_ node: NodeID, _ shape: Shape) -> String? {
         switch scalar(node, shape) {
         case .number(let number): return number
-        case .text(let text) where hasDollar(node): return plain(text, node)
+        case .text(let text) where tree.hasDollar(node): return plain(text, node)
         case .text, .null, .boolean:
             wrongType(node, shape)
             return nil
@@ -189,7 +181,7 @@ extension Reader {
         -> Value?
     where Value.RawValue == String {
         // The known words are only collected if the text is none of them.
-        if tree.kind(node) == .scalar, !hasDollar(node), case .string = tree.resolve(node),
+        if tree.kind(node) == .scalar, !tree.hasDollar(node), case .string = tree.resolve(node),
             let value = Value(rawValue: tree.text(node))
         {
             return value
@@ -203,7 +195,8 @@ extension Reader {
 
     func fileMode(_ node: NodeID) -> UInt16? {
         guard let text = text(node, .fileMode) else { return nil }
-        let isDecimal = tree.isPlain(node) && !hasDollar(node) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isDecimal =
+            tree.isPlain(node) && !tree.hasDollar(node) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isDecimal {
             let octal = String(ValueText.fileMode(text) ?? 0o644, radix: 8)
             error(
@@ -251,7 +244,7 @@ extension Reader {
         switch scalar(node, .either([.integer(range), .choice(["unlimited"])])) {
         case .number: return integer(node, range).map { .some(Int($0)) }
         case .text(let text) where text.plain == "unlimited": return .some(nil)
-        case .text(let text) where hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } != nil:
+        case .text(let text) where tree.hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } != nil:
             return integer(node, range).map { .some(Int($0)) }
         case .text, .boolean, .null:
             wrongType(node, .either([.integer(range), .choice(["unlimited"])]))

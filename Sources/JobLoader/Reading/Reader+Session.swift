@@ -3,10 +3,6 @@ import YAMLTree
 
 /// Reads values that sessions have and nothing else.
 extension Reader {
-    func isWord(_ node: NodeID, _ word: StaticString) -> Bool {
-        tree.kind(node) == .scalar && tree.text(node, is: word)
-    }
-
     func identifier(_ node: NodeID) -> String? {
         guard let text = text(node) else { return nil }
         guard TaskName.isWellFormed(text), text.utf8.count <= 200 else {
@@ -124,7 +120,7 @@ extension Reader {
     // MARK: Proxies
 
     func proxy(_ node: NodeID, into proxy: inout ProxyConfiguration) {
-        if isWord(node, "none") { return proxy = .none }
+        if tree.isWord(node, "none") { return proxy = .none }
         guard tree.kind(node) == .mapping else {
             guard tree.kind(node) == .scalar else {
                 return wrongType(node, .either([.choice(["none"]), .url, .object("proxy")]))

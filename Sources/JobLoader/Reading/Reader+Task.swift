@@ -4,7 +4,7 @@ import YAMLTree
 /// Reads values that tasks have and nothing else.
 extension Reader {
     func taskID(_ node: NodeID) -> String? {
-        if tree.kind(node) == .scalar, !hasDollar(node), !isNull(node) {
+        if tree.kind(node) == .scalar, !tree.hasDollar(node), !tree.isNull(node) {
             let id = tree.text(node)
             if TaskName.isWellFormed(id), !isBoolean(node, id) { return id }
         }
@@ -25,7 +25,7 @@ extension Reader {
 
     func destination(_ node: NodeID, into head: inout TaskHead) {
         (head.to, head.awaitedTo) = (nil, nil)
-        guard tree.kind(node) == .scalar, hasDollar(node) else {
+        guard tree.kind(node) == .scalar, tree.hasDollar(node) else {
             let text = tree.kind(node) == .scalar ? tree.text(node) : ""
             guard !isBoolean(node, text) else { return wrongType(node, .path) }
             return head.to = destination(node, text)
@@ -75,7 +75,7 @@ extension Reader {
     // MARK: URLs
 
     func location(_ node: NodeID) -> TaskSpecification.Location? {
-        if tree.kind(node) == .scalar, !hasDollar(node) {
+        if tree.kind(node) == .scalar, !tree.hasDollar(node) {
             let text = tree.text(node)
             if let url = try? urls.parse(text) {
                 warnOfForeignReference(node)
@@ -100,7 +100,7 @@ extension Reader {
     func query(_ node: NodeID, into fields: inout [QueryField]) {
         for (name, _, value) in named(node) where !scope.replacedNames.contains(name) {
             fields.removeAll { $0.name == name }
-            if isNull(value) { continue }
+            if tree.isNull(value) { continue }
             for element in oneOrMore(value) {
                 guard let text = secretText(element, .scalar, captures: true) else { continue }
                 fields.append(QueryField(name: name, value: text))
@@ -129,7 +129,7 @@ extension Reader {
     }
 
     func needs(_ node: NodeID) -> Int? {
-        if !hasDollarBelow(node), let known = needLists.known[node] { return known }
+        if !tree.hasDollarBelow(node), let known = needLists.known[node] { return known }
         guard expectList(node, .list(.text)) else { return nil }
         var entries: [NeedLists.Entry] = []
         for element in tree.children(node) {
@@ -147,7 +147,7 @@ extension Reader {
         guard tree.kind(node) == .mapping else {
             let shape = Shape.either([.boolean, .object("allowFailure")])
             if tree.kind(node) == .sequence { return wrongType(node, shape) }
-            if tree.kind(node) == .scalar, !hasDollar(node), case .integer = tree.resolve(node) {
+            if tree.kind(node) == .scalar, !tree.hasDollar(node), case .integer = tree.resolve(node) {
                 return wrongType(node, shape, hint: "write `allowFailure: { status: \(Self.short(tree.text(node))) }`")
             }
             guard let value = boolean(node) else { return }
@@ -160,7 +160,7 @@ extension Reader {
 
     func resumption(_ node: NodeID) -> ResumePolicy? {
         let shape = Shape.either([.boolean, .choice(["adopt"])])
-        if tree.kind(node) == .scalar, !hasDollar(node) {
+        if tree.kind(node) == .scalar, !tree.hasDollar(node) {
             if case .boolean(let isWanted) = tree.resolve(node) { return isWanted ? .own : .no }
             let text = tree.text(node)
             if text == "adopt" { return .adopt }
@@ -180,7 +180,7 @@ extension Reader {
 
     func decompression(_ node: NodeID) -> Decompression? {
         let shape = Shape.either([.boolean, .choice(["file"])])
-        if tree.kind(node) == .scalar, !hasDollar(node), case .boolean(let isWanted) = tree.resolve(node) {
+        if tree.kind(node) == .scalar, !tree.hasDollar(node), case .boolean(let isWanted) = tree.resolve(node) {
             return isWanted ? .answer : .no
         }
         guard let text = text(node, shape) else { return nil }
@@ -222,7 +222,7 @@ extension Reader {
     func labels(_ node: NodeID, into labels: inout [Job.Variable]) {
         for (name, _, value) in named(node) {
             labels.removeAll { $0.name == name }
-            if isNull(value) { continue }
+            if tree.isNull(value) { continue }
             switch scalar(value, .scalar) {
             case .boolean(let flag): labels.append(Job.Variable(name: name, value: .boolean(flag)))
             case .number(let text): labels.append(Job.Variable(name: name, value: .number(text)))
@@ -301,19 +301,6 @@ extension Reader {
             return nil
         }
         return Checksum(algorithm: algorithm, bytes: bytes)
-    }
-
-    /// Returns whether any scalar in the node contains a `$`. Keeps a list of open nodes instead of recursing.
-    func hasDollarBelow(_ node: NodeID) -> Bool {
-        var rest = [node]
-        while let next = rest.popLast() {
-            switch tree.kind(next) {
-            case .scalar: if hasDollar(next) { return true }
-            case .sequence: rest += tree.children(next)
-            case .mapping: for (_, value) in tree.entries(next) { rest.append(value) }
-            }
-        }
-        return false
     }
 }
 

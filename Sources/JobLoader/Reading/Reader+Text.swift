@@ -27,8 +27,8 @@ extension Reader {
             }
             return checked(text, node, place) ? text : nil
         case .number(let number): return SecretText(number)
-        case .boolean(let value) where acceptsWords(shape) || hasDollar(node):
-            return SecretText(hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
+        case .boolean(let value) where acceptsWords(shape) || tree.hasDollar(node):
+            return SecretText(tree.hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
         case .null, .boolean:
             wrongType(node, shape)
             return nil
@@ -197,7 +197,7 @@ extension Reader {
     private func urlSpan(_ node: NodeID, _ offset: Int) -> SourceSpan {
         let span = tree.span(node)
         let text = tree.text(node)
-        guard tree.isPlain(node), !hasDollar(node), span.line == span.endLine, offset < text.utf8.count else {
+        guard tree.isPlain(node), !tree.hasDollar(node), span.line == span.endLine, offset < text.utf8.count else {
             return span
         }
         let before = String(decoding: text.utf8.prefix(offset), as: UTF8.self).unicodeScalars.count

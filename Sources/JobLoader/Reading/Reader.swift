@@ -78,6 +78,11 @@ final class Reader {
         return SourceSpan(line: span.line, column: span.column, endLine: span.line, endColumn: span.column + 1)
     }
 
+    /// Returns the position of a `${…}` in a scalar, by its number among all of them there.
+    func referenceSpan(_ node: NodeID, _ ordinal: Int) -> SourceSpan {
+        source.span(ofReference: ordinal, within: tree.span(node))
+    }
+
     func wrongType(_ node: NodeID, _ shape: Shape, hint: String? = nil) {
         error(
             "wrong-type", "`\(key)` must be \(shape.words), not \(describe(node))",
@@ -123,7 +128,7 @@ final class Reader {
     private func quoteHint(_ node: NodeID, _ shape: Shape) -> String? {
         let text = tree.text(node)
         switch shape {
-        case .text where tree.isPlain(node) && !isNull(node): return "quote it: \"\(text)\""
+        case .text where tree.isPlain(node) && !tree.isNull(node): return "quote it: \"\(text)\""
         case .boolean where !tree.isPlain(node) && (text == "true" || text == "false"),
             .integer where !tree.isPlain(node) && ValueText.integer(text) != nil,
             .number where !tree.isPlain(node) && ValueText.number(text) != nil:
@@ -170,13 +175,6 @@ final class Reader {
         if known.count <= 12 { return "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))" }
         let all = "`transfer-run schema` and `man transfer-run-job` list all keys"
         return Spelling.nearest(to: name, among: known).map { "the nearest is `\($0)`; \(all)" } ?? all
-    }
-
-    // MARK: Nodes
-
-    func isNull(_ node: NodeID) -> Bool {
-        guard tree.isPlain(node), tree.kind(node) == .scalar else { return false }
-        return tree.resolve(node) == .null
     }
 
     /// Returns whether the node is a map, and reports it if not.

@@ -109,7 +109,7 @@ extension Reader {
             return nil
         }
         return named(node).flatMap { name, _, value in
-            isNull(value)
+            tree.isNull(value)
                 ? []
                 : oneOrMore(value).compactMap { element in
                     secretText(element, .scalar, place: .body, captures: true).map {

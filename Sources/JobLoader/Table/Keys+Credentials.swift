@@ -263,7 +263,7 @@ extension Reader {
     /// Returns the keys that have a value; `netrc: false` counts as none.
     func writtenKeys(_ node: NodeID) -> Set<String> {
         let entries = tree.entries(node).filter { key, value in
-            !isNull(value) && !(tree.text(key, is: "netrc") && tree.text(value) == "false")
+            !tree.isNull(value) && !(tree.text(key, is: "netrc") && tree.text(value) == "false")
         }
         return Set(entries.map { tree.text($0.0) })
     }

@@ -286,7 +286,7 @@ extension Reader {
     func headerMatches(_ node: NodeID, into matches: inout [Expectations.HeaderMatch]) {
         for (name, key, value) in named(node, .map(.regex)) {
             matches.removeAll { Self.sameHeader($0.name, name) }
-            guard isHeaderName(name, key), !isNull(value), let pattern = regex(value) else { continue }
+            guard isHeaderName(name, key), !tree.isNull(value), let pattern = regex(value) else { continue }
             matches.append(Expectations.HeaderMatch(name: name, pattern: pattern))
         }
     }
@@ -306,7 +306,7 @@ extension Reader {
                 badName(name, key, "a captured value")
                 continue
             }
-            if isNull(value) { continue }
+            if tree.isNull(value) { continue }
             var draft = Sections.CaptureDraft()
             let known = problems.count
             Sections.capture.decode(value, into: &draft, self)

@@ -271,7 +271,7 @@ extension Sections {
         keys: [
             Key("json", \.json, .path, default: "`<stem>.report.json`", "the report; `none` for no file") {
                 node, reader in
-                if reader.isWord(node, "none") { return ReportPlan.JSONReport.none }
+                if reader.tree.isWord(node, "none") { return ReportPlan.JSONReport.none }
                 return reader.outputPath(node).map { .path($0) }
             },
             output("events", \.events, "one JSON object a line, as things happen"),
@@ -298,7 +298,7 @@ extension Sections {
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
     ) -> Key<ReportPlan> {
         Key(name, path(), .path, default: "none", meaning) { node, reader in
-            if reader.isWord(node, "none") { return .some(nil) }
+            if reader.tree.isWord(node, "none") { return .some(nil) }
             return reader.outputPath(node).map { .some($0) }
         }
     }

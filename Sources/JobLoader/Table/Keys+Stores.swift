@@ -11,7 +11,7 @@ extension Sections {
             "cache", over: \.configuration.cache, .either([.choice(["none"]), .object("cache")]),
             default: "{ memoryCapacity: 16MiB, diskCapacity: 256MiB }", "`none` for no cache"
         ) { cache, node, reader in
-            if reader.isWord(node, "none") {
+            if reader.tree.isWord(node, "none") {
                 cache.isEnabled = false
             } else if reader.tree.kind(node) != .mapping {
                 reader.wrongType(node, .either([.choice(["none"]), .object("cache")]))

@@ -528,8 +528,10 @@ struct TaskChecker {
     private mutating func named(in task: UInt32) -> [UInt32] {
         let line = tasks[Int(task)].line
         if let known = namedByLine[line] { return known }
-        let found = node(of: tasks[Int(task)]).map { reader.namedTasks(below: $0) } ?? []
-        let all = (found + reader.namedTasks(in: "defaults")).compactMap { ids.owner(of: $0) }
+        let found = node(of: tasks[Int(task)]).map { WrittenReferences(tree: reader.tree).namedTasks(below: $0) } ?? []
+        let all = (found + WrittenReferences(tree: reader.tree).namedTasks(in: "defaults")).compactMap {
+            ids.owner(of: $0)
+        }
         namedByLine[line] = all
         return all
     }

@@ -13,7 +13,7 @@ extension TaskLoader {
         guard read.isWhole else { return checkUnmade(node, read) }
         let lists = read.all
         let isStatic =
-            !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
+            !Bits(written.present & ~table.headRows).contains { reader.tree.hasDollarBelow(written.value($0)) }
             && defaults.dynamic & ~table.headRows == 0
         var shared: TaskOptions?
         var total = 1

@@ -52,7 +52,7 @@ extension TaskLoader {
         guard written.has(table.id) else { return }
         let node = written.value(table.id)
         let names = Set(lists.map(\.name))
-        let tellsThemApart = reader.references(below: node).contains {
+        let tellsThemApart = WrittenReferences(tree: reader.tree).references(below: node).contains {
             if case .local(let name, _) = $0 { names.contains(name) } else { false }
         }
         if tellsThemApart { return }

@@ -104,7 +104,7 @@ final class TaskLoader {
                 reader.error("not-in-defaults", "`id` cannot stand in `defaults`", hint: "every task has its own", key)
                 continue
             }
-            written.set(row, key, value, isNull: reader.isNull(value))
+            written.set(row, key, value, isNull: reader.tree.isNull(value))
         }
         return true
     }
@@ -114,7 +114,7 @@ final class TaskLoader {
         reader.owner = "`defaults`"
         reader.scope = TaskScope(isInTask: true)
         defer { reader.scope = TaskScope() }
-        for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
+        for row in Bits(defaults.written.present) where reader.tree.hasDollarBelow(defaults.written.value(row)) {
             defaults.dynamic |= bit(row)
         }
         // Reports faults of `defaults` even if no task uses them.
@@ -324,7 +324,7 @@ final class TaskLoader {
         guard let id = head.id else {
             // The id is unknown until the value is: any name in another task may mean this one.
             if reader.missingValues == .tolerated, !hasIDPattern, written.has(table.id),
-                reader.hasDollar(written.value(table.id))
+                reader.tree.hasDollar(written.value(table.id))
             {
                 checks.deferredIDs.append("*")
             }

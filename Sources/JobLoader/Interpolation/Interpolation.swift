@@ -14,20 +14,15 @@ struct Interpolation {
             reader.templates[node] = template
             return template
         } catch {
-            reader.error(
+            return reader.error(
                 "bad-interpolation", error.message, hint: error.hint, at: reader.referenceSpan(node, error.ordinal))
-            return nil
         }
     }
 
     func interpolated(_ node: NodeID, _ place: Place) -> ScalarValue? {
         guard let template = template(node) else { return nil }
         if let only = template.only {
-            guard let value = value(of: only, node) else { return nil }
-            guard let scalar = value.scalar(in: place) else {
-                notAScalar(only, value, node)
-                return nil
-            }
+            guard let scalar = scalar(of: only, node, place) else { return nil }
             if case .text(let text) = scalar, place == .path, text.awaitsCapture, !text.begins(withPage: true) {
                 refuseLeadingCapture(only, node)
             }
@@ -44,12 +39,14 @@ struct Interpolation {
         return value(of: only, node)
     }
 
-    private func notAScalar(_ reference: Template.Reference, _ value: Value, _ node: NodeID) {
+    private func scalar(of reference: Template.Reference, _ node: NodeID, _ place: Place) -> ScalarValue? {
+        guard let value = value(of: reference, node) else { return nil }
+        if let scalar = value.scalar(in: place) { return scalar }
         let fields = value.fieldNames.prefix(8).map { "`${\(reference.name.text).\($0)}`" }
-        var place = ""
-        if case .captured(let item) = value, let row = item.row { place = "\(row): " }
-        reader.error(
-            "wrong-type", "\(place)`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
+        var row = ""
+        if case .captured(let item) = value, let words = item.row { row = "\(words): " }
+        return reader.error(
+            "wrong-type", "\(row)`${\(reference.name.text)}` is a \(fields.isEmpty ? "list" : "map"), no text",
             hint: fields.isEmpty ? nil : "name one of its fields: \(fields.joined(separator: ", "))",
             at: reader.referenceSpan(node, reference.ordinal))
     }
@@ -63,12 +60,7 @@ struct Interpolation {
             switch segment {
             case .literal(let text): filling.append(literal: text)
             case .reference(let reference):
-                guard let value = value(of: reference, node) else {
-                    isWhole = false
-                    continue
-                }
-                guard let scalar = value.scalar(in: place) else {
-                    notAScalar(reference, value, node)
+                guard let scalar = scalar(of: reference, node, place) else {
                     isWhole = false
                     continue
                 }
@@ -84,18 +76,16 @@ struct Interpolation {
         if filling.length > Filling.short {
             reader.filledBytes += filling.length
             guard reader.filledBytes <= Filling.mostOfLong else {
-                reader.error(
+                return reader.error(
                     "too-large", "the texts that this file makes of variables come to more than 256 MiB",
                     hint: "let a long text stand in a file, and name that", node)
-                return nil
             }
         }
         if place == .path, filling.hasNewParentSegment {
-            reader.error(
+            return reader.error(
                 "path-escape",
                 "an interpolated value adds a `..` segment to the path `\(Reader.short(filling.text.finish().redacted))`",
                 hint: "only the beginning of a path may be chosen freely", node)
-            return nil
         }
         return .text(filling.text.finish())
     }
@@ -142,10 +132,9 @@ struct Interpolation {
         } catch {
             // A default is for a variable that is not set, not for one that is no text. The value is not shown: it may
             // be a secret.
-            reader.error(
+            return reader.error(
                 "invalid-value", "the value of `${\(reference.name.text)}` is not UTF-8 text",
                 at: reader.referenceSpan(node, reference.ordinal))
-            return nil
         }
         if reference.fallback != nil, case .text(let text)? = found, text.awaitsCapture, reference.isLate {
             reader.error(
@@ -165,10 +154,9 @@ struct Interpolation {
         case .message(let template):
             let words = fallbackValue(template, node).flatMap { $0.scalar }.map { Self.words($0) } ?? ""
             if let missing = MissingNames(reader: reader).missingValue(reference, node, words) { return missing }
-            reader.error(
+            return reader.error(
                 "name-required", "`${\(reference.name.text)}`: \(words.isEmpty ? "it is not set or empty" : words)",
                 at: reader.referenceSpan(node, reference.ordinal))
-            return nil
         }
     }
 
@@ -194,11 +182,11 @@ struct Interpolation {
         switch reference.name {
         case .local(let name, let field): return local(name, field, reference, node)
         case .environment(let name):
-            reader.note(.environment, name, at: reader.referenceSpan(node, reference.ordinal))
+            reader.record(.environment, name, at: reader.referenceSpan(node, reference.ordinal))
             return try reader.resources.environment(name).map { .text(SecretText($0)) }
         case .secret(let name):
-            reader.note(.secret, name, at: reader.referenceSpan(node, reference.ordinal))
-            return reader.names.secret(name, reader, at: reader.referenceSpan(node, reference.ordinal)).map {
+            reader.record(.secret, name, at: reader.referenceSpan(node, reference.ordinal))
+            return reader.names.secrets.value(name, reader, at: reader.referenceSpan(node, reference.ordinal)).map {
                 .text($0)
             }
         case .capture(let task, let name): return late(task, name, reference, node)

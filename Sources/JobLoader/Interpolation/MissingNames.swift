@@ -13,7 +13,7 @@ struct MissingNames {
         case .local(let local, let field): hint = localHint(local, field)
         case .environment(let name):
             hint = "set it, or write `${env.\(name):-default}` to give it a default"
-        case .secret(let name): hint = reader.names.secretHint(name)
+        case .secret(let name): hint = reader.names.secrets.hint(name)
         case .capture: break
         }
         if let missing = missingField(reference.name) { return reader.error("row-lacks-field", missing, at: span) }
@@ -46,7 +46,7 @@ struct MissingNames {
         switch reference.name {
         case .environment(let name): (value, hint) = (.missing, "the environment has no `\(name)`")
         case .secret(let name):
-            (value, hint) = (.text(reader.names.secretPlaceholder(name)), reader.names.secretHint(name))
+            (value, hint) = (.text(reader.names.secrets.placeholder(name)), reader.names.secrets.hint(name))
         case .local, .capture: return nil
         }
         let what = "`\(Reader.short(reference.name.text))` has no value here, and a run needs one"

@@ -5,8 +5,6 @@ import YAMLTree
 struct WrittenReferences {
     let tree: YAMLTree
 
-    // MARK: What is written, whether or not it can be read
-
     /// Returns every name that a `${…}` below the node uses.
     func references(below node: NodeID) -> [Template.Name] {
         templates(below: node).flatMap { $0.references.map(\.name) }

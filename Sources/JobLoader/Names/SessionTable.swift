@@ -76,10 +76,9 @@ struct SessionReader {
             guard !name.isEmpty, name.utf8.count <= 200,
                 !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x2F || $0 == 0x7F })
             else {
-                reader.error(
+                return reader.error(
                     "invalid-name", "`\(Reader.short(name))` is no name for a session",
                     hint: "its stores lie under it: no `/`", key)
-                return nil
             }
             if reader.tree.isNull(value) { return Entry(name: name, key: key, node: value) }
             guard reader.expectMap(value, "a session") else { return nil }

@@ -2,12 +2,10 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Reads values from a tree in one scope of names and collects the problems.
+/// Reads single values from a tree in one scope of names, and collects the problems.
 ///
-/// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing.
-///
-/// It is large because a job file has many kinds of values: one method reads one kind, in a file for each section. They
-/// share the tree, the names in scope and the problems found, which are all of its state that lasts.
+/// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing. What a
+/// section has beyond single values a type of its own reads, such as `CredentialReader`, by means of the reader.
 final class Reader {
     let tree: YAMLTree
     let source: SourceText
@@ -16,7 +14,7 @@ final class Reader {
     let baseDirectory: String
     var problems = Problems()
     let names: NameStore
-    var missingValues = MissingValues.refused
+    var missingValues: MissingValues { names.secrets.missingValues }
     /// What the job may do; `nil` if the load does not collect that.
     var access: JobAccess?
     /// The part of the job whose values are being read, for `access`.
@@ -38,8 +36,6 @@ final class Reader {
     var checksumTasks: [ChecksumTask] = []
     /// Keys of files that `signature` names, by absolute path: many tasks name the same one.
     var minisignKeys: [String: MinisignKey] = [:]
-    /// All files that `forEach` has read, each once.
-    var lists: [String] = []
     /// All files that the job reads and runs.
     var usedFiles = UsedFiles()
     /// The values of the templates, while a job is read again; `nil` when it is read for the first time.
@@ -65,6 +61,32 @@ final class Reader {
 
     func error(_ code: String, _ message: String, hint: String? = nil, _ node: NodeID) {
         error(code, message, hint: hint, at: tree.span(node))
+    }
+
+    /// Reports an error and returns `nil`, for a value that cannot be read.
+    func error<Value>(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan) -> Value? {
+        error(code, message, hint: hint, at: span)
+        return nil
+    }
+
+    func error<Value>(_ code: String, _ message: String, hint: String? = nil, _ node: NodeID) -> Value? {
+        error(code, message, hint: hint, at: tree.span(node))
+        return nil
+    }
+
+    func wrongType<Value>(_ node: NodeID, _ shape: Shape, hint: String? = nil) -> Value? {
+        wrongType(node, shape, hint: hint)
+        return nil
+    }
+
+    func invalid<Value>(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) -> Value? {
+        invalid(node, shape, text, hint: hint)
+        return nil
+    }
+
+    func outOfRange<Value>(_ node: NodeID, _ shape: Shape, _ text: String) -> Value? {
+        invalid(node, shape, text, code: "out-of-range")
+        return nil
     }
 
     func notBuilt(_ key: NodeID, _ name: StaticString) {
@@ -108,12 +130,8 @@ final class Reader {
             }
     }
 
-    func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) {
-        error("invalid-value", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", hint: hint, node)
-    }
-
-    func outOfRange(_ node: NodeID, _ shape: Shape, _ text: String) {
-        error("out-of-range", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", node)
+    func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil, code: String = "invalid-value") {
+        error(code, "`\(key)` must be \(shape.words), not `\(Self.short(text))`", hint: hint, node)
     }
 
     private func typeHint(_ node: NodeID, _ shape: Shape) -> String? {

@@ -8,6 +8,12 @@ extension YAMLTree {
         return resolve(node) == .null
     }
 
+    /// Returns whether the scalar with this text is an unquoted boolean; checks the length first, which is cheap.
+    func isBoolean(_ node: NodeID, _ text: String) -> Bool {
+        guard (4...5).contains(text.utf8.count), isPlain(node) else { return false }
+        if case .boolean = resolve(node) { return true } else { return false }
+    }
+
     func isWord(_ node: NodeID, _ word: StaticString) -> Bool { kind(node) == .scalar && text(node, is: word) }
 
     /// Returns whether the scalar contains a `$`, before any other work is done for interpolation.

@@ -336,8 +336,7 @@ struct TaskChecker {
             return name
         }
         let hint = reader.closest(name, groups.keys.sorted()).map { "did you mean `group.\($0)`?" }
-        reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
-        return nil
+        return reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
     }
 
     private mutating func matches(_ entry: NeedLists.Entry) -> [TaskIndex] {
@@ -437,11 +436,10 @@ struct TaskChecker {
         guard let owner = ids.owner(of: use.task) ?? templates(fitting: use.task).first?.raw else {
             if fitsDeferred(use.task) { return nil }
             let hint = guess(use.task)
-            reader.error(
+            return reader.error(
                 "unknown-name",
                 "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
                 hint: hint, at: use.span)
-            return nil
         }
         let captures = tasks[Int(owner)].options.values.captures
         let known = captures.map(\.name)
@@ -449,21 +447,19 @@ struct TaskChecker {
             if RunEnds.TaskName(rawValue: use.name) != nil { return checkIsCondition(use, task) ? owner : nil }
             if reader.unreadCaptures.contains(use.name) { return nil }
             let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
-            reader.error(
+            return reader.error(
                 "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
                 hint: near
                     ?? (known.isEmpty
                         ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
                 at: use.span)
-            return nil
         }
         if tasks[Int(owner)].options.values.givesList(captured), !use.isOfList {
             let why = captured.source.isList ? "" : ", one value of each page"
-            reader.error(
+            return reader.error(
                 "is-a-list", "`tasks.\(use.task).\(use.name)` is a list\(why); use it in `forEach`",
                 hint: "write `forEach: { x: { captured: tasks.\(use.task).\(use.name) } }`, and `${x}` here",
                 at: use.span)
-            return nil
         }
         if use.isInPath, captured.isSecret {
             reader.error(

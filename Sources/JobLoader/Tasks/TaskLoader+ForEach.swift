@@ -68,7 +68,7 @@ extension TaskLoader {
             reader.scope.bindings[place].value = .wild
         }
         if reader.scope.unreadName != nil { reader.scope.unreadName = .wild }
-        let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
+        let pattern = written.has(table.id) ? TaskKeyReader(reader: reader).taskID(written.value(table.id)) : nil
         if let pattern {
             if isMeant { checks.deferredIDs.append(pattern) } else { checks.emptyIDs.append(pattern) }
         }

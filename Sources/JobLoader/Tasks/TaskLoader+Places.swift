@@ -93,7 +93,7 @@ extension TaskLoader {
                 isAbsolute == true ? to : SecretText(pieces: [.literal(folder == "/" ? "/" : folder + "/")] + to.pieces)
             values.awaitedDestination = whole
             let row = written.has(table.to) ? written : defaults.written
-            reader.noteFile(.write, whole.redacted, row.value(table.to))
+            reader.recordFile(.write, whole.redacted, row.value(table.to))
         }
         return TaskOptions(values)
     }
@@ -116,9 +116,9 @@ extension TaskLoader {
         }
         let scheme = url.scheme
         let session = sessions.configurations[Int(draft.session.raw)]
-        if Reader.builtInSchemes.contains(scheme) || !session.commands(for: url).isEmpty { return }
+        if SessionKeyReader.builtInSchemes.contains(scheme) || !session.commands(for: url).isEmpty { return }
         let others = sessions.configurations.filter { !$0.commands(for: url).isEmpty }
-        let known = Reader.builtInSchemes + session.protocols.map(\.scheme)
+        let known = SessionKeyReader.builtInSchemes + session.protocols.map(\.scheme)
         reader.warning(
             "unknown-scheme",
             "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "
@@ -177,7 +177,7 @@ extension TaskLoader {
         if writesStandardOutput(draft) || namesObject(draft) { return nil }
         let path = Paths.absolute(to, in: folder)
         let row = written.has(table.to) ? written : defaults.written
-        reader.noteFile(.write, path, row.value(table.to))
+        reader.recordFile(.write, path, row.value(table.to))
         // A group's tree is created new and without symlinks: `..` in it means what its text says.
         return draft.head.group == nil ? path : Paths.resolvingDots(path, below: folder)
     }

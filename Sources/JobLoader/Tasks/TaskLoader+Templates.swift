@@ -11,7 +11,7 @@ extension TaskLoader {
     /// Makes one task that stands for all of a template's, checked as far as possible without the values.
     func makeTemplate(_ node: NodeID, _ lists: [ForEachList]) {
         reader.scope.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
-        let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
+        let pattern = written.has(table.id) ? TaskKeyReader(reader: reader).taskID(written.value(table.id)) : nil
         reader.scope.bindings = lists.map { list in
             Binding(name: list.name, value: list.items.isCaptured ? list.items[0] : .unknown, index: 0)
         }
@@ -140,10 +140,9 @@ extension TaskChecker {
         if reader.unreadCaptures.contains(list.name) { return nil }
         let lists = captures.filter { tasks[Int(owner)].options.values.givesList($0) }.map(\.name)
         let near = reader.closest(list.name, lists).map { "did you mean `tasks.\(list.task).\($0)`?" }
-        reader.error(
+        return reader.error(
             "unknown-name", "`\(list.task)` captures no `\(list.name)`",
             hint: near ?? "write `capture: { \(list.name): { json: …, all: true } }` into that task", list.node)
-        return nil
     }
 
     /// Returns the templates that are not expanded and may make a task with the id, or with one that matches the

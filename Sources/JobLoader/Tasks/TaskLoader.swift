@@ -143,7 +143,7 @@ final class TaskLoader {
             options = ownOptions(session, over: base)
             if isShared { shared = options }
         }
-        finish(node, head, session, options)
+        append(node, head, session, options)
     }
 
     /// Reads a task's head; the task's own value replaces its default.
@@ -269,9 +269,9 @@ final class TaskLoader {
         return SessionIndex(raw: 0)
     }
 
-    // MARK: Finishing
+    // MARK: The whole task
 
-    func finish(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
+    func append(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
         let number = UInt32(tasks.count)
         var draft = TaskDraft(node: node, head: head, session: session)
         draft.type = type(of: head, options)
@@ -304,7 +304,7 @@ final class TaskLoader {
         if isBackground(session) { checkBackground(draft, task) }
         checkSecrets(draft, task)
         if !reader.scope.captureUses.isEmpty { settleCaptures(draft, &task) }
-        noteUses(number)
+        recordCaptureUses(number)
         tasks.append(task)
     }
 
@@ -350,7 +350,7 @@ final class TaskLoader {
         "put \(reader.scope.bindings.map { "`${\($0.name).index}`" }.joined(separator: " and ")) into the id"
     }
 
-    func noteUses(_ number: UInt32) {
+    func recordCaptureUses(_ number: UInt32) {
         for use in reader.scope.captureUses { checks.captures.append(.init(task: number, use: use)) }
         if !reader.scope.captureUses.isEmpty { reader.scope.captureUses = [] }
     }

@@ -2,16 +2,18 @@ import TransferModel
 import YAMLTree
 
 /// Reads YAML values as JSON. Recursive: a file is at most 64 levels deep.
-extension Reader {
+struct JSONReader {
+    let reader: Reader
+
     func jsonTemplate(_ node: NodeID) -> JSONTemplate? {
-        switch tree.kind(node) {
+        switch reader.tree.kind(node) {
         case .sequence:
-            let elements = tree.children(node).map { jsonTemplate($0) }
+            let elements = reader.tree.children(node).map { jsonTemplate($0) }
             return elements.contains { $0 == nil } ? nil : .list(elements.compactMap { $0 })
         case .mapping:
             var members: [JSONTemplate.Member] = []
             var isWhole = true
-            for (name, _, value) in named(node, .json) {
+            for (name, _, value) in reader.named(node, .json) {
                 guard let value = jsonTemplate(value) else {
                     isWhole = false
                     continue
@@ -20,11 +22,13 @@ extension Reader {
             }
             return isWhole ? .object(members) : nil
         case .scalar:
-            if let value = Interpolation(reader: self).wholeValue(node) {
-                if case .text(let text) = value, text.awaitsCapture, !scope.isInTask { return refuseCapture(node) }
+            if let value = Interpolation(reader: reader).wholeValue(node) {
+                if case .text(let text) = value, text.awaitsCapture, !reader.scope.isInTask {
+                    return reader.refuseCapture(node)
+                }
                 return Self.template(value)
             }
-            return scalar(node, .json, place: .body).flatMap { jsonScalar($0, node) }
+            return reader.scalar(node, .json, place: .body).flatMap { jsonScalar($0, node) }
         }
     }
 
@@ -55,29 +59,8 @@ extension Reader {
 
     private func jsonNumber(_ text: String, _ node: NodeID) -> String? {
         if let number = NumberText.json(text) { return number }
-        error("invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
-        return nil
-    }
-
-    func plainValue(_ node: NodeID) -> PlainValue? {
-        guard let template = jsonTemplate(node) else { return nil }
-        return plain(template, node)
-    }
-
-    private func plain(_ template: JSONTemplate, _ node: NodeID) -> PlainValue? {
-        switch template {
-        case .null: return .null
-        case .boolean(let value): return .boolean(value)
-        case .number(let text): return .number(text)
-        case .string(let text): return plain(text, node).map { .string($0) }
-        case .list(let elements):
-            let values = elements.map { plain($0, node) }
-            return values.contains { $0 == nil } ? nil : .list(values.compactMap { $0 })
-        case .object(let members):
-            let entries = members.map { member in plain(member.value, node).map { (member.name, $0) } }
-            guard !entries.contains(where: { $0 == nil }) else { return nil }
-            return .map(entries.compactMap { $0 }.map { PlainValue.Entry(key: $0.0, value: $0.1) })
-        }
+        return reader.error(
+            "invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
     }
 }
 

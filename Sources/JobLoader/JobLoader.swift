@@ -47,7 +47,6 @@ package enum JobLoader {
         let base = JobFile.baseDirectory(source.name, options, resources)
         let names = NameStore(secrets: SecretStore(resources: resources, missingValues: missingValues))
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
-        reader.missingValues = missingValues
         reader.templateValues = templates
         if notesAccess { reader.access = JobAccess() }
         reader.problems.append(contentsOf: parsed)
@@ -90,7 +89,7 @@ struct JobFile {
     }
 
     mutating func read() -> Job? {
-        guard let root = reader.tree.root, !reader.isNull(root) else {
+        guard let root = reader.tree.root, !reader.tree.isNull(root) else {
             reader.problems.error(
                 "empty-file", "the job file is empty", hint: "a job needs `tasks`",
                 at: SourceSpan(line: 1, column: 1), in: reader.source)
@@ -114,7 +113,9 @@ struct JobFile {
         }
         let sessions = SessionReader(reader: reader).read(draft.sessions)
         job.sessions = sessions.configurations
-        if job.sessions.contains(where: \.asksEnvironmentForProxy) { job.proxies = reader.proxyEnvironment() }
+        if job.sessions.contains(where: \.asksEnvironmentForProxy) {
+            job.proxies = ProxyReader(reader: reader).proxyEnvironment()
+        }
         job.tasks = tasks(draft, sessions)
         reader.owner = "the job"
         if reader.access != nil {
@@ -167,9 +168,9 @@ struct JobFile {
     /// Returns the files that `forEach` reads, as reserved ones. A list that a task writes is left out: `forEach` has
     /// read its former content.
     private func lists(of job: Job) -> [Job.Reserved] {
-        guard !reader.lists.isEmpty else { return [] }
+        guard !reader.usedFiles.lists.isEmpty else { return [] }
         let written = Set(job.tasks.compactMap { $0.destination.map { Paths.resolvingDots($0) } })
-        return reader.lists.filter { !written.contains(Paths.resolvingDots($0)) }.map {
+        return reader.usedFiles.lists.filter { !written.contains(Paths.resolvingDots($0)) }.map {
             Job.Reserved(path: $0, what: "a list that `forEach` reads")
         }
     }
@@ -199,7 +200,7 @@ struct JobFile {
 
     /// Defines variables and secrets before any other value is read, wherever in the file they stand.
     private func defineNames(_ root: NodeID) {
-        for (key, value) in reader.tree.entries(root) where !reader.isNull(value) {
+        for (key, value) in reader.tree.entries(root) where !reader.tree.isNull(value) {
             if reader.tree.text(key, is: "variables") { defineVariables(value) }
             if reader.tree.text(key, is: "secrets") { declareSecrets(value) }
         }
@@ -227,7 +228,7 @@ struct JobFile {
                 continue
             }
             var draft = Sections.SecretDraft()
-            if !reader.isNull(value) { Sections.secret.decode(value, into: &draft, reader) }
+            if !reader.tree.isNull(value) { Sections.secret.decode(value, into: &draft, reader) }
             reader.names.secrets.declare(
                 name, SecretStore.Declaration(environment: draft.environment, file: draft.file, hosts: draft.hosts))
         }

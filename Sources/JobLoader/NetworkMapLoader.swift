@@ -15,7 +15,7 @@ package enum NetworkMapLoader {
             names: NameStore(secrets: SecretStore(resources: resources)))
         reader.problems.append(contentsOf: parsed)
         var draft = Sections.NetworkMapDraft()
-        if let root = tree.root, !reader.isNull(root) { Sections.networkMap.decode(root, into: &draft, reader) }
+        if let root = tree.root, !reader.tree.isNull(root) { Sections.networkMap.decode(root, into: &draft, reader) }
         let problems = reader.problems.list
         return (problems.hasErrors ? nil : NetworkMap(draft.entries), problems)
     }

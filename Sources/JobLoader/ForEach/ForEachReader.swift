@@ -9,11 +9,6 @@ struct ForEachReader {
     let task: NodeID
     private static let fileLimit = 64 << 20
 
-    init(reader: Reader, task: NodeID) {
-        self.reader = reader
-        self.task = task
-    }
-
     /// The lists that were read; after a fault, at least those whose names are known.
     struct Lists {
         var all: [ForEachList] = []
@@ -34,7 +29,7 @@ struct ForEachReader {
             }
             for (name, key, value) in reader.named(node) {
                 lists.all.removeAll { $0.name == name }
-                if reader.isNull(value) { continue }
+                if reader.tree.isNull(value) { continue }
                 guard Names.isWellFormed(name) else {
                     reader.badName(name, key, "a value of `forEach`")
                     (lists.isWhole, lists.hasUnreadNames) = (false, true)
@@ -91,7 +86,7 @@ struct ForEachReader {
     private func value(_ node: NodeID) -> Value? {
         switch reader.tree.kind(node) {
         case .scalar:
-            if let whole = reader.wholeValue(node) { return whole }
+            if let whole = Interpolation(reader: reader).wholeValue(node) { return whole }
             switch reader.scalar(node, .json) {
             case .null: return .null
             case .boolean(let value): return .boolean(value)
@@ -117,10 +112,9 @@ struct ForEachReader {
         Sections.forEachSource.decode(node, into: &source, reader)
         guard let kind = source.kind, let value = source.node, source.count == 1 else { return nil }
         if let path = source.path, kind != .json, kind != .xml {
-            reader.error(
+            return reader.error(
                 "conflicting-keys", "`\(kind.rawValue)` and `path` exclude each other",
                 hint: "`path` picks the rows of `json` and `xml`", at: reader.beginning(path))
-            return nil
         }
         switch kind {
         case .captured: return captured(value)
@@ -141,19 +135,19 @@ struct ForEachReader {
             draft.file = node
         }
         if let path, draft.path != nil {
-            reader.error(
+            return reader.error(
                 "conflicting-keys", "`path` is there twice", hint: "write it once, beside `\(kind.rawValue)` or in it",
                 at: reader.beginning(path))
-            return nil
         }
         draft.path = draft.path ?? path
         guard let format = format(kind, draft, node) else { return nil }
         if let file = draft.file { return rows(of: file, format) }
         guard let task = draft.task else { return nil }
-        let fields = reader.fields(of: name, in: self.task, keepsWholeRows: kind == .json)
+        let fields = WrittenReferences(tree: reader.tree).fields(
+            of: name, in: self.task, keepsWholeRows: kind == .json)
         let rows = RowList(task: task, format: format, fields: fields)
         let list = CapturedList(rows, node: draft.taskNode ?? node)
-        reader.capturedLists.append(list)
+        reader.scope.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 
@@ -184,31 +178,26 @@ struct ForEachReader {
     private func elementPath(_ draft: ListDraft, _ node: NodeID) -> String? {
         let shape = Shape.pattern(Sections.elementPath, words: Sections.elementPathWords)
         guard let path = draft.path else {
-            reader.error(
+            return reader.error(
                 "missing-key", "`xml` needs a `path`", hint: "it must be \(Sections.elementPathWords)",
                 at: reader.beginning(node))
-            return nil
         }
         guard let text = reader.text(path, shape) else { return nil }
-        guard ElementPath(text) != nil else {
-            reader.invalid(path, shape, text)
-            return nil
-        }
+        guard ElementPath(text) != nil else { return reader.invalid(path, shape, text) }
         return text
     }
 
     private func rows(of file: NodeID, _ format: RowFormat) -> ForEachList.Items? {
         reader.key = "forEach"
         guard let path = reader.path(file) else { return nil }
-        reader.fileReads.append(FileRead(path: path, node: file))
-        if !reader.lists.contains(path) { reader.lists.append(path) }
+        reader.scope.fileReads.append(FileRead(path: path, node: file))
+        if !reader.usedFiles.lists.contains(path) { reader.usedFiles.lists.append(path) }
         switch reader.resources.readFile(path, Self.fileLimit) {
         case .failure(let problem):
             let text = reader.tree.text(file)
-            reader.error(
+            return reader.error(
                 "unreadable-file", "`\(Reader.short(text))`: \(problem.words)",
                 hint: problem == .notFound ? reader.resources.fileMeant(by: text, at: path) : nil, file)
-            return nil
         case .success(let bytes): return rows(bytes, format, file)
         }
     }
@@ -222,13 +211,12 @@ struct ForEachReader {
         guard let list = CapturedList(text, node: node) else {
             let bare = text.hasPrefix("${") && text.hasSuffix("}") ? String(text.dropFirst(2).dropLast()) : text
             let meant = CapturedList(bare.hasPrefix("tasks.") ? bare : "tasks." + bare, node: node)
-            reader.error(
+            return reader.error(
                 "invalid-value", "`captured` names a list as `tasks.ID.NAME`, not `\(Reader.short(text))`",
                 hint: meant.map { "write `tasks.\($0.task).\($0.name)`" }
                     ?? "ID is the task that captures it, NAME its name under `capture`", node)
-            return nil
         }
-        reader.capturedLists.append(list)
+        reader.scope.capturedLists.append(list)
         return .captured(list, reader.templateValues?.captured.list(list.task, list.name))
     }
 
@@ -240,8 +228,7 @@ struct ForEachReader {
             }
             return .values(table.rows.map { Self.value(of: $0, format) })
         } catch {
-            reader.error("bad-file", words(error, node), node)
-            return nil
+            return reader.error("bad-file", words(error, node), node)
         }
     }
 
@@ -265,12 +252,11 @@ struct ForEachReader {
         guard let text = reader.text(node, .text, place: .path) else { return nil }
         let glob = PathPattern(text)
         let root = Paths.absolute(glob.root.isEmpty ? "." : glob.root, in: reader.baseDirectory)
-        reader.noteFile(.read, root + "/", node)
+        reader.recordFile(.read, root + "/", node)
         switch reader.resources.listFiles(root, glob.depth) {
         case .failure(let problem):
-            reader.error(
+            return reader.error(
                 "unreadable-file", "`\(Reader.short(glob.root.isEmpty ? "." : glob.root))`: \(problem.words)", node)
-            return nil
         case .success(let listed):
             let paths = listed.filter { $0.last != Self.slash }
             tellOfClosed(listed.filter { $0.last == Self.slash && glob.reaches(below: $0) }, glob.prefix, node)
@@ -305,11 +291,10 @@ struct ForEachReader {
         guard let stray else { return texts }
         let others = paths.count - texts.count - 1
         let shown = Reader.short(prefix + NotText.escaped(stray))
-        reader.error(
+        return reader.error(
             "bad-file",
             "the name of `\(shown)` is not UTF-8 text" + (others > 0 ? ", nor are \(others) more" : ""),
             hint: "rename it, or write a pattern that leaves it out", node)
-        return nil
     }
 }
 

@@ -103,7 +103,7 @@ extension Reader {
         }
     }
 
-    private func isKnown(_ name: String) -> Bool { names.defines(name) || bindings.contains { $0.name == name } }
+    private func isKnown(_ name: String) -> Bool { names.defines(name) || scope.binding(name) != nil }
 
     /// Warns of a reference that is written as for another tool, and is plain text here.
     func warnOfForeignReference(_ node: NodeID) {

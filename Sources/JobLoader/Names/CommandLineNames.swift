@@ -19,7 +19,7 @@ struct CommandLineNames {
                 continue
             }
             if !reader.names.variableNames.contains(name) {
-                let names = used ?? reader.usedNames()
+                let names = used ?? WrittenReferences(tree: reader.tree).usedNames()
                 used = names
                 guard names.variables.contains(name) else {
                     if names.forEach.contains(name) { refuseForEach(name) } else { refuse(name, names.variables) }

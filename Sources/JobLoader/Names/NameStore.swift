@@ -54,13 +54,6 @@ final class NameStore {
         }
     }
 
-    func secret(_ name: String, _ reader: Reader, at span: SourceSpan) -> SecretText? {
-        secrets.value(name, reader, at: span)
-    }
-    func secretHint(_ name: String) -> String { secrets.hint(name) }
-    func secretPlaceholder(_ name: String) -> SecretText { secrets.placeholder(name) }
-    func declaresSecret(_ name: String) -> Bool { secrets.declares(name) }
-
     /// Returns the variables that the report shows, in the order of the file.
     func shown() -> [Job.Variable] {
         variableNames.compactMap { name in
@@ -103,9 +96,9 @@ final class NameStore {
     }
 
     private func unresolved(in node: NodeID, _ reader: Reader) -> [(name: String, ordinal: Int)] {
-        guard reader.tree.kind(node) == .scalar, reader.hasDollar(node), let template = reader.template(node) else {
-            return []
-        }
+        guard reader.tree.kind(node) == .scalar, reader.tree.hasDollar(node),
+            let template = Interpolation(reader: reader).template(node)
+        else { return [] }
         return template.references.compactMap { reference in
             guard case .local(let name, nil) = reference.name, case .written = variables[name] else { return nil }
             return (name, reference.ordinal)
@@ -121,10 +114,9 @@ final class NameStore {
 
     private static func read(_ node: NodeID, _ reader: Reader) -> Value? {
         guard reader.tree.kind(node) == .scalar else {
-            reader.error(
+            return reader.error(
                 "wrong-type", "a variable must be text, a number or a boolean, not \(reader.describe(node))",
                 at: reader.beginning(node))
-            return nil
         }
         switch reader.scalar(node, .scalar) {
         case .boolean(let value): return .boolean(value)
@@ -132,8 +124,7 @@ final class NameStore {
         case .text(let text): return .text(text)
         case .unknown: return .unknown
         case .null:
-            reader.error("wrong-type", "a variable must be text, a number or a boolean, not nothing", node)
-            return nil
+            return reader.error("wrong-type", "a variable must be text, a number or a boolean, not nothing", node)
         case nil: return nil
         }
     }

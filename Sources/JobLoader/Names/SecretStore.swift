@@ -19,7 +19,7 @@ final class SecretStore {
     /// Whether `--secrets-file` could not be read, so that any secret may be missing for that.
     var lacksFile = false
     let resources: Resources
-    private let missingValues: MissingValues
+    let missingValues: MissingValues
     private(set) var known: [KnownSecret] = []
 
     init(resources: Resources, missingValues: MissingValues = .refused) {
@@ -96,8 +96,7 @@ final class SecretStore {
             return text
         case .failure(let problem):
             broken.insert(name)
-            reader.error("unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: span)
-            return nil
+            return reader.error("unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: span)
         }
     }
 

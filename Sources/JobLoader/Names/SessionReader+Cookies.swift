@@ -21,7 +21,7 @@ extension SessionReader {
             return
         }
         let saves = draft.configuration.cookies.save
-        if saves { reader.noteFile(.write, path, cookies.value) }
+        if saves { reader.recordFile(.write, path, cookies.value) }
         switch reader.resources.readOwnFile(path, CookieFile.longest) {
         case .success(let bytes):
             draft.configuration.cookies.fileBytes = bytes

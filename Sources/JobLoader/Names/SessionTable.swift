@@ -76,12 +76,11 @@ struct SessionReader {
             guard !name.isEmpty, name.utf8.count <= 200,
                 !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x2F || $0 == 0x7F })
             else {
-                reader.error(
+                return reader.error(
                     "invalid-name", "`\(Reader.short(name))` is no name for a session",
                     hint: "its stores lie under it: no `/`", key)
-                return nil
             }
-            if reader.isNull(value) { return Entry(name: name, key: key, node: value) }
+            if reader.tree.isNull(value) { return Entry(name: name, key: key, node: value) }
             guard reader.expectMap(value, "a session") else { return nil }
             return Entry(name: name, key: key, node: value, base: base(value))
         }
@@ -89,7 +88,7 @@ struct SessionReader {
 
     private func base(_ node: NodeID) -> (name: String, node: NodeID)? {
         for (key, value) in reader.tree.entries(node)
-        where reader.tree.text(key, is: "extends") && !reader.isNull(value) {
+        where reader.tree.text(key, is: "extends") && !reader.tree.isNull(value) {
             reader.key = "extends"
             return reader.text(value).map { ($0, value) }
         }
@@ -132,7 +131,7 @@ struct SessionReader {
         draft.configuration.identifier = nil
         reader.owner = "session `\(Reader.short(entry.name))`"
         defer { reader.owner = "the job" }
-        if !reader.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
+        if !reader.tree.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
         check(draft, entry)
         readCookies(&draft, entry)
         return draft
@@ -154,7 +153,7 @@ struct SessionReader {
 
     func place(_ name: StaticString, _ entry: Entry) -> (key: NodeID, value: NodeID)? {
         for (key, value) in reader.tree.entries(entry.node)
-        where reader.tree.text(key, is: name) && !reader.isNull(value) {
+        where reader.tree.text(key, is: name) && !reader.tree.isNull(value) {
             return (key, value)
         }
         return nil

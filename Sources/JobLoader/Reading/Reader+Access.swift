@@ -2,30 +2,30 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Notes what the job may do while its values are read, so that no key of a kind with access can be forgotten.
+/// Records what the job may do while its values are read, so that no key of a kind with access can be forgotten.
 extension Reader {
-    func note(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, _ node: NodeID) {
-        note(kind, what(), at: tree.span(node))
+    func record(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, _ node: NodeID) {
+        record(kind, what(), at: tree.span(node))
     }
 
-    func note(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan) {
+    func record(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan) {
         access?.add(kind, what(), line: span.line, owner: owner)
     }
 
-    /// Notes a file; `path` is absolute. Files in the job's own folder are no access.
-    func noteFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
+    /// Records a file; `path` is absolute. Files in the job's own folder are no access.
+    func recordFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
         guard access != nil || kind == .read else { return }
         let path = Paths.resolvingDots(path())
         if kind == .read { usedFiles.add(path, readAs: key) }
         guard access != nil else { return }
         let folder = baseDirectory == "/" ? "/" : baseDirectory + "/"
         if path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder) { return }
-        note(kind, path, node)
+        record(kind, path, node)
     }
 
-    func noteCommand(_ words: [SecretText], _ node: NodeID) {
+    func recordCommand(_ words: [SecretText], _ node: NodeID) {
         for word in words { usedFiles.add(word: word.plain ?? "", in: baseDirectory) }
-        note(.command, words.map { Self.quoted($0.redacted) }.joined(separator: " "), node)
+        record(.command, words.map { Self.quoted($0.redacted) }.joined(separator: " "), node)
     }
 
     /// Returns a word in the quotes that a shell needs.
@@ -40,20 +40,20 @@ extension Reader {
         return isPlain ? word : "'" + parts.joined(separator: "'\\''") + "'"
     }
 
-    func noteHost(_ url: ResourceURL, _ node: NodeID) {
-        if url.schemeIs("file") { return noteFile(.read, url.path, node) }
+    func recordHost(_ url: ResourceURL, _ node: NodeID) {
+        if url.schemeIs("file") { return recordFile(.read, url.path, node) }
         guard access != nil, key.description != "mainDocument", url.needsConnection else { return }
-        noteHost(url.origin, node)
+        recordHost(url.origin, node)
     }
 
-    /// Notes a host, without the default port of its scheme.
-    func noteHost(_ origin: Origin, _ node: NodeID) {
+    /// Records a host, without the default port of its scheme.
+    func recordHost(_ origin: Origin, _ node: NodeID) {
         let isUsual = [("http", 80), ("https", 443), ("ftp", 21)].contains { $0 == (origin.scheme, Int(origin.port)) }
-        note(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
+        record(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
     }
 
-    /// Notes a URL whose host comes from another task's response, or from a value that is missing on this machine.
-    func noteUnknownHost(_ text: SecretText, _ node: NodeID) {
+    /// Records a URL whose host comes from another task's response, or from a value that is missing on this machine.
+    func recordUnknownHost(_ text: SecretText, _ node: NodeID) {
         guard access != nil, key.description != "mainDocument" else { return }
         var known = ""
         for piece in text.pieces {
@@ -61,7 +61,7 @@ extension Reader {
             known += literal
         }
         let isHostKnown = known.split(separator: "/", omittingEmptySubsequences: false).count > 3
-        if isHostKnown, let url = try? ResourceURL.parse(known) { return noteHost(url, node) }
-        note(.host, "whatever `\(Self.short(tree.text(node)))` names", node)
+        if isHostKnown, let url = try? ResourceURL.parse(known) { return recordHost(url, node) }
+        record(.host, "whatever `\(Self.short(tree.text(node)))` names", node)
     }
 }

@@ -11,8 +11,7 @@ extension Reader {
             _ = try TextFormats.Regex(text)
             return text
         } catch {
-            self.error("invalid-regex", "`\(Self.short(text))` is no regular expression: \(error.message)", node)
-            return nil
+            return self.error("invalid-regex", "`\(Self.short(text))` is no regular expression: \(error.message)", node)
         }
     }
 
@@ -25,8 +24,7 @@ extension Reader {
         if text.contains(";"), MediaType.isPattern(type) {
             hint = "write `\(Self.short(type))`: types are compared without their parameters"
         }
-        error("invalid-value", "no answer can be of the type `\(Self.short(text))`", hint: hint, node)
-        return nil
+        return error("invalid-value", "no answer can be of the type `\(Self.short(text))`", hint: hint, node)
     }
 
     func jsonPath(_ node: NodeID) -> String? {
@@ -43,31 +41,5 @@ extension Reader {
             self.error("invalid-json-path", "`\(Self.short(text))` is no JSON path: \(error.message)", hint: hint, node)
             return false
         }
-    }
-
-    func timeZone(_ node: NodeID) -> String? {
-        guard let text = text(node, .timeZone) else { return nil }
-        guard TimeZoneFile.load(text) != nil else {
-            error(
-                "invalid-value", "`\(Self.short(text))` is no time zone that this machine knows",
-                hint: "an IANA name, such as `Europe/Berlin` or `UTC`", node)
-            return nil
-        }
-        return text
-    }
-
-    func decodeBase64(_ text: String) -> [UInt8]? { Base64.decode(text) }
-
-    func decodeHex(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = PercentEncoding.hexValue(digits[index]),
-                let low = PercentEncoding.hexValue(digits[index + 1])
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
     }
 }

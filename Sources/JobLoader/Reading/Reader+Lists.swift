@@ -7,8 +7,7 @@ extension Reader {
 
     func statuses(_ node: NodeID, mayBeNone: Bool = false) -> StatusSet? {
         if !mayBeNone, tree.kind(node) == .sequence, tree.count(node) == 0 {
-            error("invalid-value", "`\(key)` names no status: no answer has that", at: beginning(node))
-            return nil
+            return error("invalid-value", "`\(key)` names no status: no answer has that", at: beginning(node))
         }
         var ranges: [ClosedRange<UInt16>] = []
         var isWhole = true
@@ -19,12 +18,8 @@ extension Reader {
             }
             guard let range = StatusSet.range(text) else {
                 isWhole = false
-                let number = ValueText.integer(text)
-                if number != nil {
-                    outOfRange(element, .statuses, text)
-                } else {
-                    invalid(element, .statuses, text)
-                }
+                let isNumber = ValueText.integer(text) != nil
+                invalid(element, .statuses, text, code: isNumber ? "out-of-range" : "invalid-value")
                 continue
             }
             ranges.append(range)
@@ -36,35 +31,28 @@ extension Reader {
         guard let text = text(node, .hostPattern) else { return nil }
         guard let pattern = HostPattern(text) else {
             let hint = text.contains("/") ? "a host pattern is a name alone, without scheme and path" : nil
-            invalid(node, .hostPattern, text, hint: hint)
-            return nil
+            return invalid(node, .hostPattern, text, hint: hint)
         }
         return pattern
     }
 
-    func hostPatterns(_ node: NodeID) -> [HostPattern]? {
-        guard expectList(node, .hostPatterns) else { return nil }
-        return tree.children(node).compactMap { hostPattern($0) }
-    }
+    func hostPatterns(_ node: NodeID) -> [HostPattern]? { elements(node, .hostPatterns) { hostPattern($0) } }
 
     /// Reads a command: a program and its arguments; no shell is involved.
     func command(_ node: NodeID) -> [SecretText]? {
         guard expectList(node, .words) else { return nil }
         let words = tree.children(node).compactMap { child in
-            secretText(child, place: .word, runEnds: !isInTask && key.description == "onFinish").map { word in
+            secretText(child, place: .word, runEnds: !scope.isInTask && key.description == "onFinish").map { word in
                 warnOfSecret(word, child)
                 return word
             }
         }
-        if tree.count(node) == 0 {
-            error("empty-command", "`\(key)` must name a program", node)
-            return nil
-        }
+        if tree.count(node) == 0 { return error("empty-command", "`\(key)` must name a program", node) }
         guard words.count == tree.count(node) else {
-            note(.command, "one that a missing value is a part of", node)
+            record(.command, "one that a missing value is a part of", node)
             return nil
         }
-        noteCommand(words, node)
+        recordCommand(words, node)
         return words
     }
 
@@ -77,10 +65,21 @@ extension Reader {
         }
     }
 
+    func badName(_ name: String, _ key: NodeID, _ what: String) {
+        error(
+            "invalid-name", "`\(Self.short(name))` is no name for \(what)",
+            hint: "a letter or `_`, then letters, digits, `_` and `-`", key)
+    }
+
     func texts(_ node: NodeID, _ shape: Shape) -> [String]? {
         guard expectList(node, shape) else { return nil }
         let texts = tree.children(node).compactMap { text($0) }
         return texts.count == tree.count(node) ? texts : nil
+    }
+
+    /// Reads every element of a list; what cannot be read is left out.
+    func elements<Value>(_ node: NodeID, _ shape: Shape, _ read: (NodeID) -> Value?) -> [Value]? {
+        expectList(node, shape) ? tree.children(node).compactMap(read) : nil
     }
 
     /// Reads every map of a list with a section.

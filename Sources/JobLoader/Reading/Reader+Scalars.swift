@@ -14,21 +14,10 @@ enum ScalarValue {
 }
 
 extension Reader {
-    /// Returns whether the scalar contains a `$`, before any other work is done for interpolation.
-    func hasDollar(_ node: NodeID) -> Bool {
-        tree.withUTF8(node) { text in
-            guard let start = text.baseAddress else { return false }
-            return memchr(start, 0x24, text.count) != nil
-        }
-    }
-
     /// Returns the node's value; `nil` if it is no scalar or uses an unknown name, which is reported.
     func scalar(_ node: NodeID, _ shape: Shape, place: Place = .value) -> ScalarValue? {
-        guard tree.kind(node) == .scalar else {
-            wrongType(node, shape)
-            return nil
-        }
-        if hasDollar(node) { return interpolated(node, place) }
+        guard tree.kind(node) == .scalar else { return wrongType(node, shape) }
+        if tree.hasDollar(node) { return Interpolation(reader: self).interpolated(node, place) }
         switch tree.resolve(node) {
         case .null: return .null
         case .boolean(let value): return .boolean(value)
@@ -42,10 +31,9 @@ extension Reader {
         switch scalar(node, shape, place: place) {
         case .text(let text): return plain(text, node)
         case .number(let number): return number
-        case .boolean(let value) where hasDollar(node): return value ? "true" : "false"
+        case .boolean(let value) where tree.hasDollar(node): return value ? "true" : "false"
         case .null, .boolean:
-            wrongType(node, shape)
-            return nil
+            return wrongType(node, shape)
         case .unknown, nil: return nil
         }
     }
@@ -55,10 +43,9 @@ extension Reader {
     func plain(_ text: SecretText, _ node: NodeID) -> String? {
         if let plain = text.plain { return plain }
         if text.isSecret {
-            error(
+            return error(
                 "secret-not-allowed", "a secret cannot stand in `\(key)`",
                 hint: "it would be written where anybody can read it", node)
-            return nil
         }
         return refuseCapture(node)
     }
@@ -66,21 +53,19 @@ extension Reader {
     func boolean(_ node: NodeID) -> Bool? {
         switch scalar(node, .boolean) {
         case .boolean(let value): return value
-        case .text(let text) where hasDollar(node) && text.plain == "true": return true
-        case .text(let text) where hasDollar(node) && text.plain == "false": return false
-        case .text(let text) where hasDollar(node) && text.plain != nil: return noBoolean(text.revealed, node)
-        case .number(let number) where hasDollar(node): return noBoolean(number, node)
+        case .text(let text) where tree.hasDollar(node) && text.plain == "true": return true
+        case .text(let text) where tree.hasDollar(node) && text.plain == "false": return false
+        case .text(let text) where tree.hasDollar(node) && text.plain != nil: return noBoolean(text.revealed, node)
+        case .number(let number) where tree.hasDollar(node): return noBoolean(number, node)
         case .text, .number, .null:
-            wrongType(node, .boolean)
-            return nil
+            return wrongType(node, .boolean)
         case .unknown, nil: return nil
         }
     }
 
     /// Reports that the value of a `${…}`, rather than the text in the file, is no boolean.
     private func noBoolean(_ text: String, _ node: NodeID) -> Bool? {
-        error("wrong-type", "`\(key)` must be \(Shape.boolean.words), not `\(Self.short(text))`", node)
-        return nil
+        return error("wrong-type", "`\(key)` must be \(Shape.boolean.words), not `\(Self.short(text))`", node)
     }
 
     func integer(_ node: NodeID, _ range: ClosedRange<Int64>) -> Int64? {
@@ -95,24 +80,15 @@ extension Reader {
             if ValueText.number(text) != nil { wrongType(node, shape) } else { invalid(node, shape, text) }
             return nil
         }
-        guard range.contains(value) else {
-            outOfRange(node, shape, text)
-            return nil
-        }
+        guard range.contains(value) else { return outOfRange(node, shape, text) }
         return value
     }
 
     func number(_ node: NodeID, _ range: ClosedRange<Double>) -> Double? {
         let shape = Shape.number(range)
         guard let text = numberText(node, shape) else { return nil }
-        guard let value = ValueText.number(text) else {
-            invalid(node, shape, text)
-            return nil
-        }
-        guard range.contains(value) else {
-            outOfRange(node, shape, text)
-            return nil
-        }
+        guard let value = ValueText.number(text) else { return invalid(node, shape, text) }
+        guard range.contains(value) else { return outOfRange(node, shape, text) }
         return value
     }
 
@@ -120,10 +96,9 @@ extension Reader {
     private func numberText(_ node: NodeID, _ shape: Shape) -> String? {
         switch scalar(node, shape) {
         case .number(let number): return number
-        case .text(let text) where hasDollar(node): return plain(text, node)
+        case .text(let text) where tree.hasDollar(node): return plain(text, node)
         case .text, .null, .boolean:
-            wrongType(node, shape)
-            return nil
+            return wrongType(node, shape)
         case .unknown, nil: return nil
         }
     }
@@ -131,8 +106,7 @@ extension Reader {
     func duration(_ node: NodeID, positive: Bool = false) -> TimeSpan? {
         guard let text = text(node, .duration) else { return nil }
         if text.hasPrefix("-") {
-            error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
-            return nil
+            return error("out-of-range", "`\(key)` is never negative: `\(Self.short(text))`", node)
         }
         guard let span = ValueText.duration(text) else {
             let most = TimeSpan.forever.nanoseconds / TimeSpan.seconds(86_400).nanoseconds
@@ -141,10 +115,7 @@ extension Reader {
             }
             return nil
         }
-        if positive, span == .zero {
-            error("out-of-range", "`\(key)` must be longer than nothing", node)
-            return nil
-        }
+        if positive, span == .zero { return error("out-of-range", "`\(key)` must be longer than nothing", node) }
         return span
     }
 
@@ -181,15 +152,15 @@ extension Reader {
     }
 
     private func nothing(_ node: NodeID) -> Int64? {
-        error("out-of-range", "`\(key)` must be more than nothing", hint: "leave it out where there is no limit", node)
-        return nil
+        return error(
+            "out-of-range", "`\(key)` must be more than nothing", hint: "leave it out where there is no limit", node)
     }
 
     func choice<Value: RawRepresentable & CaseIterable & SendableMetatype>(_ node: NodeID, as type: Value.Type)
         -> Value?
     where Value.RawValue == String {
         // The known words are only collected if the text is none of them.
-        if tree.kind(node) == .scalar, !hasDollar(node), case .string = tree.resolve(node),
+        if tree.kind(node) == .scalar, !tree.hasDollar(node), case .string = tree.resolve(node),
             let value = Value(rawValue: tree.text(node))
         {
             return value
@@ -203,28 +174,19 @@ extension Reader {
 
     func fileMode(_ node: NodeID) -> UInt16? {
         guard let text = text(node, .fileMode) else { return nil }
-        let isDecimal = tree.isPlain(node) && !hasDollar(node) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        let isDecimal =
+            tree.isPlain(node) && !tree.hasDollar(node) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isDecimal {
             let octal = String(ValueText.fileMode(text) ?? 0o644, radix: 8)
-            error(
+            return error(
                 "decimal-mode", "a bare `\(Self.short(text))` is a decimal number in YAML 1.2, no file mode",
                 hint: "quote it: \"0\(octal)\", or write 0o\(octal)", node)
-            return nil
         }
-        guard let mode = ValueText.fileMode(text) else {
-            invalid(node, .fileMode, text)
-            return nil
-        }
-        return mode
+        return ValueText.fileMode(text) ?? invalid(node, .fileMode, text)
     }
 
     func timeOfDay(_ node: NodeID) -> Int? {
-        guard let text = text(node, .timeOfDay) else { return nil }
-        guard let minutes = ValueText.timeOfDay(text) else {
-            invalid(node, .timeOfDay, text)
-            return nil
-        }
-        return minutes
+        text(node, .timeOfDay).flatMap { ValueText.timeOfDay($0) ?? invalid(node, .timeOfDay, $0) }
     }
 
     func unknownWord(_ text: String, _ node: NodeID, _ known: [String]) {
@@ -241,22 +203,5 @@ extension StringProtocol {
         while let first = slice.utf8.first, first == 0x20 || first == 0x09 { slice = slice.dropFirst() }
         while let last = slice.utf8.last, last == 0x20 || last == 0x09 { slice = slice.dropLast() }
         return String(slice)
-    }
-}
-
-extension Reader {
-    /// Reads `retry.attempts`: a number, or `unlimited` for none, which is `.some(nil)`.
-    func attempts(_ node: NodeID) -> Int?? {
-        let range: ClosedRange<Int64> = 1...1_000_000
-        switch scalar(node, .either([.integer(range), .choice(["unlimited"])])) {
-        case .number: return integer(node, range).map { .some(Int($0)) }
-        case .text(let text) where text.plain == "unlimited": return .some(nil)
-        case .text(let text) where hasDollar(node) && text.plain.flatMap { ValueText.integer($0) } != nil:
-            return integer(node, range).map { .some(Int($0)) }
-        case .text, .boolean, .null:
-            wrongType(node, .either([.integer(range), .choice(["unlimited"])]))
-            return nil
-        case .unknown, nil: return nil
-        }
     }
 }

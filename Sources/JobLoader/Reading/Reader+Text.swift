@@ -22,16 +22,15 @@ extension Reader {
     ) -> SecretText? {
         switch scalar(node, shape, place: place) {
         case .text(let text):
-            if text.awaitsCapture, !captures || !isInTask, !(runEnds && text.awaitsRunEndsAlone) {
+            if text.awaitsCapture, !captures || !scope.isInTask, !(runEnds && text.awaitsRunEndsAlone) {
                 return refuseCapture(node)
             }
             return checked(text, node, place) ? text : nil
         case .number(let number): return SecretText(number)
-        case .boolean(let value) where acceptsWords(shape) || hasDollar(node):
-            return SecretText(hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
+        case .boolean(let value) where acceptsWords(shape) || tree.hasDollar(node):
+            return SecretText(tree.hasDollar(node) ? (value ? "true" : "false") : tree.text(node))
         case .null, .boolean:
-            wrongType(node, shape)
-            return nil
+            return wrongType(node, shape)
         case .unknown, nil: return nil
         }
     }
@@ -39,19 +38,18 @@ extension Reader {
     /// Reports a captured value where the text decides what the job is and must be known before the run; returns `nil`.
     func refuseCapture<Text>(_ node: NodeID) -> Text? {
         forgetCaptures(in: node)
-        error(
+        return error(
             "capture-not-allowed", "a captured value cannot stand in `\(key)`",
             hint: "it is known only in mid-run; it can stand in a task's `url`, `query`, `headers`, `body`, "
                 + "`contentType`, `to`, `checksum` and `expect.body`",
             node)
-        return nil
     }
 
     /// Forgets the uses of captured values in a node that cannot hold any: whether such a value exists does not matter
     /// then.
     func forgetCaptures(in node: NodeID) {
         let span = tree.span(node)
-        captureUses.removeAll { use in
+        scope.captureUses.removeAll { use in
             let (start, end) = ((use.span.line, use.span.column), (use.span.endLine, use.span.endColumn))
             return start >= (span.line, span.column) && end <= (span.endLine, span.endColumn)
         }
@@ -86,14 +84,14 @@ extension Reader {
             let path = absolutePath(text, node)
         else { return nil }
         warnOfShellPath(node)
-        noteFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
+        recordFile(["path", "to"].contains(key.description) ? .write : .read, path, node)
         return path
     }
 
     func pathText(_ node: NodeID) -> SecretText? {
         guard let text = secretText(node, .path, place: .path), let path = absolute(text, node) else { return nil }
         warnOfShellPath(node)
-        noteFile(key.description == "to" ? .write : .read, path.redacted, node)
+        recordFile(key.description == "to" ? .write : .read, path.redacted, node)
         return path
     }
 
@@ -119,10 +117,7 @@ extension Reader {
 
     /// An absolute path made of one that is relative to the job's folder, without noting what it is for.
     func absolutePath(_ text: String, _ node: NodeID) -> String? {
-        guard !text.isEmpty else {
-            error("invalid-value", "`\(key)` must be a path, not empty", node)
-            return nil
-        }
+        guard !text.isEmpty else { return error("invalid-value", "`\(key)` must be a path, not empty", node) }
         return Paths.absolute(text, in: baseDirectory)
     }
 
@@ -141,30 +136,28 @@ extension Reader {
             let url = try urls.parse(text.plain ?? text.revealed)
             // The host is unknown until the value is.
             if missingValues == .tolerated, MissingValue.stands(in: url.host) {
-                noteUnknownHost("", node)
+                recordUnknownHost("", node)
                 return nil
             }
             if text.plain == nil, let name = text.secretBarred(from: url.origin) {
-                error(
+                return error(
                     "secret-elsewhere", "the secret `\(name)` may not be sent to `\(text.barredPlace(url.origin))`",
                     hint: "its `hosts` say where it may go", node)
-                return nil
             }
             warnOfPlaceholder(node, in: .url)
-            noteHost(url, node)
+            recordHost(url, node)
             return url
         } catch {
             if missingValues == .tolerated, MissingValue.stands(in: text.revealed) {
-                noteUnknownHost("", node)
+                recordUnknownHost("", node)
                 return nil
             }
             let shown = text.isSecret ? text.redacted : (text.plain ?? text.redacted)
             let message = text.isSecret ? "a part of it is wrong" : error.message
-            self.error(
+            return self.error(
                 "invalid-url", "`\(Self.short(shown))` is no URL: \(message)",
                 hint: foreignReference(node).map { "write `\($0.meant)` for `\($0.written)`" }
                     ?? (text.isSecret ? nil : urlHint(shown)), at: urlSpan(node, error.offset))
-            return nil
         }
     }
 
@@ -197,7 +190,7 @@ extension Reader {
     private func urlSpan(_ node: NodeID, _ offset: Int) -> SourceSpan {
         let span = tree.span(node)
         let text = tree.text(node)
-        guard tree.isPlain(node), !hasDollar(node), span.line == span.endLine, offset < text.utf8.count else {
+        guard tree.isPlain(node), !tree.hasDollar(node), span.line == span.endLine, offset < text.utf8.count else {
             return span
         }
         let before = String(decoding: text.utf8.prefix(offset), as: UTF8.self).unicodeScalars.count

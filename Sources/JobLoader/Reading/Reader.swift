@@ -2,12 +2,10 @@ import Diagnostics
 import TransferModel
 import YAMLTree
 
-/// Reads values from a tree in one scope of names and collects the problems.
+/// Reads single values from a tree in one scope of names, and collects the problems.
 ///
-/// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing.
-///
-/// It is large because a job file has many kinds of values: one method reads one kind, in a file for each section. They
-/// share the tree, the names in scope and the problems found, which are all of its state that lasts.
+/// One reader lives as long as one load, on one thread; rows of the table get it as an argument and keep nothing. What a
+/// section has beyond single values a type of its own reads, such as `CredentialReader`, by means of the reader.
 final class Reader {
     let tree: YAMLTree
     let source: SourceText
@@ -16,31 +14,17 @@ final class Reader {
     let baseDirectory: String
     var problems = Problems()
     let names: NameStore
-    var missingValues = MissingValues.refused
+    var missingValues: MissingValues { names.secrets.missingValues }
     /// What the job may do; `nil` if the load does not collect that.
     var access: JobAccess?
     /// The part of the job whose values are being read, for `access`.
     var owner = "the job"
-    /// The names of `forEach` and their present values.
-    var bindings: [Binding] = []
-    /// The value of names that nothing else binds, while a faulty `forEach` hides its names; else `nil`.
-    var unreadName: Value?
-    /// Uses of captured values found since the task loader last read the list.
-    var captureUses: [CaptureUse] = []
+    /// What belongs to the task whose values are being read.
+    var scope = TaskScope()
     /// Names of captures that could not be read, which was reported: that the task lacks them follows from that.
     var unreadCaptures: Set<String> = []
-    /// Whether a task is being read: only there can values of other tasks be used.
-    var isInTask = false
-    /// Whether the task that is read has a misspelled `forEach`, whose names are unknown for that reason alone.
-    var lacksForEach = false
     /// Whether a credential could not be read, which was reported.
     var lacksCredential = false
-    /// Whether the task that is read has `next`, so that `${page}` stands in its `to`.
-    var hasPages = false
-    /// Whether `defaults` are being read.
-    var isInDefaults = false
-    /// Names in a map of `defaults` that the task writes itself, so that their default is not used.
-    var replacedNames: Set<String> = []
     /// The key whose value is being read, for messages.
     var key: StaticString = ""
     var templates = TemplateCache()
@@ -52,14 +36,8 @@ final class Reader {
     var checksumTasks: [ChecksumTask] = []
     /// Keys of files that `signature` names, by absolute path: many tasks name the same one.
     var minisignKeys: [String: MinisignKey] = [:]
-    /// Files that the `forEach` just read names.
-    var fileReads: [FileRead] = []
-    /// All files that `forEach` has read, each once.
-    var lists: [String] = []
     /// All files that the job reads and runs.
     var usedFiles = UsedFiles()
-    /// Lists of tasks that the `forEach` just read names.
-    var capturedLists: [CapturedList] = []
     /// The values of the templates, while a job is read again; `nil` when it is read for the first time.
     var templateValues: TemplateValues?
 
@@ -69,18 +47,6 @@ final class Reader {
         self.resources = resources
         self.baseDirectory = baseDirectory
         self.names = names
-    }
-
-    /// A use of `${tasks.ID.NAME}` in a task.
-    struct CaptureUse {
-        let task: String
-        let name: String
-        let span: SourceSpan
-        let isInPath: Bool
-        /// Whether it stands in `defaults` and counts only for tasks that use the default.
-        let isDefault: Bool
-        /// Whether it is a value of the list `name`, which `forEach` reads.
-        var isOfList = false
     }
 
     // MARK: Problems
@@ -97,6 +63,32 @@ final class Reader {
         error(code, message, hint: hint, at: tree.span(node))
     }
 
+    /// Reports an error and returns `nil`, for a value that cannot be read.
+    func error<Value>(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan) -> Value? {
+        error(code, message, hint: hint, at: span)
+        return nil
+    }
+
+    func error<Value>(_ code: String, _ message: String, hint: String? = nil, _ node: NodeID) -> Value? {
+        error(code, message, hint: hint, at: tree.span(node))
+        return nil
+    }
+
+    func wrongType<Value>(_ node: NodeID, _ shape: Shape, hint: String? = nil) -> Value? {
+        wrongType(node, shape, hint: hint)
+        return nil
+    }
+
+    func invalid<Value>(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) -> Value? {
+        invalid(node, shape, text, hint: hint)
+        return nil
+    }
+
+    func outOfRange<Value>(_ node: NodeID, _ shape: Shape, _ text: String) -> Value? {
+        invalid(node, shape, text, code: "out-of-range")
+        return nil
+    }
+
     func notBuilt(_ key: NodeID, _ name: StaticString) {
         problems.isNotBuilt("`\(name)`", at: tree.span(key), in: source)
     }
@@ -106,6 +98,11 @@ final class Reader {
         let span = tree.span(node)
         guard tree.kind(node) != .scalar, span.line != span.endLine else { return span }
         return SourceSpan(line: span.line, column: span.column, endLine: span.line, endColumn: span.column + 1)
+    }
+
+    /// Returns the position of a `${…}` in a scalar, by its number among all of them there.
+    func referenceSpan(_ node: NodeID, _ ordinal: Int) -> SourceSpan {
+        source.span(ofReference: ordinal, within: tree.span(node))
     }
 
     func wrongType(_ node: NodeID, _ shape: Shape, hint: String? = nil) {
@@ -133,12 +130,8 @@ final class Reader {
             }
     }
 
-    func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil) {
-        error("invalid-value", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", hint: hint, node)
-    }
-
-    func outOfRange(_ node: NodeID, _ shape: Shape, _ text: String) {
-        error("out-of-range", "`\(key)` must be \(shape.words), not `\(Self.short(text))`", node)
+    func invalid(_ node: NodeID, _ shape: Shape, _ text: String, hint: String? = nil, code: String = "invalid-value") {
+        error(code, "`\(key)` must be \(shape.words), not `\(Self.short(text))`", hint: hint, node)
     }
 
     private func typeHint(_ node: NodeID, _ shape: Shape) -> String? {
@@ -153,7 +146,7 @@ final class Reader {
     private func quoteHint(_ node: NodeID, _ shape: Shape) -> String? {
         let text = tree.text(node)
         switch shape {
-        case .text where tree.isPlain(node) && !isNull(node): return "quote it: \"\(text)\""
+        case .text where tree.isPlain(node) && !tree.isNull(node): return "quote it: \"\(text)\""
         case .boolean where !tree.isPlain(node) && (text == "true" || text == "false"),
             .integer where !tree.isPlain(node) && ValueText.integer(text) != nil,
             .number where !tree.isPlain(node) && ValueText.number(text) != nil:
@@ -200,13 +193,6 @@ final class Reader {
         if known.count <= 12 { return "it knows \(known.map { "`\($0)`" }.joined(separator: ", "))" }
         let all = "`transfer-run schema` and `man transfer-run-job` list all keys"
         return Spelling.nearest(to: name, among: known).map { "the nearest is `\($0)`; \(all)" } ?? all
-    }
-
-    // MARK: Nodes
-
-    func isNull(_ node: NodeID) -> Bool {
-        guard tree.isPlain(node), tree.kind(node) == .scalar else { return false }
-        return tree.resolve(node) == .null
     }
 
     /// Returns whether the node is a map, and reports it if not.

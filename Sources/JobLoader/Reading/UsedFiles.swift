@@ -3,6 +3,8 @@ import TransferModel
 /// Collects the files that a job reads and runs, each once, while its values are read. A task's `to` may name one of
 /// them, since one task brings what another one sends; a name that a server chose must not.
 struct UsedFiles {
+    /// The files that `forEach` has read, each once.
+    var lists: [String] = []
     private var keys: [ExactText: StaticString?] = [:]
 
     /// Adds a file that the value of `key` names; folders are left out.

@@ -127,6 +127,20 @@ package enum ValueText {
         return Int64(text)
     }
 
+    /// Returns the bytes that hex digits stand for.
+    static func hex(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = PercentEncoding.hexValue(digits[index]),
+                let low = PercentEncoding.hexValue(digits[index + 1])
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
     static func number(_ text: String) -> Double? {
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }) else { return nil }
         return Double(text).flatMap { $0.isFinite ? $0 : nil }

@@ -60,7 +60,7 @@ extension Key where Target: Blank {
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<Target, Bandwidth?>, _ meaning: String
     ) -> Key {
         Key(name, path(), .either([.rate, .list(.object("bandwidthHours"))]), default: "none", meaning) {
-            $1.bandwidth($0).map { .some($0) }
+            LimitReader(reader: $1).bandwidth($0).map { .some($0) }
         }
     }
 

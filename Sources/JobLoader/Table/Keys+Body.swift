@@ -17,21 +17,21 @@ extension Sections {
             bodyKey(
                 "base64", .pattern("^[A-Za-z0-9+/\\s]*={0,2}\\s*$", words: "base64"), "the bytes that this stands for"
             ) {
-                $1.base64($0).map { .base64($0) }
+                BodyReader(reader: $1).base64($0).map { .base64($0) }
             },
-            bodyKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
+            bodyKey("json", .json, "this value as JSON") { JSONReader(reader: $1).jsonTemplate($0).map { .json($0) } },
             bodyKey(
                 "form", .map(.either([.scalar, .list(.scalar)])),
                 "these fields, encoded as a form; a list gives several of one name"
             ) { node, reader in
-                reader.formFields(node).map { .form($0) }
+                BodyReader(reader: reader).formFields(node).map { .form($0) }
             },
             bodyKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
             bodyKey("stream", .object("stream"), "what this command writes, run anew each time it is sent") {
-                $1.stream($0)
+                BodyReader(reader: $1).stream($0)
             },
             bodyKey("multipart", .list(.object("part")), "these parts, as `multipart/form-data`") {
-                $1.parts($0).map { .multipart($0) }
+                BodyReader(reader: $1).parts($0).map { .multipart($0) }
             },
         ],
         rules: [.exactlyOne(["data", "base64", "json", "form", "file", "stream", "multipart"])])
@@ -74,7 +74,7 @@ extension Sections {
             partKey("data", .scalar, "this text") {
                 $1.secretText($0, .scalar, place: .body, captures: true).map { .data($0) }
             },
-            partKey("json", .json, "this value as JSON") { $1.jsonTemplate($0).map { .json($0) } },
+            partKey("json", .json, "this value as JSON") { JSONReader(reader: $1).jsonTemplate($0).map { .json($0) } },
             partKey("file", .path, "this file") { $1.pathText($0).map { .file($0) } },
             .text("filename", \.filename, default: "the file's own", "the name the server is told"),
             Key(
@@ -99,52 +99,5 @@ extension Sections {
         var filename: String?
         var contentType: String?
         static var blank: PartDraft { PartDraft() }
-    }
-}
-
-extension Reader {
-    func formFields(_ node: NodeID) -> [RequestBody.FormField]? {
-        guard tree.kind(node) == .mapping else {
-            wrongType(node, .map(.scalar))
-            return nil
-        }
-        return named(node).flatMap { name, _, value in
-            isNull(value)
-                ? []
-                : oneOrMore(value).compactMap { element in
-                    secretText(element, .scalar, place: .body, captures: true).map {
-                        RequestBody.FormField(name: name, value: $0)
-                    }
-                }
-        }
-    }
-
-    func stream(_ node: NodeID) -> RequestBody? {
-        var draft = Sections.StreamDraft()
-        Sections.stream.decode(node, into: &draft, self)
-        if draft.length == 0 {
-            error("invalid-value", "nobody need run a command for no bytes", hint: "write `data: \"\"`", node)
-        }
-        return draft.command.map { .stream(command: $0, length: draft.length) }
-    }
-
-    func parts(_ node: NodeID) -> [RequestBody.Part]? {
-        maps(node, Sections.part, .blank)?.compactMap { draft in
-            guard let name = draft.name, let content = draft.content else { return nil }
-            var part = RequestBody.Part(name: name, content: content)
-            part.filename = draft.filename
-            part.contentType = draft.contentType
-            return part
-        }
-    }
-
-    func base64(_ node: NodeID) -> [UInt8]? {
-        guard let text = text(node, .text) else { return nil }
-        let compact = text.filter { !$0.isWhitespace }
-        guard let bytes = decodeBase64(compact) else {
-            error("invalid-value", "`\(key)` must be base64", hint: "RFC 4648, with `=` at its end", node)
-            return nil
-        }
-        return bytes
     }
 }

@@ -32,7 +32,7 @@ extension Sections {
                     .pattern("^([0-9A-Fa-f]{2})+$", words: "hex digits"),
                 ]),
                 default: "any", "how the body begins"
-            ) { $1.magic($0).map { .some($0) } },
+            ) { ExpectationReader(reader: $1).magic($0).map { .some($0) } },
             .boolean(
                 "notHTML", \.notHTML, default: "false",
                 "the body neither begins like a web page nor, unless `mimeType` asks for it, has the type of one"
@@ -41,7 +41,7 @@ extension Sections {
                 "headers", over: \.headers, .map(.regex), default: "none",
                 "header name → what one of its values must match"
             ) {
-                $2.headerMatches($1, into: &$0)
+                ExpectationReader(reader: $2).headerMatches($1, into: &$0)
             },
             Key("body", over: \.self, .object("expectBody"), default: "any", "what must stand in the body") {
                 expectBody.decode($1, into: &$0, $2)
@@ -62,7 +62,7 @@ extension Sections {
                 $1.regex($0).map { .some($0) }
             },
             Key("json", over: \.bodyJSON, .map(.json), default: "none", "JSON path → the value that must be there") {
-                $2.jsonMatches($1, into: &$0)
+                ExpectationReader(reader: $2).jsonMatches($1, into: &$0)
             },
         ])
 
@@ -78,7 +78,7 @@ extension Sections {
                 "header", \.header, .text, default: "none",
                 "the value of this header; with `regex` what that finds in it"
             ) {
-                $1.headerName($0).map { .some($0) }
+                HeaderReader(reader: $1).headerName($0).map { .some($0) }
             },
             .text(
                 "link", \.link, default: "none",
@@ -94,7 +94,7 @@ extension Sections {
                 relative one is resolved against the answer's own
                 """
             ) {
-                $1.pathOrRegex($0).map { .some($0) }
+                CaptureReader(reader: $1).pathOrRegex($0).map { .some($0) }
             },
             .boolean(
                 "all", \.all, default: "false",
@@ -200,8 +200,8 @@ extension Sections {
                 "the signature that the checksum file must have before it is used"
             ) { node, reader in
                 guard reader.tree.kind(node) == .mapping else {
-                    reader.wrongType(node, .object("signature"), hint: "write `signature: { key: minisign.pub }`")
-                    return nil
+                    return reader.wrongType(
+                        node, .object("signature"), hint: "write `signature: { key: minisign.pub }`")
                 }
                 var draft = SignatureDraft.blank
                 let known = reader.problems.count
@@ -224,7 +224,7 @@ extension Sections {
             Key(
                 "key", \.key, .text, default: "required",
                 "the public key, 56 characters that begin with `RW`, or a path to the `.pub` file that holds it"
-            ) { node, reader in reader.minisignKey(node).map { .some($0) } },
+            ) { node, reader in ChecksumReader(reader: reader).minisignKey(node).map { .some($0) } },
             Key(
                 "url", \.url, .url, default: "the checksum file's URL and `.minisig`",
                 "where the signature is; at most 16 KiB are read"
@@ -248,130 +248,5 @@ extension Sections {
         var entry: String?
         var signature: SignatureDraft?
         static var blank: ChecksumDraft { ChecksumDraft() }
-    }
-}
-
-extension Reader {
-    func magic(_ node: NodeID) -> Expectations.Magic? {
-        let known = ["gzip", "zip", "xz", "zstd", "pdf", "elf"]
-        guard let text = text(node) else { return nil }
-        switch text {
-        case "gzip": return .gzip
-        case "zip": return .zip
-        case "xz": return .xz
-        case "zstd": return .zstd
-        case "pdf": return .pdf
-        case "elf": return .elf
-        default:
-            if let bytes = decodeHex(text), !bytes.isEmpty, bytes.count <= 64 { return .bytes(bytes) }
-            let hint = closest(text, known).map { "did you mean `\($0)`?" }
-            error(
-                "invalid-value", "`\(key)` must be \(Shape.oneOf(known)), or hex digits, not `\(Self.short(text))`",
-                hint: hint, node)
-            return nil
-        }
-    }
-
-    func headerName(_ node: NodeID) -> String? {
-        guard let name = text(node), isHeaderName(name, node) else { return nil }
-        return name
-    }
-
-    private func isHeaderName(_ name: String, _ node: NodeID) -> Bool {
-        if !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) { return true }
-        error("invalid-header", "`\(Self.short(name))` is no header name", node)
-        return false
-    }
-
-    func headerMatches(_ node: NodeID, into matches: inout [Expectations.HeaderMatch]) {
-        for (name, key, value) in named(node, .map(.regex)) {
-            matches.removeAll { Self.sameHeader($0.name, name) }
-            guard isHeaderName(name, key), !isNull(value), let pattern = regex(value) else { continue }
-            matches.append(Expectations.HeaderMatch(name: name, pattern: pattern))
-        }
-    }
-
-    func jsonMatches(_ node: NodeID, into matches: inout [Expectations.JSONMatch]) {
-        for (path, key, value) in named(node, .map(.json)) {
-            guard checkJSONPath(path, key), let wanted = jsonTemplate(value) else { continue }
-            matches.removeAll { $0.path == path }
-            matches.append(Expectations.JSONMatch(path: path, value: wanted))
-        }
-    }
-
-    func captures(_ node: NodeID, into captures: inout [Capture]) {
-        for (name, key, value) in named(node, .map(.object("capture"))) {
-            captures.removeAll { $0.name == name }
-            guard Names.isWellFormed(name) else {
-                badName(name, key, "a captured value")
-                continue
-            }
-            if isNull(value) { continue }
-            var draft = Sections.CaptureDraft()
-            let known = problems.count
-            Sections.capture.decode(value, into: &draft, self)
-            guard let source = draft.source else {
-                unreadCaptures.insert(name)
-                if problems.count == known, tree.kind(value) == .mapping {
-                    error(
-                        "missing-key", "a capture needs one of `header`, `link`, `json`, `url` and `regex`",
-                        at: beginning(value))
-                }
-                continue
-            }
-            if draft.all, draft.json == nil {
-                error(
-                    "conflicting-keys", "`all` takes every value of a `json` path, and `\(name)` has none",
-                    hint: "leave `all` out, or write `json`", key)
-            }
-            // Only a secret is bound to hosts.
-            if draft.hosts != nil, !draft.secret {
-                error(
-                    "missing-key", "`hosts` says where a secret may go, and `\(name)` is none",
-                    hint: "add `secret: true`, or leave `hosts` out", key)
-            }
-            var capture = Capture(name: name, source: source)
-            capture.isSecret = draft.secret
-            capture.hosts = draft.hosts
-            captures.append(capture)
-        }
-    }
-
-    func pathOrRegex(_ node: NodeID) -> String? {
-        guard let text = text(node) else { return nil }
-        return text.hasPrefix("$") ? jsonPath(node) : regex(node)
-    }
-
-    func badName(_ name: String, _ key: NodeID, _ what: String) {
-        error(
-            "invalid-name", "`\(Self.short(name))` is no name for \(what)",
-            hint: "a letter or `_`, then letters, digits, `_` and `-`", key)
-    }
-
-    func responseRules(_ node: NodeID) -> [ResponseRule]? {
-        guard expectList(node, .list(.object("onResponse"))) else { return nil }
-        return tree.children(node).map { element in
-            var draft = Sections.ResponseDraft()
-            Sections.onResponse.decode(element, into: &draft, self)
-            if draft.action == .download, draft.to == nil {
-                error("missing-key", "`do: download` needs `to`", at: beginning(element))
-            } else if draft.action != .download, draft.to != nil {
-                error("conflicting-keys", "`to` is only for `do: download`", at: beginning(element))
-            }
-            for (key, value) in tree.entries(element) where tree.text(key, is: "to") && tree.kind(value) == .scalar {
-                let isObject = ObjectPlace.isMeant(by: tree.text(value))
-                guard isObject || tree.text(value) == "-" else { continue }
-                error(
-                    "invalid-value", "a rule's `to` must be a file, or a folder ending in `/`",
-                    hint: isObject
-                        ? "a download whose own `to` is `s3://bucket/key` makes an object"
-                        : "a task's own `to: \"-\"` writes to standard output; a file of that name is `./-`", value)
-            }
-            var rule = ResponseRule(action: draft.action)
-            (rule.mimeType, rule.status, rule.largerThan, rule.to) = (
-                draft.mimeType, draft.status, draft.largerThan, draft.to
-            )
-            return rule
-        }
     }
 }

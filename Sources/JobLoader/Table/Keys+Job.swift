@@ -39,7 +39,7 @@ extension Sections {
         "job", in: "the job", title: "Top level",
         keys: [
             Key("version", over: \.self, .integer(1...1), default: "1", "the job language's version") {
-                $2.version($1)
+                JobKeyReader(reader: $2).version($1)
             },
             .text(
                 "name", \.name, default: "the file's name without `.yaml` or `.transfer.yaml`",
@@ -67,12 +67,12 @@ extension Sections {
                 "groups", \.groups, .map(.object("group")), default: "none",
                 "name → downloads that are published together or not at all"
             ) {
-                $1.groups($0)
+                GroupReader(reader: $1).groups($0)
             },
             Key(
                 "report", over: \.report, .either([.path, .object("report")]),
                 default: "`<stem>.report.json` in the working folder", "a path, a map of paths, or `none` for no file"
-            ) { $2.report($1, into: &$0) },
+            ) { JobKeyReader(reader: $2).report($1, into: &$0) },
             Key(
                 "redact", \.redact, section: redact, default: "the names that mean credentials by themselves",
                 "names whose values are masked wherever they are shown"),
@@ -105,10 +105,11 @@ extension Sections {
         `access_token`, `X-Amz-Signature`, …), are `***` in all that is shown. They are sent, cached and stored as they are.
         """,
         keys: [
-            Key("headers", \.headers, .list(.text), default: "none", "names of headers") { $1.headerNames($0) },
+            Key("headers", \.headers, .list(.text), default: "none", "names of headers") {
+                HeaderReader(reader: $1).headerNames($0)
+            },
             Key("query", \.query, .list(.text), default: "none", "names of query parameters") { node, reader in
-                guard reader.expectList(node, .list(.text)) else { return nil }
-                return reader.tree.children(node).compactMap { reader.text($0) }
+                reader.elements(node, .list(.text)) { reader.text($0) }
             },
         ])
 
@@ -156,7 +157,7 @@ extension Sections {
                 uploads and requests again; `rerun REPORT` does only what is left
                 """
             ) {
-                $1.moment($0).map { .some($0) }
+                TimeReader(reader: $1).moment($0).map { .some($0) }
             },
             .size(
                 "minimumFreeDisk", \.minimumFreeDisk, default: "none",
@@ -171,12 +172,12 @@ extension Sections {
             Key(
                 "stopWhen", \.stopWhen, .object("stopWhen"), default: "none",
                 "when so many tasks have failed that the rest is cancelled and the run ends with 1"
-            ) { $1.stopRule($0).map { .some($0) } },
+            ) { LimitReader(reader: $1).stopRule($0).map { .some($0) } },
             Key(
                 "hosts", \.hosts, .map(.object("hostLimit")), default: "none",
                 "host pattern → limits for each host that matches, over all sessions"
             ) {
-                $1.hostLimits($0)
+                LimitReader(reader: $1).hostLimits($0)
             },
         ])
 
@@ -189,7 +190,7 @@ extension Sections {
         """,
         keys: [
             Key("failed", \.failed, failureShape, default: "required", "the share that failed") {
-                $1.failureShare($0)
+                LimitReader(reader: $1).failureShare($0)
             },
             .integer("atLeast", \.atLeast, 1...1_000_000, default: "20", "so many must have succeeded or failed"),
         ])
@@ -213,7 +214,7 @@ extension Sections {
                 "requestsPerSecond", \.rate, .either([.number(0.001...1_000_000), .object("requestRate")]),
                 default: "none", "requests a second"
             ) {
-                $1.requestRate($0).map { .some($0) }
+                LimitReader(reader: $1).requestRate($0).map { .some($0) }
             },
         ])
 
@@ -248,7 +249,7 @@ extension Sections {
                 in the folder (`10%`); a group that would remove more is not published and fails
                 """
             ) {
-                $1.removalLimit($0).map { .some($0) }
+                GroupReader(reader: $1).removalLimit($0).map { .some($0) }
             },
         ])
 
@@ -271,8 +272,8 @@ extension Sections {
         keys: [
             Key("json", \.json, .path, default: "`<stem>.report.json`", "the report; `none` for no file") {
                 node, reader in
-                if reader.isWord(node, "none") { return ReportPlan.JSONReport.none }
-                return reader.outputPath(node).map { .path($0) }
+                if reader.tree.isWord(node, "none") { return ReportPlan.JSONReport.none }
+                return JobKeyReader(reader: reader).outputPath(node).map { .path($0) }
             },
             output("events", \.events, "one JSON object a line, as things happen"),
             output("junit", .junit, "JUnit XML: a suite for each session, a case for each task"),
@@ -298,8 +299,8 @@ extension Sections {
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ReportPlan, String?>, _ meaning: String
     ) -> Key<ReportPlan> {
         Key(name, path(), .path, default: "none", meaning) { node, reader in
-            if reader.isWord(node, "none") { return .some(nil) }
-            return reader.outputPath(node).map { .some($0) }
+            if reader.tree.isWord(node, "none") { return .some(nil) }
+            return JobKeyReader(reader: reader).outputPath(node).map { .some($0) }
         }
     }
 }

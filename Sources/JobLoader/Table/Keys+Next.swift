@@ -17,16 +17,16 @@ extension Sections {
                 $1.jsonPath($0).map { .some($0) }
             },
             Key("header", \.header, .text, default: "none", "the value of this header") {
-                $1.headerName($0).map { .some($0) }
+                HeaderReader(reader: $1).headerName($0).map { .some($0) }
             },
             Key(
                 "query", \.query, parameter, default: "none",
                 "with `json` or `header`: what they find is no URL but a cursor, which becomes this query parameter of the first URL"
-            ) { $1.parameterName($0).map { .some($0) } },
+            ) { NextPageReader(reader: $1).parameterName($0).map { .some($0) } },
             Key(
                 "page", \.page, parameter, default: "none",
                 "a query parameter of the task's URL that counts up, in the first request too"
-            ) { $1.parameterName($0).map { .some($0) } },
+            ) { NextPageReader(reader: $1).parameterName($0).map { .some($0) } },
             .integer("from", \.from, 0...1_000_000_000, default: "1", "with `page`: its value in the first request"),
             .integer(
                 "step", \.step, 1...1_000_000, default: "1",
@@ -34,7 +34,7 @@ extension Sections {
             Key(
                 "until", \.until, .either([.choice(["empty"]), .object("nextUntil")]), default: "required with `page`",
                 "with `page`: what the last page is like; `empty`: it has no rows"
-            ) { $1.pageEnd($0).map { .some($0) } },
+            ) { NextPageReader(reader: $1).pageEnd($0).map { .some($0) } },
             .integer(
                 "maximum", \.maximum, 1...100_000, default: "100",
                 "most pages: one more fails the task, unless `stop` is set"),
@@ -97,64 +97,7 @@ extension Sections {
     }
 }
 
-extension Reader {
-    func nextPage(_ node: NodeID, into next: inout NextPage?) {
-        var draft = Sections.NextDraft()
-        let known = problems.count
-        Sections.next.decode(node, into: &draft, self)
-        if let (message, hint) = fault(draft), problems.count == known, tree.kind(node) == .mapping {
-            return error("missing-key", message, hint: hint, at: beginning(node))
-        }
-        guard let way = draft.way else { return }
-        next = NextPage(way, maximum: draft.maximum, stopsAtMaximum: draft.stop)
-    }
-
-    /// What is missing beside the keys that are written, and what to write.
-    private func fault(_ draft: Sections.NextDraft) -> (message: String, hint: String)? {
-        if draft.page != nil, draft.until == nil {
-            return (
-                "`next` with `page` needs `until`",
-                "write `until: empty`, `until: { shorterThan: 100 }`, or a JSON path: `until: { json: $.more }`"
-            )
-        }
-        if draft.page == nil, let key = draft.keyOfCount {
-            return ("`\(key)` of `next` is for a `page` that counts", "write `page: NAME` beside it, or leave it out")
-        }
-        if draft.query != nil, draft.json == nil, draft.header == nil {
-            return (
-                "`query` of `next` needs the place of a cursor",
-                "write `json: $.cursor` or `header: NAME` beside it; `page: NAME` counts"
-            )
-        }
-        guard draft.way == nil else { return nil }
-        return (
-            "`next` needs one of `link`, `json`, `header` and `page`",
-            "where an answer says the URL of the next page, or a query parameter that counts"
-        )
-    }
-
-    func parameterName(_ node: NodeID) -> String? {
-        guard let name = text(node) else { return nil }
-        if !name.isEmpty { return name }
-        error("invalid-value", "`\(key)` must be the name of a query parameter", node)
-        return nil
-    }
-
-    func pageEnd(_ node: NodeID) -> PageCount.End? {
-        guard tree.kind(node) == .mapping else {
-            let shape = Shape.either([.choice(["empty"]), .object("nextUntil")])
-            guard let text = text(node, shape) else { return nil }
-            if text == "empty" { return .rowsBelow(1) }
-            invalid(node, shape, text)
-            return nil
-        }
-        var draft = Sections.UntilDraft()
-        Sections.nextUntil.decode(node, into: &draft, self)
-        return draft.json.map { .json($0) } ?? draft.shorterThan.map { .rowsBelow($0) }
-    }
-}
-
 extension Sections.NextDraft {
     /// A key that only a counting `page` has.
-    fileprivate var keyOfCount: String? { from != nil ? "from" : step != nil ? "step" : until != nil ? "until" : nil }
+    var keyOfCount: String? { from != nil ? "from" : step != nil ? "step" : until != nil ? "until" : nil }
 }

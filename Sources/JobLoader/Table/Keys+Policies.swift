@@ -56,7 +56,7 @@ enum Sections {
                 how many in all, the first one counted. Alone it bounds no time; beside `for` the task ends at what comes \
                 first
                 """
-            ) { $1.attempts($0) },
+            ) { LimitReader(reader: $1).attempts($0) },
             Key(
                 "backoff", over: \.self, .object("backoff"), default: "see `retry.backoff`",
                 "how long to wait before the next one"
@@ -115,7 +115,7 @@ enum Sections {
                 `Accept…`, `User-Agent`, `Range`, `If-…` and, with the body, `Content-…` do. `Authorization` and `Cookie` \
                 cannot be named: `credentials` and `cookies` say which hosts get them
                 """
-            ) { $1.keptHeaders($0) },
+            ) { HeaderReader(reader: $1).keptHeaders($0) },
             Key(
                 "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
             ) { node, reader in
@@ -157,13 +157,13 @@ enum Sections {
         Key(
             "minimumRate", \.minimumRate, .object("minimumRate"), default: "none",
             "a transfer that is slower fails `timedOut`, and its next attempt resumes"
-        ) { $1.minimumRate($0).map { .some($0) } },
+        ) { LimitReader(reader: $1).minimumRate($0).map { .some($0) } },
         Key("retry", \.retry, section: retry, default: "see `retry`", "what happens after a failed attempt"),
         Key("redirects", \.redirects, section: redirects, default: "see `redirects`", "which redirects are followed"),
         Key(
             "credentials", \.credentials, .list(.object("credential")), default: "none",
             "who to be where a server or proxy asks"
-        ) { $1.credentials($0) },
+        ) { CredentialReader(reader: $1).credentials($0) },
         Key(
             "challenges", \.challenges, .list(.object("challenge")), default: "default handling",
             "rules for what to do when a server asks who one is; the first match wins"

@@ -11,7 +11,7 @@ extension Sections {
             stay; the address is an IP literal or another name. Without a port on the left it is for all ports of the host, \
             without one on the right the port stays
             """
-        ) { $2.connectTo($1, into: &$0) }.resetting { $0.configuration.routing.detours = [] },
+        ) { RoutingReader(reader: $2).connectTo($1, into: &$0) }.resetting { $0.configuration.routing.detours = [] },
         .choice(
             "addressFamily", \.configuration.routing.addressFamily, default: "any",
             "`ipv4` and `ipv6` connect to such addresses alone, a proxy's too"),
@@ -21,7 +21,7 @@ extension Sections {
             a Unix socket that all requests of the session go over, in HTTP/1.1, each on a connection of its own, and \
             past any proxy; its path is relative to the job's folder and has at most 107 bytes when it is absolute
             """
-        ) { $1.socketPath($0).map { .some($0) } },
+        ) { RoutingReader(reader: $1).socketPath($0).map { .some($0) } },
     ]
 
     /// One side of an entry of `connectTo`.

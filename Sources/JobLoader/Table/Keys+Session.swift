@@ -12,6 +12,8 @@ struct SessionDraft: Blank, Sendable {
 extension SessionConfiguration: Blank {
     static var blank: SessionConfiguration { SessionConfiguration(name: "") }
 }
+extension ConnectionRange: Blank { static var blank: ConnectionRange { .standard } }
+
 extension TLSConfiguration: Blank { static var blank: TLSConfiguration { TLSConfiguration() } }
 extension HTTPConfiguration: Blank { static var blank: HTTPConfiguration { HTTPConfiguration() } }
 
@@ -31,7 +33,7 @@ extension Sections {
                 `sha256//…`, the SHA-256 of the key in base64
                 """
             ) {
-                $1.pins($0)
+                SessionKeyReader(reader: $1).pins($0)
             },
             .choice(
                 "policy", \.policy, default: "system",
@@ -174,7 +176,7 @@ extension Sections {
             "identifier", \.configuration.identifier,
             .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"),
             default: "background only, required there", "unique on the machine per user; the handle to come back by"
-        ) { $1.identifier($0).map { .some($0) } },
+        ) { SessionKeyReader(reader: $1).identifier($0).map { .some($0) } },
         Key(
             "extends", \.extends, .text, default: "none",
             "a session whose configuration this one copies and then overrides"
@@ -222,7 +224,7 @@ extension Sections {
             simultaneous connections to one host (scheme, host, port), over all tasks of the session. `auto` (2…16) or a map of \
             bounds: the number is found by what the host bears (docs/scheduling.md)
             """
-        ) { $2.connections($1, into: &$0) }.resetting {
+        ) { RoutingReader(reader: $2).connections($1, into: &$0) }.resetting {
             $0.configuration.maximumConnectionsPerHost = SessionConfiguration.blank.maximumConnectionsPerHost
             $0.configuration.connectionRange = nil
         },
@@ -234,7 +236,7 @@ extension Sections {
             "requestsPerSecond", \.configuration.requestsPerSecond,
             .either([.number(0.001...1_000_000), .object("requestRate")]),
             default: "none", "to one host, over all tasks: evenly spaced, or with a burst"
-        ) { $1.requestRate($0).map { .some($0) } },
+        ) { LimitReader(reader: $1).requestRate($0).map { .some($0) } },
         .bandwidth(
             "bandwidth", \.configuration.bandwidth,
             "bytes a second for the session, always or by time of day; its transfers use HTTP/1.1"),
@@ -246,7 +248,7 @@ extension Sections {
         Key(
             "headers", over: \.configuration.headers, .map(.headerValue), default: "none",
             "sent with each request; a task's own win. Where none is named, `User-Agent` is `transfer-run/` and the version"
-        ) { $2.headers($1, into: &$0) },
+        ) { HeaderReader(reader: $2).headers($1, into: &$0) },
         Key(
             "tracing", over: \.configuration, .object("tracing"), default: "none",
             "servers that are told which span of OpenTelemetry a request belongs to"
@@ -255,7 +257,7 @@ extension Sections {
         Key(
             "proxy", over: \.configuration.proxy, .either([.choice(["none"]), .url, .object("proxy")]),
             default: "from the environment", "`none`, a URL (`http://`, `https://`, `socks5h://`…), or a map by scheme"
-        ) { $2.proxy($1, into: &$0) },
+        ) { ProxyReader(reader: $2).proxy($1, into: &$0) },
         Key(
             "http", \.configuration.http, section: http, default: "{ version: auto, compression: true }",
             "which HTTP, and how"),
@@ -277,6 +279,6 @@ extension Sections {
         Key(
             "window", over: \.configuration.window, .object("window"), default: "none",
             "when tasks may run; outside it they wait"
-        ) { $2.window($1, into: &$0) },
+        ) { TimeReader(reader: $2).window($1, into: &$0) },
     ]
 }

@@ -11,7 +11,7 @@ extension Sections {
             "cache", over: \.configuration.cache, .either([.choice(["none"]), .object("cache")]),
             default: "{ memoryCapacity: 16MiB, diskCapacity: 256MiB }", "`none` for no cache"
         ) { cache, node, reader in
-            if reader.isWord(node, "none") {
+            if reader.tree.isWord(node, "none") {
                 cache.isEnabled = false
             } else if reader.tree.kind(node) != .mapping {
                 reader.wrongType(node, .either([.choice(["none"]), .object("cache")]))
@@ -128,7 +128,7 @@ extension Sections {
             .text("path", \.path, default: "/", "the paths it goes to"),
             .boolean("secure", \.secure, default: "false", "goes over https only"),
             Key("expires", \.expires, dateShape, default: "with the session", "when it ends") {
-                $1.date($0).map { .some($0) }
+                TimeReader(reader: $1).date($0).map { .some($0) }
             },
         ])
 
@@ -179,7 +179,7 @@ extension Sections {
                 "bypass", \.bypass, .list(.text), default: "none",
                 "host patterns and CIDR ranges that are reached directly"
             ) {
-                $1.bypasses($0)
+                ProxyReader(reader: $1).bypasses($0)
             },
         ],
         rules: ["http", "https", "ftp", "all"].map { .always(.matches($0, pattern: proxyPattern)) })
@@ -191,7 +191,7 @@ extension Sections {
     private static func proxyKey(
         _ name: StaticString, _ path: @autoclosure @escaping PathTo<ProxyDraft, ProxyServer?>, _ meaning: String
     ) -> Key<ProxyDraft> {
-        Key(name, path(), .url, default: "none", meaning) { $1.proxyURL($0).map { .some($0) } }
+        Key(name, path(), .url, default: "none", meaning) { ProxyReader(reader: $1).proxyURL($0).map { .some($0) } }
     }
 
     struct ProxyDraft: Blank, Sendable {
@@ -215,13 +215,13 @@ extension Sections {
                 "scheme", \.scheme, .pattern("^[A-Za-z][A-Za-z0-9+.-]*$", words: "a scheme"), default: "required",
                 "the scheme it answers for; not `http`, `https`, `ftp`, `file` or `data`"
             ) {
-                $1.scheme($0)
+                SessionKeyReader(reader: $1).scheme($0)
             },
             .command(
                 "command", \.command, default: "required",
                 "the program and its arguments, run in the job's folder; no shell"),
         ],
-        rules: [.always(.filled(["command"])), .always(.differs("scheme", from: Reader.builtInSchemes))])
+        rules: [.always(.filled(["command"])), .always(.differs("scheme", from: SessionKeyReader.builtInSchemes))])
 
     struct ProtocolDraft: Blank, Sendable {
         var scheme = ""
@@ -244,10 +244,10 @@ extension Sections {
             Key("from", \.from, .timeOfDay, default: "required", "when it opens") { $1.timeOfDay($0) },
             Key("to", \.to, .timeOfDay, default: "required", "when it closes") { $1.timeOfDay($0) },
             Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it opens") {
-                $1.days($0)
+                TimeReader(reader: $1).days($0)
             },
             Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
-                $1.timeZone($0).map { .some($0) }
+                TimeReader(reader: $1).timeZone($0).map { .some($0) }
             },
         ],
         rules: [.always(.filled(["days"]))])
@@ -262,10 +262,10 @@ extension Sections {
             Key("from", \.from, .timeOfDay, default: "required", "when the rate begins to apply") { $1.timeOfDay($0) },
             Key("to", \.to, .timeOfDay, default: "required", "when it ends") { $1.timeOfDay($0) },
             Key("days", \.days, .list(.choice(dayNames)), default: "every day", "on which days it begins") {
-                $1.days($0)
+                TimeReader(reader: $1).days($0)
             },
             Key("timezone", \.timezone, .timeZone, default: "the machine's", "an IANA name") {
-                $1.timeZone($0).map { .some($0) }
+                TimeReader(reader: $1).timeZone($0).map { .some($0) }
             },
             Key("rate", \.rate, .rate, default: "required", "bytes a second") { $1.rate($0) },
         ])
@@ -309,8 +309,7 @@ extension TimeWindow: Blank { static var blank: TimeWindow { TimeWindow(from: 0,
 
 extension Reader {
     fileprivate func presets(_ node: NodeID) -> [CookieConfiguration.Preset]? {
-        guard expectList(node, .list(.object("cookie"))) else { return nil }
-        return tree.children(node).compactMap { element in
+        elements(node, .list(.object("cookie"))) { element in
             var draft = Sections.CookieDraft.blank
             Sections.cookie.decode(element, into: &draft, self)
             guard let preset = draft.preset else { return nil }

@@ -8,7 +8,7 @@ extension Sections {
             "id", \.id, .pattern(TaskName.pattern, words: "letters, digits, `.`, `_` and `-`"), default: "required",
             "unique; with `forEach`, `${name.index}` always makes it so"
         ) {
-            $1.taskID($0).map { .some($0) }
+            TaskKeyReader(reader: $1).taskID($0).map { .some($0) }
         },
         .optionalChoice(
             "type", \.type, default: "`download` with `to`, `upload` with `body`, else `data`",
@@ -23,26 +23,26 @@ extension Sections {
             "url", \.location, .url, default: "this or `urls`",
             "what to fetch, or where to send; spaces and non-ASCII are encoded, never twice"
         ) {
-            $1.location($0).map { .some($0) }
+            TaskKeyReader(reader: $1).location($0).map { .some($0) }
         },
         Key(
             "urls", \.mirrors, .list(.url), default: "this or `url`",
             "the same resource at several places, tried as written, those that failed lately last; any failure at one "
                 + "goes to the next at once"
         ) {
-            $1.locations($0)
+            TaskKeyReader(reader: $1).locations($0)
         },
         Key(
             "query", over: \.query, .map(.either([.scalar, .list(.scalar)])), default: "none",
             "added to the URL, encoded; a list gives several of one name"
         ) {
-            $2.query($1, into: &$0)
+            TaskKeyReader(reader: $2).query($1, into: &$0)
         },
         Key(
             "needs", \.needs, .list(.text), default: "none",
             "ids of tasks that must succeed first, patterns of them (`debs-*`), or `group.NAME`; else this one is skipped. "
                 + "`[\"*\"]`: all other tasks but those that have a `when`"
-        ) { $1.needs($0) },
+        ) { TaskKeyReader(reader: $1).needs($0) },
         Key("forEach", over: \.self, .map(forEachShape), default: "none", "makes one task of each value; see `forEach`")
         { _, _, _ in },
         Key(
@@ -68,7 +68,7 @@ extension Sections {
             replaced
             """
         ) {
-            $2.destination($1, into: &$0)
+            DestinationReader(reader: $2).destination($1, into: &$0)
         }.only(for: [.download, .upload]),
     ]
 
@@ -85,19 +85,16 @@ extension Sections {
             "method", \.method, .pattern(SchemaWords.token, words: "an HTTP method"),
             default: "GET (POST with a `body`)", "the HTTP method"
         ) {
-            $1.method($0).map { .some($0) }
+            TaskKeyReader(reader: $1).method($0).map { .some($0) }
         },
         Key(
             "headers", over: \.headers, .map(.headerValue), default: "none",
             "sent with each request; a list gives several lines of one name, `null` takes a name away"
         ) {
-            $2.headers($1, into: &$0)
+            HeaderReader(reader: $2).headers($1, into: &$0)
         },
         Key("body", \.body, .object("body"), default: "upload: required", "what the request carries") { node, reader in
-            guard reader.tree.kind(node) == .mapping else {
-                reader.wrongType(node, .object("body"))
-                return nil
-            }
+            guard reader.tree.kind(node) == .mapping else { return reader.wrongType(node, .object("body")) }
             var draft = BodyDraft()
             body.decode(node, into: &draft, reader)
             return draft.body.map { .some($0) }
@@ -137,13 +134,13 @@ extension Sections {
             "allowFailure", over: \.allowFailure, .either([.boolean, .object("allowFailure")]), default: "false",
             "such a failure is `tolerated`: it neither fails the run nor skips what needs this task"
         ) {
-            $2.allowFailure($1, into: &$0)
+            TaskKeyReader(reader: $2).allowFailure($1, into: &$0)
         },
         Key(
             "priority", \.priority, .either([.number(0...1), .choice(["low", "default", "high"])]), default: "0.5",
             "0…1, or `low` (0.25), `default` (0.5), `high` (0.75)"
         ) {
-            $1.priority($0)
+            TaskKeyReader(reader: $1).priority($0)
         },
         Key(
             "next", over: \.next, .object("next"), default: "none",
@@ -152,17 +149,17 @@ extension Sections {
             or a parameter that counts. Each is a request of the same task, and `${page}` in `to` is its number, from 1. Captures are lists over all pages
             """
         ) {
-            $2.nextPage($1, into: &$0)
+            NextPageReader(reader: $2).nextPage($1, into: &$0)
         }.only(for: [.data, .download]),
         Key("earliestBegin", \.earliestBegin, .moment, default: "none", "nothing is sent before") {
-            $1.moment($0).map { .some($0) }
+            TimeReader(reader: $1).moment($0).map { .some($0) }
         },
         Key("expect", \.expect, section: expect, default: "{ status: 2xx }", "what an answer must be to count"),
         Key(
             "capture", over: \.captures, .map(.object("capture")), default: "none",
             "name → what to take from the answer; other tasks use it as `${tasks.ID.NAME}`"
         ) {
-            $2.captures($1, into: &$0)
+            CaptureReader(reader: $2).captures($1, into: &$0)
         },
         .boolean(
             "suspended", \.suspended, default: "false", "starts suspended: nothing is sent until it is resumed"),
@@ -173,7 +170,7 @@ extension Sections {
             "onResponse", \.onResponse, .list(.object("onResponse")), default: "allow",
             "rules asked when the headers are there"
         ) {
-            $1.responseRules($0)
+            ExpectationReader(reader: $1).responseRules($0)
         }.only(for: [.data, .download]),
     ]
 
@@ -181,7 +178,7 @@ extension Sections {
         Key(
             "checksum", \.checksum, .either([checksumShape, .object("checksum")]), default: "none",
             "of the bytes written to `to`"
-        ) { $1.checksum($0).map { .some($0) } }.only(for: .download),
+        ) { ChecksumReader(reader: $1).checksum($0).map { .some($0) } }.only(for: .download),
         .optionalChoice(
             "existing", \.ownExisting, default: "revalidate, upload `replace`",
             """
@@ -203,7 +200,7 @@ extension Sections {
             attempt begins anew
             """
         ) {
-            $1.resumption($0)
+            TaskKeyReader(reader: $1).resumption($0)
         }
         .only(for: .download),
         .integer(
@@ -240,7 +237,7 @@ extension Sections {
             `checksum: { from }` must speak of the unpacked file
             """
         ) {
-            $1.decompression($0)
+            TaskKeyReader(reader: $1).decompression($0)
         }
         .only(for: .download),
     ]
@@ -255,7 +252,7 @@ extension Sections {
             """),
         .text("description", \.description, default: "none", "free text, echoed in the report"),
         Key("labels", over: \.labels, .map(.scalar), default: "none", "a map, echoed in the report") {
-            $2.labels($1, into: &$0)
+            TaskKeyReader(reader: $2).labels($1, into: &$0)
         },
     ]
 

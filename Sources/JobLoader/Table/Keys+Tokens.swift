@@ -27,7 +27,7 @@ extension Sections {
         """,
         keys: [
             Key("tokenURL", \.tokenURL, .url, default: "required", "where tokens are given; no redirect is followed") {
-                $1.tokenURL($0).map { .some($0) }
+                OAuth2Reader(reader: $1).tokenURL($0).map { .some($0) }
             },
             .secretText("clientID", \.clientID, default: "required", "the client's id"),
             .secretText("clientSecret", \.clientSecret, default: "none", "the client's secret"),
@@ -43,7 +43,7 @@ extension Sections {
                 a JWT by which another party says who asks; `github` is the OIDC token of the GitHub Actions job, \
                 `{ file }` one that is read from there each time
                 """
-            ) { $1.assertion($0).map { .some($0) } },
+            ) { OAuth2Reader(reader: $1).assertion($0).map { .some($0) } },
             .text(
                 "scope", \.scope, default: "the server's", "what the token is to allow: names with spaces between them"),
             .text(
@@ -70,122 +70,5 @@ extension Sections {
     struct AssertionDraft: Blank, Sendable {
         var file: String?
         static var blank: AssertionDraft { AssertionDraft() }
-    }
-}
-
-extension Reader {
-    func oauth2(_ node: NodeID) -> OAuth2Draft? {
-        var draft = OAuth2Draft.blank
-        draft.node = node
-        Sections.oauth2.decode(node, into: &draft, self)
-        return tree.kind(node) == .mapping ? draft : nil
-    }
-
-    func tokenURL(_ node: NodeID) -> ResourceURL? {
-        guard let url = url(node) else { return nil }
-        guard url.isHTTP, url.userInformation == nil else {
-            error(
-                "invalid-value", "`tokenURL` is an http or https URL without user and password",
-                hint: "who asks is said by `clientID` and `clientSecret`", node)
-            return nil
-        }
-        if !url.isSecure, !Self.isThisMachine(url.host) {
-            warning(
-                "clear-text-token", "`tokenURL` is no https URL: anybody on the way can read the secret and the token",
-                at: tree.span(node))
-        }
-        return url
-    }
-
-    private static func isThisMachine(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" || host.hasPrefix("127.")
-    }
-
-    // MARK: Assertions
-
-    func assertion(_ node: NodeID) -> OAuth2Client.Assertion? {
-        if tree.kind(node) == .mapping {
-            var draft = Sections.AssertionDraft.blank
-            Sections.assertion.decode(node, into: &draft, self)
-            return draft.file.map { .file($0) }
-        }
-        guard let text = secretText(node, .either([.text, .object("assertion")])) else { return nil }
-        return text.plain == "github" ? gitHubAssertion(node) : .text(text)
-    }
-
-    /// Returns where GitHub Actions gives the job's OIDC token, as it says in the environment.
-    private func gitHubAssertion(_ node: NodeID) -> OAuth2Client.Assertion? {
-        let (place, key) = ("ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
-        note(.environment, place, node)
-        note(.secret, key, node)
-        let text = (try? resources.environment(place)) ?? nil
-        guard let text, let token = names.secrets.value(key, self, at: tree.span(node)) else {
-            return lacksGitHub(text == nil ? place : key, node)
-        }
-        guard let url = try? ResourceURL.parse(text), url.isHTTP else {
-            error("invalid-url", "the environment's `\(place)` is no http or https URL", node)
-            return nil
-        }
-        noteHost(url.origin, node)
-        return .github(url: url, token: token)
-    }
-
-    private func lacksGitHub(_ name: String, _ node: NodeID) -> OAuth2Client.Assertion? {
-        let hint = "GitHub Actions sets it for a job with `permissions: { id-token: write }`"
-        guard missingValues == .tolerated else {
-            error(
-                "missing-value", "`assertion: github` needs the environment's `\(name)`, which is not set", hint: hint,
-                node)
-            return nil
-        }
-        warning(
-            "missing-value", "the environment has no `\(name)` here, and a run needs it", hint: hint,
-            at: tree.span(node))
-        let url = try? ResourceURL.parse("https://\(MissingValue.placeholder)/")
-        return url.map { .github(url: $0, token: names.secrets.placeholder("ACTIONS_ID_TOKEN_REQUEST_TOKEN")) }
-    }
-
-    // MARK: The whole
-
-    /// Returns the client that a credential with `oauth2` is.
-    func client(_ draft: OAuth2Draft, of credential: CredentialDraft, _ node: NodeID) -> OAuth2Client? {
-        let others = ["realm", "preemptive", "maximumFailures", "persistence"]
-        if let name = others.first(where: writtenKeys(node).contains) ?? (credential.proxy ? "proxy" : nil) {
-            error(
-                "conflicting-keys",
-                "`\(name)` is about servers that ask, and a token of `oauth2` goes to its servers unasked",
-                hint: "leave it out", at: spanOfKey(name, in: node))
-        }
-        if let method = credential.method, method != .any, method != .bearer {
-            error(
-                "conflicting-keys",
-                "a token of `oauth2` is shown by `method: bearer` alone, not by `\(method.rawValue)`",
-                hint: "leave `method` out", at: spanOfKey("method", in: node))
-        }
-        guard let url = draft.tokenURL, let id = draft.clientID, let grant = grant(draft) else { return nil }
-        var client = OAuth2Client(tokenURL: url, clientID: id, grant: grant)
-        (client.clientSecret, client.authentication) = (draft.clientSecret, draft.authentication)
-        (client.scope, client.audience) = (draft.scope, draft.audience)
-        client.hosts = credential.host.map { host in
-            [host] + [HostPattern("\(url.host):\(url.port)")].compactMap(\.self)
-        }
-        return client
-    }
-
-    private func spanOfKey(_ name: String, in node: NodeID) -> SourceSpan {
-        tree.entries(node).first { tree.text($0.key) == name }.map { tree.span($0.key) } ?? beginning(node)
-    }
-
-    private func grant(_ draft: OAuth2Draft) -> OAuth2Client.Grant? {
-        if let text = draft.refreshToken { return .refreshToken(text) }
-        if let assertion = draft.assertion { return .assertion(assertion) }
-        if draft.clientSecret != nil { return .clientCredentials }
-        // A key that is present but could not be read was reported already.
-        if writtenKeys(draft.node).isDisjoint(with: ["clientSecret", "refreshToken", "assertion"]) {
-            error(
-                "missing-key", "`oauth2` must say what it shows the server",
-                hint: "give it a `clientSecret`, a `refreshToken` or an `assertion`", at: beginning(draft.node))
-        }
-        return nil
     }
 }

@@ -82,7 +82,7 @@ struct Section<Target>: Sendable {
                 if let near = ForeignKeys.key(meantBy: reader.tree.text(keyNode), known) { meant.insert(near) }
                 continue
             }
-            if !reader.isNull(value) { present |= 1 << UInt64(number) }
+            if !reader.tree.isNull(value) { present |= 1 << UInt64(number) }
             apply(number, keyNode, value, to: &target, reader)
         }
         // Names are only compared if there is something to report.
@@ -93,7 +93,7 @@ struct Section<Target>: Sendable {
 
     func apply(_ number: Int, _ keyNode: NodeID, _ value: NodeID, to target: inout Target, _ reader: Reader) {
         let key = keys[number]
-        if reader.isNull(value) { return key.reset(&target) }
+        if reader.tree.isNull(value) { return key.reset(&target) }
         reader.key = key.document.name
         key.decode(&target, value, reader)
         if let needsLater = key.needsLater, needsLater(target) { reader.notBuilt(keyNode, key.document.name) }
@@ -137,7 +137,7 @@ struct Section<Target>: Sendable {
 
     private func presentNames(_ node: NodeID, _ names: [String], _ reader: Reader) -> [(name: String, key: NodeID)] {
         var present: [(String, NodeID)] = []
-        for (key, value) in reader.tree.entries(node) where !reader.isNull(value) {
+        for (key, value) in reader.tree.entries(node) where !reader.tree.isNull(value) {
             let name = reader.tree.text(key)
             if names.contains(name) { present.append((name, key)) }
         }

@@ -61,10 +61,10 @@ extension TaskChecker {
         let found: NodeID? =
             switch key {
             case .policy:
-                node(of: task).flatMap { reader.value("cachePolicy", in: $0) }
-                    ?? reader.rootValue("defaults").flatMap { reader.value("cachePolicy", in: $0) }
-                    ?? reader.sessionValue(["cachePolicy"], of: session)
-            case .guess: reader.sessionValue(["cache", "guessLifetime"], of: session)
+                node(of: task).flatMap { reader.tree.value("cachePolicy", in: $0) }
+                    ?? reader.tree.rootValue("defaults").flatMap { reader.tree.value("cachePolicy", in: $0) }
+                    ?? reader.tree.sessionValue(["cachePolicy"], of: session)
+            case .guess: reader.tree.sessionValue(["cache", "guessLifetime"], of: session)
             }
         return found.map { reader.beginning($0) } ?? place(of: "cachePolicy", task)
     }
@@ -85,29 +85,18 @@ extension TaskChecker {
     }
 }
 
-extension Reader {
-    /// Returns a key's value in a map; `nil` where it is missing or null.
-    fileprivate func value(_ key: StaticString, in node: NodeID) -> NodeID? {
-        guard tree.kind(node) == .mapping else { return nil }
-        for (name, value) in tree.entries(node) where tree.text(name, is: key) {
-            return isNull(value) ? nil : value
-        }
-        return nil
-    }
-
-    fileprivate func rootValue(_ key: StaticString) -> NodeID? { tree.root.flatMap { value(key, in: $0) } }
-
+extension YAMLTree {
     /// Returns the value at a path of keys in a session, or in the one that it extends.
     fileprivate func sessionValue(_ path: [StaticString], of session: String) -> NodeID? {
-        guard let all = rootValue("sessions"), tree.kind(all) == .mapping else { return nil }
+        guard let all = rootValue("sessions"), kind(all) == .mapping else { return nil }
         var name = session
         var seen: Set<String> = []
         while seen.insert(name).inserted {
-            guard let own = tree.entries(all).first(where: { tree.text($0.key) == name })?.value else { return nil }
+            guard let own = entries(all).first(where: { text($0.key) == name })?.value else { return nil }
             let found = path.reduce(NodeID?.some(own)) { node, key in node.flatMap { value(key, in: $0) } }
             if let found { return found }
             guard let base = value("extends", in: own) else { return nil }
-            name = tree.text(base)
+            name = text(base)
         }
         return nil
     }

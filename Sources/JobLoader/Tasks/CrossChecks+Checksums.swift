@@ -52,7 +52,7 @@ extension TaskChecker {
                 at: reader.beginning(proof.node))
             return listed
         }
-        listed.signature = reader.signature(proof, of: url)
+        listed.signature = ChecksumReader(reader: reader).signature(proof, of: url)
         return listed
     }
 

@@ -17,7 +17,7 @@ extension TaskChecker {
 
     /// Reports a value of the run's end in a task without `when`; returns whether it may stand there.
     @discardableResult
-    func checkIsCondition(_ use: Reader.CaptureUse, _ task: UInt32?) -> Bool {
+    func checkIsCondition(_ use: CaptureUse, _ task: UInt32?) -> Bool {
         guard let task, tasks[Int(task)].options.values.when == nil else { return true }
         let name = LateReference.name(use.task, use.name)
         let what = use.task == RunEnds.run ? "what became of the run" : "what became of `\(use.task)`"
@@ -28,7 +28,7 @@ extension TaskChecker {
     }
 
     /// Reports a page's number in a task of one answer, which has it from `defaults`.
-    func checkHasPages(_ use: Reader.CaptureUse, _ task: UInt32?) {
+    func checkHasPages(_ use: CaptureUse, _ task: UInt32?) {
         guard let task, tasks[Int(task)].options.values.next == nil else { return }
         reader.error(
             "unknown-name", "unknown name `page`",

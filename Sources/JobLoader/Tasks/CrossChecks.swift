@@ -10,7 +10,7 @@ struct CrossChecks {
     }
     struct Capture {
         let task: UInt32
-        let use: Reader.CaptureUse
+        let use: CaptureUse
     }
     struct Read {
         let task: UInt32
@@ -36,7 +36,7 @@ struct CrossChecks {
     var templates: [Template] = []
     /// Needs and captured values of tasks that are not known yet.
     var unmadeNeeds: [Int] = []
-    var unmadeUses: [Reader.CaptureUse] = []
+    var unmadeUses: [CaptureUse] = []
 
     /// Forgets a task that only stood for others. `isMeant`: the tasks that it names must exist all the same.
     mutating func forget(task: UInt32, isMeant: Bool) {
@@ -336,8 +336,7 @@ struct TaskChecker {
             return name
         }
         let hint = reader.closest(name, groups.keys.sorted()).map { "did you mean `group.\($0)`?" }
-        reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
-        return nil
+        return reader.error("unknown-group", "there is no group `\(Reader.short(name))`", hint: hint, entry.node)
     }
 
     private mutating func matches(_ entry: NeedLists.Entry) -> [TaskIndex] {
@@ -438,7 +437,7 @@ struct TaskChecker {
 
     /// Returns the task that captures a value, or whose end it is; `nil` if there is none, which is reported. `task` is
     /// the one in which it stands, if that is known.
-    private mutating func owner(of use: Reader.CaptureUse, in task: UInt32?) -> UInt32? {
+    private mutating func owner(of use: CaptureUse, in task: UInt32?) -> UInt32? {
         if use.task == RunEnds.run, use.name == RunEnds.page {
             checkHasPages(use, task)
             return nil
@@ -453,11 +452,10 @@ struct TaskChecker {
         guard let owner = ids.owner(of: use.task) ?? templates(fitting: use.task).first?.raw else {
             if fitsDeferred(use.task) { return nil }
             let hint = guess(use.task)
-            reader.error(
+            return reader.error(
                 "unknown-name",
                 "unknown name `tasks.\(Reader.short(use.task)).\(use.name)`: there is no task `\(Reader.short(use.task))`",
                 hint: hint, at: use.span)
-            return nil
         }
         let captures = tasks[Int(owner)].options.values.captures
         let known = captures.map(\.name)
@@ -465,21 +463,19 @@ struct TaskChecker {
             if RunEnds.TaskName(rawValue: use.name) != nil { return checkIsCondition(use, task) ? owner : nil }
             if reader.unreadCaptures.contains(use.name) { return nil }
             let near = reader.closest(use.name, known).map { "did you mean `\($0)`?" }
-            reader.error(
+            return reader.error(
                 "unknown-name", "unknown name `tasks.\(use.task).\(use.name)`: that task captures no `\(use.name)`",
                 hint: near
                     ?? (known.isEmpty
                         ? "say under its `capture` where it comes from" : "it captures \(Shape.oneOf(known))"),
                 at: use.span)
-            return nil
         }
         if tasks[Int(owner)].options.values.givesList(captured), !use.isOfList {
             let why = captured.source.isList ? "" : ", one value of each page"
-            reader.error(
+            return reader.error(
                 "is-a-list", "`tasks.\(use.task).\(use.name)` is a list\(why); use it in `forEach`",
                 hint: "write `forEach: { x: { captured: tasks.\(use.task).\(use.name) } }`, and `${x}` here",
                 at: use.span)
-            return nil
         }
         if use.isInPath, captured.isSecret {
             reader.error(
@@ -489,7 +485,7 @@ struct TaskChecker {
         return owner
     }
 
-    private func isList(_ use: Reader.CaptureUse) -> Bool {
+    private func isList(_ use: CaptureUse) -> Bool {
         guard let owner = ids.owner(of: use.task) else { return false }
         let values = tasks[Int(owner)].options.values
         return values.captures.contains { $0.name == use.name && values.givesList($0) }
@@ -544,8 +540,10 @@ struct TaskChecker {
     private mutating func named(in task: UInt32) -> [UInt32] {
         let line = tasks[Int(task)].line
         if let known = namedByLine[line] { return known }
-        let found = node(of: tasks[Int(task)]).map { reader.namedTasks(below: $0) } ?? []
-        let all = (found + reader.namedTasks(in: "defaults")).compactMap { ids.owner(of: $0) }
+        let found = node(of: tasks[Int(task)]).map { WrittenReferences(tree: reader.tree).namedTasks(below: $0) } ?? []
+        let all = (found + WrittenReferences(tree: reader.tree).namedTasks(in: "defaults")).compactMap {
+            ids.owner(of: $0)
+        }
         namedByLine[line] = all
         return all
     }

@@ -30,7 +30,7 @@ extension TaskLoader {
 
     private func alike(_ last: OwnOptions) -> TaskOptions? {
         guard written.has(table.body) else { return last.options }
-        guard !reader.hasDollarBelow(written.value(table.body)) else { return nil }
+        guard !reader.tree.hasDollarBelow(written.value(table.body)) else { return nil }
         var values = last.options.values
         apply(table.body, written, to: &values)
         guard case .file? = values.body else { return TaskOptions(values) }
@@ -45,11 +45,11 @@ extension TaskLoader {
         var words: [(Int, NodeID)] = []
         for row in Bits(present & ~bit(table.body)) {
             let value = written.value(row)
-            guard reader.tree.kind(value) == .scalar, !reader.hasDollarBelow(value) else { return nil }
+            guard reader.tree.kind(value) == .scalar, !reader.tree.hasDollarBelow(value) else { return nil }
             words.append((row, value))
         }
         if written.has(table.body) {
-            guard case .file? = options.values.body, !reader.hasDollarBelow(written.value(table.body)) else {
+            guard case .file? = options.values.body, !reader.tree.hasDollarBelow(written.value(table.body)) else {
                 return nil
             }
         }

@@ -25,7 +25,8 @@ extension TaskLoader {
         let tree = reader.tree
         guard level.has(table.headers), tree.kind(level.value(table.headers)) == .mapping else { return false }
         return tree.entries(level.value(table.headers)).contains { key, value in
-            tree.kind(key) == .scalar && !reader.isNull(value) && Reader.sameHeader(tree.text(key), "Content-Type")
+            tree.kind(key) == .scalar && !reader.tree.isNull(value)
+                && HeaderReader.sameHeader(tree.text(key), "Content-Type")
         }
     }
 }

@@ -19,7 +19,7 @@ extension TaskLoader {
     func checkOptions(_ draft: TaskDraft, _ task: inout TaskSpecification) {
         let options = task.options
         checkBody(draft, options)
-        noteReads(options.values.body, UInt32(tasks.count))
+        recordReads(options.values.body, UInt32(tasks.count))
         if written.has(table.cellular), options.values.policies.allowsCellularAccess,
             !sessions.configurations[Int(draft.session.raw)].taskDefaults.allowsCellularAccess
         {
@@ -130,17 +130,17 @@ extension TaskLoader {
         checks.inputReader = UInt32(tasks.count)
     }
 
-    func noteReads(_ body: RequestBody?, _ number: UInt32) {
+    func recordReads(_ body: RequestBody?, _ number: UInt32) {
         guard let body else { return }
         let node = written.has(table.body) ? written.value(table.body) : defaults.written.value(table.body)
-        func note(_ path: SecretText) {
+        func record(_ path: SecretText) {
             guard let plain = path.plain else { return }
             checks.reads.append(.init(task: number, path: plain, node: node))
         }
         switch body {
-        case .file(let path): note(path)
+        case .file(let path): record(path)
         case .multipart(let parts):
-            for case .file(let path) in parts.map(\.content) { note(path) }
+            for case .file(let path) in parts.map(\.content) { record(path) }
         case .data, .base64, .json, .form, .stream: break
         }
     }

@@ -4,19 +4,16 @@ import YAMLTree
 
 /// Makes one task for each value of `forEach`.
 extension TaskLoader {
-    /// Whether the task that is being made stands for tasks that are not known yet.
-    var isDeferred: Bool { reader.unreadName != nil || reader.bindings.contains { $0.index == 0 } }
-
     func expand(_ node: NodeID) {
         var read = ForEachReader(reader: reader, task: node).lists(own: ownForEach, defaults: defaultForEach)
-        noteForEach()
+        let first = UInt32(tasks.count)
+        checks.reads += reader.scope.fileReads.map { .init(task: first, path: $0.path, node: $0.node) }
         if !isExpanding { read.all = read.all.map(\.unexpanded) }
-        defer { reader.bindings = [] }
         reader.templates.isOn = true
         guard read.isWhole else { return checkUnmade(node, read) }
         let lists = read.all
         let isStatic =
-            !Bits(written.present & ~table.headRows).contains { reader.hasDollarBelow(written.value($0)) }
+            !Bits(written.present & ~table.headRows).contains { reader.tree.hasDollarBelow(written.value($0)) }
             && defaults.dynamic & ~table.headRows == 0
         var shared: TaskOptions?
         var total = 1
@@ -36,19 +33,13 @@ extension TaskLoader {
         }
         if isExpanding, total == 1 { checkNaming(lists, isError: true) }
         var counters = [Int](repeating: 0, count: lists.count)
-        reader.bindings = lists.map { Binding(name: $0.name, value: $0.items[0], index: $0.items.isDeferred ? 0 : 1) }
+        reader.scope.bindings = lists.map {
+            Binding(name: $0.name, value: $0.items[0], index: $0.items.isDeferred ? 0 : 1)
+        }
         for _ in 0..<total {
-            if isDeferred { makeDeferredTask(node) } else { makeTask(node, isShared: isStatic, &shared) }
+            if reader.scope.isDeferred { makeDeferredTask(node) } else { makeTask(node, isShared: isStatic, &shared) }
             advance(&counters, lists)
         }
-    }
-
-    func noteForEach() {
-        let first = UInt32(tasks.count)
-        checks.reads += reader.fileReads.map { .init(task: first, path: $0.path, node: $0.node) }
-        reader.fileReads = []
-        capturedLists = reader.capturedLists
-        reader.capturedLists = []
     }
 
     /// Advances the counters; the last name changes fastest, like the innermost of nested loops.
@@ -56,34 +47,33 @@ extension TaskLoader {
         for place in lists.indices.reversed() {
             counters[place] += 1
             if counters[place] == lists[place].items.count { counters[place] = 0 }
-            reader.bindings[place].value = lists[place].items[counters[place]]
-            if reader.bindings[place].index > 0 { reader.bindings[place].index = counters[place] + 1 }
+            reader.scope.bindings[place].value = lists[place].items[counters[place]]
+            if reader.scope.bindings[place].index > 0 { reader.scope.bindings[place].index = counters[place] + 1 }
             if counters[place] != 0 { return }
         }
     }
 
     /// Checks a task that is not made, for faults that it has with any values.
     private func checkUnmade(_ node: NodeID, _ lists: ForEachReader.Lists) {
-        reader.bindings = lists.all.map { Binding(name: $0.name, value: .unknown, index: 0) }
-        reader.unreadName = lists.hasUnreadNames ? .unknown : nil
+        reader.scope.bindings = lists.all.map { Binding(name: $0.name, value: .unknown, index: 0) }
+        reader.scope.unreadName = lists.hasUnreadNames ? .unknown : nil
         makeDeferredTask(node, isMeant: !lists.isWhole)
-        reader.unreadName = nil
     }
 
     /// Checks a task as far as possible before its list is known. `isMeant`: there will be tasks, or would be if the
     /// list were right, that `needs` can name and that need others.
     func makeDeferredTask(_ node: NodeID, isMeant: Bool = true) {
-        let bindings = reader.bindings
-        for place in reader.bindings.indices where reader.bindings[place].index == 0 {
-            reader.bindings[place].value = .wild
+        let bindings = reader.scope.bindings
+        for place in reader.scope.bindings.indices where reader.scope.bindings[place].index == 0 {
+            reader.scope.bindings[place].value = .wild
         }
-        if reader.unreadName != nil { reader.unreadName = .wild }
-        let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
+        if reader.scope.unreadName != nil { reader.scope.unreadName = .wild }
+        let pattern = written.has(table.id) ? TaskKeyReader(reader: reader).taskID(written.value(table.id)) : nil
         if let pattern {
             if isMeant { checks.deferredIDs.append(pattern) } else { checks.emptyIDs.append(pattern) }
         }
-        if reader.unreadName != nil { reader.unreadName = .unknown }
-        reader.bindings = bindings
+        if reader.scope.unreadName != nil { reader.scope.unreadName = .unknown }
+        reader.scope.bindings = bindings
         var shared: TaskOptions?
         let count = tasks.count
         hasIDPattern = pattern != nil

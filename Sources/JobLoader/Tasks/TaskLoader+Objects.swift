@@ -25,7 +25,7 @@ extension TaskLoader {
         let signers = values.policies.credentials.filter { $0.objectStore != nil }
         guard let store = signers.first?.objectStore else { return reportUnsigned(name, place) }
         if let object = try? ObjectName(name.redacted), let url = try? store.url(of: object) {
-            reader.noteHost(url, place)
+            reader.recordHost(url, place)
             if case .at(let endpoint) = store, endpoint.lastPathComponent == object.bucket {
                 reader.error(
                     "invalid-value", "the credential's `endpoint` names the bucket `\(object.bucket)` already",
@@ -79,9 +79,8 @@ extension TaskLoader {
                 _ = try ObjectName(name.redacted)
             }
         } catch {
-            reader.error(
+            return reader.error(
                 "invalid-value", "`\(Reader.short(name.redacted))` \(error.message)", hint: error.hint, place)
-            return nil
         }
         return name
     }

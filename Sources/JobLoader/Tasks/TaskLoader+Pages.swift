@@ -12,7 +12,8 @@ extension TaskLoader {
         for (isSet, other, hint) in exclusions(draft, task) where isSet {
             reader.error("conflicting-keys", "`next` and `\(other)` exclude each other", hint: hint, at: place)
         }
-        guard draft.type == .download, next.maximum > 1, !writesStandardOutput(draft), !namesObject(draft), !isDeferred
+        guard draft.type == .download, next.maximum > 1, !writesStandardOutput(draft), !namesObject(draft),
+            !reader.scope.isDeferred
         else { return }
         let isNumbered = draft.head.awaitedTo?.pieces.contains { $0.isPage } == true
         if isNumbered || draft.head.to?.hasSuffix("/") == true { return }

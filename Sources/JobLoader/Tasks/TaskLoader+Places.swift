@@ -65,7 +65,7 @@ extension TaskLoader {
         var whole = task
         whole.options = awaiting(draft, task.options)
         // A stand-in for unknown tasks keeps all uses: any of them may occur.
-        if !isDeferred, reader.captureUses.contains(where: \.isDefault) {
+        if !reader.scope.isDeferred, reader.scope.captureUses.contains(where: \.isDefault) {
             var left: Set<[String]> = []
             whole.forEachPlace { text in
                 for case .capture(let task, let name, _) in text.pieces {
@@ -73,9 +73,9 @@ extension TaskLoader {
                     left.insert([task, String(name.prefix { $0 != "[" })])
                 }
             }
-            reader.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
+            reader.scope.captureUses.removeAll { $0.isDefault && !left.contains([$0.task, $0.name]) }
         }
-        if !reader.captureUses.isEmpty { task = whole }
+        if !reader.scope.captureUses.isEmpty { task = whole }
     }
 
     /// Returns the options of a task that uses captured values.
@@ -93,7 +93,7 @@ extension TaskLoader {
                 isAbsolute == true ? to : SecretText(pieces: [.literal(folder == "/" ? "/" : folder + "/")] + to.pieces)
             values.awaitedDestination = whole
             let row = written.has(table.to) ? written : defaults.written
-            reader.noteFile(.write, whole.redacted, row.value(table.to))
+            reader.recordFile(.write, whole.redacted, row.value(table.to))
         }
         return TaskOptions(values)
     }
@@ -116,9 +116,9 @@ extension TaskLoader {
         }
         let scheme = url.scheme
         let session = sessions.configurations[Int(draft.session.raw)]
-        if Reader.builtInSchemes.contains(scheme) || !session.commands(for: url).isEmpty { return }
+        if SessionKeyReader.builtInSchemes.contains(scheme) || !session.commands(for: url).isEmpty { return }
         let others = sessions.configurations.filter { !$0.commands(for: url).isEmpty }
-        let known = Reader.builtInSchemes + session.protocols.map(\.scheme)
+        let known = SessionKeyReader.builtInSchemes + session.protocols.map(\.scheme)
         reader.warning(
             "unknown-scheme",
             "\(others.isEmpty ? "no session knows" : "the task's session does not know") `\(scheme):`, "
@@ -177,7 +177,7 @@ extension TaskLoader {
         if writesStandardOutput(draft) || namesObject(draft) { return nil }
         let path = Paths.absolute(to, in: folder)
         let row = written.has(table.to) ? written : defaults.written
-        reader.noteFile(.write, path, row.value(table.to))
+        reader.recordFile(.write, path, row.value(table.to))
         // A group's tree is created new and without symlinks: `..` in it means what its text says.
         return draft.head.group == nil ? path : Paths.resolvingDots(path, below: folder)
     }

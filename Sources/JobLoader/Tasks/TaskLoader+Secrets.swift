@@ -32,7 +32,7 @@ extension TaskLoader {
             return reader.beginning(draft.node)
         }
         let entry = tree.entries(written.value(table.headers)).first { key, _ in
-            tree.kind(key) == .scalar && Reader.sameHeader(tree.text(key), field.name)
+            tree.kind(key) == .scalar && HeaderReader.sameHeader(tree.text(key), field.name)
         }
         return entry.map { tree.span($0.value) } ?? reader.beginning(draft.node)
     }

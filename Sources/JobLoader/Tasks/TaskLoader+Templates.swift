@@ -10,14 +10,14 @@ import YAMLTree
 extension TaskLoader {
     /// Makes one task that stands for all of a template's, checked as far as possible without the values.
     func makeTemplate(_ node: NodeID, _ lists: [ForEachList]) {
-        reader.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
-        let pattern = written.has(table.id) ? reader.taskID(written.value(table.id)) : nil
-        reader.bindings = lists.map { list in
+        reader.scope.bindings = lists.map { Binding(name: $0.name, value: .wild, index: 0) }
+        let pattern = written.has(table.id) ? TaskKeyReader(reader: reader).taskID(written.value(table.id)) : nil
+        reader.scope.bindings = lists.map { list in
             Binding(name: list.name, value: list.items.isCaptured ? list.items[0] : .unknown, index: 0)
         }
         var shared: TaskOptions?
         let place = tasks.count
-        let named = capturedLists
+        let named = reader.scope.capturedLists
         hasIDPattern = true
         makeTask(node, isShared: false, &shared)
         hasIDPattern = false
@@ -52,7 +52,7 @@ extension TaskLoader {
         guard written.has(table.id) else { return }
         let node = written.value(table.id)
         let names = Set(lists.map(\.name))
-        let tellsThemApart = reader.references(below: node).contains {
+        let tellsThemApart = WrittenReferences(tree: reader.tree).references(below: node).contains {
             if case .local(let name, _) = $0 { names.contains(name) } else { false }
         }
         if tellsThemApart { return }
@@ -69,10 +69,12 @@ extension TaskLoader {
         guard let values = reader.templateValues else { return nil }
         var made: [ExpandedTemplate] = []
         isExpanding = true
+        defer { reader.scope = TaskScope() }
         for number in values.order where checks.templates.indices.contains(number) {
             let start = tasks.count
             let node = checks.templates[number].node
             guard gather(node, into: &written, isDefaults: false) else { continue }
+            reader.scope = TaskScope(hasPages: has(table.next))
             expand(node)
             made.append(
                 ExpandedTemplate(
@@ -138,10 +140,9 @@ extension TaskChecker {
         if reader.unreadCaptures.contains(list.name) { return nil }
         let lists = captures.filter { tasks[Int(owner)].options.values.givesList($0) }.map(\.name)
         let near = reader.closest(list.name, lists).map { "did you mean `tasks.\(list.task).\($0)`?" }
-        reader.error(
+        return reader.error(
             "unknown-name", "`\(list.task)` captures no `\(list.name)`",
             hint: near ?? "write `capture: { \(list.name): { json: …, all: true } }` into that task", list.node)
-        return nil
     }
 
     /// Returns the templates that are not expanded and may make a task with the id, or with one that matches the

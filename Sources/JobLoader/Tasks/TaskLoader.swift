@@ -24,8 +24,6 @@ final class TaskLoader {
     var isOverBudget = false
     /// Whether all written tasks were read and templates are being expanded.
     var isExpanding = false
-    /// The captured lists that the `forEach` just read uses.
-    var capturedLists: [CapturedList] = []
     /// Whether a pattern stands for the ids of the tasks that the one being made stands for.
     var hasIDPattern = false
 
@@ -55,6 +53,7 @@ final class TaskLoader {
     // MARK: Walking
 
     func readAll(_ list: NodeID) {
+        defer { reader.scope = TaskScope() }
         for node in reader.tree.children(list) {
             read(node)
             if isOverBudget { return }
@@ -64,14 +63,14 @@ final class TaskLoader {
     func read(_ node: NodeID) {
         guard gather(node, into: &written, isDefaults: false) else { return }
         if reader.access != nil { reader.owner = owner() }
+        reader.scope = TaskScope(hasPages: has(table.next))
         if written.has(table.forEach)
             || (defaults.written.has(table.forEach) && written.nulls & bit(table.forEach) == 0)
         {
             expand(node)
         } else {
             // The names of a misspelled `forEach` are told with it.
-            reader.lacksForEach = written.misspelled & bit(table.forEach) != 0
-            defer { reader.lacksForEach = false }
+            reader.scope.lacksForEach = written.misspelled & bit(table.forEach) != 0
             var shared: TaskOptions?
             makeTask(node, isShared: false, &shared)
         }
@@ -105,7 +104,7 @@ final class TaskLoader {
                 reader.error("not-in-defaults", "`id` cannot stand in `defaults`", hint: "every task has its own", key)
                 continue
             }
-            written.set(row, key, value, isNull: reader.isNull(value))
+            written.set(row, key, value, isNull: reader.tree.isNull(value))
         }
         return true
     }
@@ -113,9 +112,9 @@ final class TaskLoader {
     func readDefaults(_ node: NodeID) {
         guard gather(node, into: &defaults.written, isDefaults: true) else { return }
         reader.owner = "`defaults`"
-        reader.isInTask = true
-        defer { reader.isInTask = false }
-        for row in Bits(defaults.written.present) where reader.hasDollarBelow(defaults.written.value(row)) {
+        reader.scope = TaskScope(isInTask: true)
+        defer { reader.scope = TaskScope() }
+        for row in Bits(defaults.written.present) where reader.tree.hasDollarBelow(defaults.written.value(row)) {
             defaults.dynamic |= bit(row)
         }
         // Reports faults of `defaults` even if no task uses them.
@@ -124,7 +123,6 @@ final class TaskLoader {
         for row in Bits(defaults.written.present & table.headRows & ~defaults.dynamic) where row != table.forEach {
             apply(row, defaults.written, to: &head)
         }
-        reader.captureUses = []
         checks.defaultChecksums = reader.checksumTasks.count
     }
 
@@ -132,10 +130,9 @@ final class TaskLoader {
 
     func makeTask(_ node: NodeID, isShared: Bool, _ shared: inout TaskOptions?) {
         guard tasks.count < Self.maximumTasks else { return reportBudget(node) }
-        reader.isInTask = true
-        defer { reader.isInTask = false }
+        reader.scope.isInTask = true
+        defer { reader.scope.isInTask = false }
         var head = TaskHead()
-        reader.hasPages = has(table.next)
         readHead(&head)
         let session = session(of: head, node)
         let base = base(session)
@@ -146,7 +143,7 @@ final class TaskLoader {
             options = ownOptions(session, over: base)
             if isShared { shared = options }
         }
-        finish(node, head, session, options)
+        append(node, head, session, options)
     }
 
     /// Reads a task's head; the task's own value replaces its default.
@@ -210,14 +207,14 @@ final class TaskLoader {
     /// Reads a default for a task, without the parts that the task's own value replaces.
     private func readDefault(_ row: Int, _ read: () -> Void) {
         let tree = reader.tree
-        reader.isInDefaults = true
+        reader.scope.isInDefaults = true
         if row == table.headers || row == table.query, written.has(row), tree.kind(written.value(row)) == .mapping {
             let names = tree.entries(written.value(row)).map { tree.kind($0.key) == .scalar ? tree.text($0.key) : "" }
-            reader.replacedNames = Set(row == table.headers ? names.map { $0.lowercased() } : names)
+            reader.scope.replacedNames = Set(row == table.headers ? names.map { $0.lowercased() } : names)
         }
         read()
-        reader.replacedNames = []
-        reader.isInDefaults = false
+        reader.scope.replacedNames = []
+        reader.scope.isInDefaults = false
     }
 
     func apply(_ row: Int, _ written: WrittenKeys, to values: inout TaskOptions.Values) {
@@ -272,9 +269,9 @@ final class TaskLoader {
         return SessionIndex(raw: 0)
     }
 
-    // MARK: Finishing
+    // MARK: The whole task
 
-    func finish(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
+    func append(_ node: NodeID, _ head: TaskHead, _ session: SessionIndex, _ options: TaskOptions) {
         let number = UInt32(tasks.count)
         var draft = TaskDraft(node: node, head: head, session: session)
         draft.type = type(of: head, options)
@@ -306,8 +303,8 @@ final class TaskLoader {
         if namesObject(draft) { readObject(draft, &task) }
         if isBackground(session) { checkBackground(draft, task) }
         checkSecrets(draft, task)
-        if !reader.captureUses.isEmpty { settleCaptures(draft, &task) }
-        noteUses(number)
+        if !reader.scope.captureUses.isEmpty { settleCaptures(draft, &task) }
+        recordCaptureUses(number)
         tasks.append(task)
     }
 
@@ -327,7 +324,7 @@ final class TaskLoader {
         guard let id = head.id else {
             // The id is unknown until the value is: any name in another task may mean this one.
             if reader.missingValues == .tolerated, !hasIDPattern, written.has(table.id),
-                reader.hasDollar(written.value(table.id))
+                reader.tree.hasDollar(written.value(table.id))
             {
                 checks.deferredIDs.append("*")
             }
@@ -337,9 +334,9 @@ final class TaskLoader {
             }
             return
         }
-        if !isDeferred, let first = ids.insert(id, owner: number) {
+        if !reader.scope.isDeferred, let first = ids.insert(id, owner: number) {
             let line = tasks[Int(first)].line
-            let isSameTask = !reader.bindings.isEmpty && line == UInt32(reader.tree.span(node).line)
+            let isSameTask = !reader.scope.bindings.isEmpty && line == UInt32(reader.tree.span(node).line)
             reader.error(
                 "duplicate-id",
                 isSameTask
@@ -350,12 +347,12 @@ final class TaskLoader {
     }
 
     var indexHint: String {
-        "put \(reader.bindings.map { "`${\($0.name).index}`" }.joined(separator: " and ")) into the id"
+        "put \(reader.scope.bindings.map { "`${\($0.name).index}`" }.joined(separator: " and ")) into the id"
     }
 
-    func noteUses(_ number: UInt32) {
-        for use in reader.captureUses { checks.captures.append(.init(task: number, use: use)) }
-        if !reader.captureUses.isEmpty { reader.captureUses = [] }
+    func recordCaptureUses(_ number: UInt32) {
+        for use in reader.scope.captureUses { checks.captures.append(.init(task: number, use: use)) }
+        if !reader.scope.captureUses.isEmpty { reader.scope.captureUses = [] }
     }
 }
 

@@ -2,16 +2,18 @@ import TransferModel
 import YAMLTree
 
 /// Reads YAML values as JSON. Recursive: a file is at most 64 levels deep.
-extension Reader {
+struct JSONReader {
+    let reader: Reader
+
     func jsonTemplate(_ node: NodeID) -> JSONTemplate? {
-        switch tree.kind(node) {
+        switch reader.tree.kind(node) {
         case .sequence:
-            let elements = tree.children(node).map { jsonTemplate($0) }
+            let elements = reader.tree.children(node).map { jsonTemplate($0) }
             return elements.contains { $0 == nil } ? nil : .list(elements.compactMap { $0 })
         case .mapping:
             var members: [JSONTemplate.Member] = []
             var isWhole = true
-            for (name, _, value) in named(node, .json) {
+            for (name, _, value) in reader.named(node, .json) {
                 guard let value = jsonTemplate(value) else {
                     isWhole = false
                     continue
@@ -20,11 +22,13 @@ extension Reader {
             }
             return isWhole ? .object(members) : nil
         case .scalar:
-            if let value = wholeValue(node) {
-                if case .text(let text) = value, text.awaitsCapture, !isInTask { return refuseCapture(node) }
+            if let value = Interpolation(reader: reader).wholeValue(node) {
+                if case .text(let text) = value, text.awaitsCapture, !reader.scope.isInTask {
+                    return reader.refuseCapture(node)
+                }
                 return Self.template(value)
             }
-            return scalar(node, .json, place: .body).flatMap { jsonScalar($0, node) }
+            return reader.scalar(node, .json, place: .body).flatMap { jsonScalar($0, node) }
         }
     }
 
@@ -57,8 +61,8 @@ extension Reader {
 
     private func jsonNumber(_ text: String, _ node: NodeID) -> String? {
         if let number = NumberText.json(text) { return number }
-        error("invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
-        return nil
+        return reader.error(
+            "invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
     }
 }
 

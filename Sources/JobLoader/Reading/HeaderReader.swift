@@ -1,26 +1,29 @@
 import TransferModel
 import YAMLTree
 
-extension Reader {
+/// Reads `headers` and names of headers.
+struct HeaderReader {
+    let reader: Reader
+
     /// Reads `headers` over the fields that `fields` holds: a name written here replaces all fields of that name, and
     /// `null` removes them.
     func headers(_ node: NodeID, into fields: inout [HeaderField]) {
         var names: [String: String] = [:]
-        for (name, key, value) in named(node, .map(.headerValue)) {
-            guard isHeaderName(name, key) else { continue }
+        for (name, key, value) in reader.named(node, .map(.headerValue)) {
+            guard isSettable(name, key) else { continue }
             if let first = names.updateValue(name, forKey: name.lowercased()) {
-                error(
+                reader.error(
                     "duplicate-key", "the header `\(name)` is `\(first)` once more: letter case makes no other name",
                     hint: "write one name, with a list for several lines: `\(first): [a, b]`", key)
             }
-            if replacedNames.contains(name.lowercased()) { continue }
-            if isNull(value) {
+            if reader.scope.replacedNames.contains(name.lowercased()) { continue }
+            if reader.tree.isNull(value) {
                 fields.removeAll { Self.sameHeader($0.name, name) }
                 continue
             }
-            let lines = oneOrMore(value).compactMap { line in
-                warnOfPlaceholder(line, in: .value)
-                return secretText(line, .scalar, place: .header, captures: true)
+            let lines = reader.oneOrMore(value).compactMap { line in
+                reader.warnOfPlaceholder(line, in: .value)
+                return reader.secretText(line, .scalar, place: .header, captures: true)
             }
             fields.removeAll { Self.sameHeader($0.name, name) }
             fields += lines.map { HeaderField(name: name, value: $0.trimmed) }
@@ -29,14 +32,12 @@ extension Reader {
 
     /// Reads names of headers that go along to other origins, and returns them in lower case.
     func keptHeaders(_ node: NodeID) -> [String]? {
-        guard expectList(node, .list(.text)) else { return nil }
-        return tree.children(node).compactMap { place in
+        reader.elements(node, .list(.text)) { place in
             guard let name = headerName(place) else { return nil }
             guard let way = Self.wayOfCredentials(name.lowercased()) else { return name.lowercased() }
-            error(
+            return reader.error(
                 "invalid-value", "`keepHeaders` cannot name `\(name)`: it would go wherever a server redirects to",
                 hint: way, place)
-            return nil
         }
     }
 
@@ -50,29 +51,32 @@ extension Reader {
     }
 
     /// Reads a list of headers' names.
-    func headerNames(_ node: NodeID) -> [String]? {
-        guard expectList(node, .list(.text)) else { return nil }
-        return tree.children(node).compactMap { headerName($0) }
-    }
+    func headerNames(_ node: NodeID) -> [String]? { reader.elements(node, .list(.text)) { headerName($0) } }
 
     static func sameHeader(_ left: String, _ right: String) -> Bool {
         left == right || (left.utf8.count == right.utf8.count && left.lowercased() == right.lowercased())
     }
 
-    private func isHeaderName(_ name: String, _ key: NodeID) -> Bool {
-        guard !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) else {
-            error("invalid-header", "`\(Self.short(name))` is no header name", hint: headerHint(name), key)
-            return false
-        }
+    /// Returns whether a job can set the header, and reports it if not.
+    private func isSettable(_ name: String, _ key: NodeID) -> Bool {
+        let hint = name.contains(":") || name.contains(" ") ? "the name stands alone, its value after the colon" : nil
+        guard isHeaderName(name, key, hint: hint) else { return false }
         if let reason = Token.reserved(name) {
-            error("reserved-header", "the header `\(name)` is reserved", hint: reason, key)
+            reader.error("reserved-header", "the header `\(name)` is reserved", hint: reason, key)
             return false
         }
         return true
     }
 
-    private func headerHint(_ name: String) -> String? {
-        name.contains(":") || name.contains(" ") ? "the name stands alone, its value after the colon" : nil
+    func headerName(_ node: NodeID) -> String? {
+        guard let name = reader.text(node), isHeaderName(name, node) else { return nil }
+        return name
+    }
+
+    func isHeaderName(_ name: String, _ node: NodeID, hint: String? = nil) -> Bool {
+        if !name.isEmpty, name.utf8.allSatisfy(Token.isTokenByte) { return true }
+        reader.error("invalid-header", "`\(Reader.short(name))` is no header name", hint: hint, node)
+        return false
     }
 }
 

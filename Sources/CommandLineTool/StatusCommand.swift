@@ -102,7 +102,7 @@ private struct StatusShow {
     func perform() throws -> Int32 {
         if let folder = options.folder {
             CommandLineTool.tellOfDamage(folder, console)
-            let isForPeople = !options.isWatching && options.process == nil
+            let isForPeople = !options.asJSON && !options.isWatching && options.process == nil
             console.errors(StateLoss.warnings(folder, isForPeople: isForPeople))
         }
         if options.process != nil { source?.goOn() }

@@ -89,7 +89,7 @@ package struct ResumeNegotiation: Sendable {
         case whole(BodyFraming)
         /// The response continues the part at `offset`; `fileHeaders` describe the whole file.
         case rest(BodyFraming, offset: Int64, fileHeaders: HeaderBlock)
-        /// The same request is sent again, without the range.
+        /// Send the same request again, without the range.
         case askAgain
         /// The response is a part of the file although all of it was asked for.
         case failed(TransferError)

@@ -83,13 +83,13 @@ package enum JobImport {
     package struct Option: Sendable {
         /// What becomes of an option.
         package enum Fate: Sendable {
-            /// It is translated, and warned of where its value has no equal.
+            /// Translated, and warned of where its value has no equal.
             case translated
-            /// It changes only what the program prints.
+            /// Changes only what the program prints.
             case shown
-            /// It asks for what happens here anyway.
+            /// Asks for what happens here anyway.
             case usual
-            /// It has no equal: a warning says so.
+            /// Has no equal: a warning says so.
             case lost
         }
         /// Long name, without its dashes.

@@ -2,15 +2,15 @@
 struct ForeignOption: Sendable {
     /// What becomes of the option.
     enum Effect: Hashable, Sendable {
-        /// It is translated.
+        /// Translated.
         case translated
-        /// It changes only what the program prints.
+        /// Changes only what the program prints.
         case shown
         /// What it asks for happens here without an option.
         case usual
-        /// It has no equal, and the request is the same without it; the text says what to do, if there is anything.
+        /// Has no equal, and the request is the same without it; the text says what to do, if there is anything.
         case lost(String)
-        /// It has no equal, and changes what is sent or to whom: a transfer with it is left out.
+        /// Has no equal, and changes what is sent or to whom: a transfer with it is left out.
         case refused(String)
     }
     /// Long name, without its dashes.

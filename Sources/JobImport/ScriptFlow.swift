@@ -1,11 +1,11 @@
 /// What the exit status of a command, or of a list of them, depends on.
 enum ScriptStatus: Hashable, Sendable {
-    /// It succeeds, as `mkdir -p` nearly always does.
+    /// Succeeds, as `mkdir -p` nearly always does.
     case succeeds
     case fails
-    /// It succeeds where all these tasks of the job did.
+    /// Succeeds where all these tasks of the job did.
     case tasks([Int])
-    /// It succeeds where one of these tasks failed.
+    /// Succeeds where one of these tasks failed.
     case failureOf([Int])
     /// Only the script knows it, for this reason.
     case unknown(String)

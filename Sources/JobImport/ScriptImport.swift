@@ -26,9 +26,8 @@ struct ScriptImport {
     private var exits: Set<String> = []
     /// Names of functions that may go to another folder.
     private var movers: Set<String> = []
-    /// Whether a command that fails ends the script: `set -e`; and whether one in a pipe does.
-    private var endsOnError = false
-    private var failsInPipes = false
+    /// What `set` has said so far.
+    private var options = ShellOptions()
     /// The first command whose failure would have ended the script, and its line.
     private var doubtful: (program: String, line: Int)?
     private var isTold = false
@@ -37,6 +36,14 @@ struct ScriptImport {
     private var proxies = ScriptProxies()
     /// The task of which the command that is read became a further place.
     private var merged: Int?
+
+    /// What a failing command means.
+    private struct ShellOptions {
+        /// Whether a command that fails ends the script: `set -e`.
+        var endsOnError = false
+        /// Whether one in a pipe does, too: `set -o pipefail`.
+        var failsInPipes = false
+    }
 
     /// A compound command that has begun.
     private struct Block {
@@ -292,8 +299,10 @@ struct ScriptImport {
         let waits = blocks.contains { $0.isLeftOut && ["while", "until"].contains($0.word) }
         if program == "sleep", waits { stop(program, command.line) }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
-        let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || failsInPipes)
-        guard endsOnError, isLast, !isNegated, blocks.allSatisfy({ !$0.isCondition && !$0.isFunction }) else { return }
+        let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || options.failsInPipes)
+        guard options.endsOnError, isLast, !isNegated, blocks.allSatisfy({ !$0.isCondition && !$0.isFunction }) else {
+            return
+        }
         if !made.isEmpty || CommandStatus.isTest(program, arguments) {
             stop("set -e", command.line, where: ScriptFlow(status.negated))
         } else if !Self.harmless.contains(program), !CommandStatus.safe.contains(program) {
@@ -314,10 +323,10 @@ struct ScriptImport {
     private mutating func set(_ words: [String]) {
         for word in words {
             let isOn = word.hasPrefix("-")
-            if word == "errexit" { endsOnError = true }
-            if word == "pipefail" { failsInPipes = true }
+            if word == "errexit" { options.endsOnError = true }
+            if word == "pipefail" { options.failsInPipes = true }
             guard isOn || word.hasPrefix("+"), !word.hasPrefix("--") else { continue }
-            if word.contains("e") { endsOnError = isOn }
+            if word.contains("e") { options.endsOnError = isOn }
         }
     }
 
@@ -366,7 +375,8 @@ struct ScriptImport {
         blocks.append(
             Block(
                 word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
-                isFolderKnown: files.isFolderKnown, proxies: proxies, endsOnError: endsOnError, doubtful: doubtful,
+                isFolderKnown: files.isFolderKnown, proxies: proxies, endsOnError: options.endsOnError,
+                doubtful: doubtful,
                 list: list, scope: scope, entry: entry,
                 isCondition: isCondition))
         scope = entry
@@ -386,8 +396,8 @@ struct ScriptImport {
         list.end(own)
         if block.word == "(" || block.isFunction { proxies = block.proxies }
         if block.word == "(" {
-            endsOnError = block.endsOnError
-            if !endsOnError { doubtful = block.doubtful }
+            options.endsOnError = block.endsOnError
+            if !options.endsOnError { doubtful = block.doubtful }
         }
         if block.word == "(" || block.isFunction { (folder, files.isFolderKnown) = (block.folder, block.isFolderKnown) }
         blocks.removeSubrange(index...)
@@ -513,7 +523,7 @@ struct ScriptImport {
             // The folder of the script is that of `--directory`.
             let isOwn = words.count == 1 && words.first?.unknown == ShellWord.ownFolder
             if folder != nil || !job.tasks.isEmpty || !isOwn { (folder, files.isFolderKnown) = (nil, false) }
-            if endsOnError { doubtful = doubtful ?? ("cd", place.line) }
+            if options.endsOnError { doubtful = doubtful ?? ("cd", place.line) }
             return tellOf("cd", nil, place, &job)
         }
         let path = ImportedTask.path(word.text.hasSuffix("/") ? word.text : word.text + "/", in: folder, job)
@@ -628,7 +638,7 @@ struct ScriptImport {
             }
         }
         if let why = files.reason(against: Array(job.tasks[min(before, job.tasks.count)...]), job)
-            ?? (endsOnError ? Self.reason(loops, Array(job.tasks[min(before, job.tasks.count)...])) : nil)
+            ?? (options.endsOnError ? Self.reason(loops, Array(job.tasks[min(before, job.tasks.count)...])) : nil)
         {
             job.drop(tasksFrom: before)
             return job.lose(place, "\(why): this \(program) was left out")

@@ -77,8 +77,8 @@ extension JobRun {
         }
     }
 
-    /// Of the tasks whose file is where an earlier process published it, those that have nothing left to do: captured
-    /// values come out of an answer, and are recorded with the task's end.
+    /// Returns the tasks that have nothing left to do among those whose file is where an earlier process published it:
+    /// captured values come out of an answer, and are recorded with the task's end.
     static func done(_ standing: Set<TaskIndex>, _ job: Job) -> Set<TaskIndex> {
         standing.filter { !job.tasks[Int($0.raw)].options.values.needsAnswer }
     }

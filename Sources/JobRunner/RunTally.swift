@@ -5,7 +5,7 @@ import TransferModel
 struct RunTally {
     /// What decides on the exit status.
     var facts = ExitFacts()
-    /// By the session's number, how many of its tasks have not ended.
+    /// How many tasks of each session have not ended.
     var tasksLeft: [Int]
     /// The groups, and whether they were published.
     var groups: [RunRecord.Group]

@@ -17,11 +17,11 @@ package struct TurnSettings: Sendable {
 
 /// What a run says of its turn.
 package enum TurnNews: Hashable, Sendable {
-    /// It has something to do and waits for its turn, which comes with `RunInput.turnGiven`.
+    /// The run has something to do and waits for its turn, which comes with `RunInput.turnGiven`.
     case wanted
-    /// It has nothing to do and starts nothing before its next turn.
+    /// The run has nothing to do and starts nothing before its next turn.
     case givenUp(RunRest)
-    /// It was asked to rest and does not: it has something to do by now.
+    /// The run was asked to rest and does not: it has something to do by now.
     case stays
 }
 

@@ -52,7 +52,7 @@ struct TaskHooks {
     var startsNoMore = false
     /// The run was stopped: no command starts any more.
     var isStopped = false
-    /// Of all running commands.
+    /// Ends all running commands.
     let cancellation = try? Command.Cancellation()
 
     var isEmpty: Bool { queue.isEmpty }

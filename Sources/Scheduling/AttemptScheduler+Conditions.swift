@@ -5,11 +5,11 @@ import TransferModel
 extension AttemptScheduler {
     /// What follows where networks or power keep a task from starting.
     enum HoldBack: Sendable {
-        /// It waits for other conditions.
+        /// The task waits for other conditions.
         case waits
-        /// It is put off to the next run.
+        /// The task is put off to the next run.
         case putsOff(Deferral)
-        /// It fails.
+        /// The task fails.
         case fails(TransferError?)
     }
 

@@ -146,9 +146,9 @@ extension AttemptScheduler {
 
     /// What follows where a probe failed for a task with several `urls` that waits for the host.
     enum Charge: Sendable {
-        /// It waits for another place, or for the next round.
+        /// The task waits for another place, or for the next round.
         case waits
-        /// It would end, and was never tried: it waits on for the host.
+        /// The task would end without a try: it waits on for the host.
         case spared
         case finish(AfterFailure)
     }

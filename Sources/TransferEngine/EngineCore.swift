@@ -93,8 +93,8 @@ final class EngineCore {
 
     /// Counts the connections that a request opened and used again.
     func countConnections(_ metrics: CurlMetrics, _ attempt: Attempt) {
-        attempt.session.connectionsOpened += metrics.openedConnections
-        attempt.session.connectionsReused += metrics.lostRequests.count + (metrics.isReused ? 1 : 0)
+        attempt.session.connections.opened += metrics.openedConnections
+        attempt.session.connections.reused += metrics.lostRequests.count + (metrics.isReused ? 1 : 0)
     }
 
     /// Gives the slot back that the attempt holds.

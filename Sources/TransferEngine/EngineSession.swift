@@ -22,8 +22,8 @@ final class EngineSession {
     var credentialNames = CredentialNames.standard
     /// Where requests tell their spans.
     var traceIDs: TraceIDs?
-    var connectionsOpened = 0
-    var connectionsReused = 0
+    /// How many connections its requests opened, and how many requests used one again.
+    var connections = (opened: 0, reused: 0)
     /// Connections that were proven to be somebody's, by who that is and where.
     private var loginPools: [LoginKey: ConnectionPool] = [:]
     /// Who libcurl proves a connection as, at either end of it.
@@ -108,7 +108,7 @@ final class EngineSession {
         return OwnPool(key: key, pool: other.twin())
     }
 
-    /// Those there are but what attempts have for themselves.
+    /// All pools but those that attempts have for themselves.
     var allPools: [ConnectionPool] { pools.all + loginPools.values + sparePools.values.joined() }
 
     func giveBack(_ pool: OwnPool?) {

@@ -48,11 +48,11 @@ struct Preparation {
 
 /// What became of a step when it was begun.
 enum StepOutcome {
-    /// It is done, and the next step follows.
+    /// Done: the next step follows.
     case done
     /// An answer is awaited. Whoever brings it calls `stepDone`.
     case pending
-    /// It ended the attempt.
+    /// The attempt has ended.
     case ended
 }
 

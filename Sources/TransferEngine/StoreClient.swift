@@ -6,9 +6,9 @@ import TransferModel
 
 /// Speaks to the store for the loop thread: collects the questions and changes of a turn and submits them in batches.
 final class StoreClient {
-    /// By the session's number, whether anything of it is kept.
+    /// Whether anything of each session is kept.
     private let isKept: [Bool]
-    /// By the group's number, whether its members are kept when it is not published.
+    /// Whether the members of each group are kept when it is not published.
     private let keeping: [Bool]
     private let caches: [CachePlace?]
     /// Tells one start of the system from another.
@@ -87,7 +87,7 @@ final class StoreClient {
         isKept[Int(task.session.raw)] && task.location.url?.isHTTP != false
     }
 
-    /// It is known of which files something may be kept.
+    /// Whether it is known of which files something may be kept.
     var isOpen: Bool { known != nil }
 
     /// Whether what the session learned in earlier runs was not read yet.

@@ -52,7 +52,7 @@ extension Attempt {
 }
 
 extension Attempt {
-    /// Those in whose place the last one stands.
+    /// The whole parts before the last one, which stands in their place.
     var earlierParts: [AnswerPart] {
         (exchange.mixed?.scanner.parts.dropLast() ?? []).compactMap { part in
             part.end.map { AnswerPart(headers: part.headers, body: Array(exchange.body[part.start..<$0])) }

@@ -11,7 +11,7 @@ package final class AnswerExamination: Participant {
 
     init(_ core: EngineCore) { self.core = core }
 
-    /// By what an answer's text is written, as it says itself.
+    /// The charset of the answer's text, as the answer names it.
     func charset(_ attempt: Attempt) -> String? {
         (attempt.exchange.mixed?.lastHeaders ?? attempt.saidHeaders).flatMap { Self.charset($0) }
     }
@@ -52,7 +52,7 @@ package final class AnswerExamination: Participant {
         core.outbox.add(.examine(attempt.task, look: { answer.look(body, after: earlier) }))
     }
 
-    /// The same of a file before it gets its name. `false`: the headers alone tell that it is not the one wanted.
+    /// Has a file examined before it gets its name. Returns `false` where its headers alone fail the attempt.
     func examine(_ destination: inout Destination, _ attempt: Attempt, charset: @autoclosure () -> String?) -> Bool {
         guard let rules = attempt.rules.answer else { return true }
         let answer = prepareExamination(attempt, rules, charset(), .network)

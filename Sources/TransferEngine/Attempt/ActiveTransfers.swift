@@ -2,9 +2,9 @@ import TransferModel
 
 /// The attempts whose request is under way in libcurl, and when the next of them may have stood still for too long.
 struct ActiveTransfers {
-    /// Those whose request is under way, in no order.
+    /// The attempts, in no order.
     private(set) var attempts: [Attempt] = []
-    /// Those to which libcurl reported something in this turn.
+    /// The attempts to which libcurl reported something in this turn.
     let news = News()
     /// When the engine looks next for transfers on which nothing moves.
     private(set) var nextCheck = Instant.distantFuture

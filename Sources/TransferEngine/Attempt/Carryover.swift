@@ -73,6 +73,6 @@ extension Engine {
     /// Whether no attempt has left anything that another process would not have: half-done files, credentials that were
     /// rejected, connections and their number.
     package var isUntouched: Bool {
-        core.carryovers.isEmpty && core.sessions.allSatisfy { $0.connectionsOpened + $0.connectionsReused == 0 }
+        core.carryovers.isEmpty && core.sessions.allSatisfy { $0.connections == (0, 0) }
     }
 }

@@ -116,7 +116,7 @@ final class ResponseCaching: Participant {
         return ([shown] + keys).joined(separator: "\n")
     }
 
-    /// The same for a request whose `Authorization` is considered separately.
+    /// The identity with which a request is answered, but for its `Authorization`.
     func proof(of request: OutgoingRequest, _ attempt: Attempt) -> String? {
         let own = attempt.specification.options.values.policies.challenges
         let certificate = attempt.session.pools.shownIdentity(for: request.url, own)

@@ -138,7 +138,7 @@ package final class ChecksumLookups: Participant {
         }
     }
 
-    /// Of a task that succeeded in an earlier process; `nil` where that did not say where it put its file.
+    /// Notes where the file of a task lies that succeeded in an earlier process; `path` is `nil` where that did not say.
     package func knowFile(of task: TaskIndex, at path: String?) {
         guard core.job.tasks[Int(task.raw)].options.values.object == nil else { return }
         if let path = path ?? core.job.tasks[Int(task.raw)].destination { files.succeeded(task, at: path) }

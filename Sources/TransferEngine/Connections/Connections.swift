@@ -20,7 +20,7 @@ package final class Connections: Participant {
     /// Returns the number of connections that a session opened, and of requests that reused one.
     package func opened(of session: SessionIndex) -> (opened: Int, reused: Int) {
         let session = core.sessions[Int(session.raw)]
-        return (session.connectionsOpened, session.connectionsReused)
+        return session.connections
     }
 
     /// Limits the origin's connections over all sessions: with several sessions, an idle connection in each of them

@@ -13,7 +13,7 @@ final class SessionPools {
     private let networks: NetworkState
     /// Where connections lead to hosts that `connectTo` does not name.
     private var path = ConnectionPath()
-    /// Of a task that says nothing else itself.
+    /// The networks that a task may use which says nothing of them.
     private let usualTerms: NetworkTerms
     /// Directly, without a certificate.
     private let plain: ConnectionPool
@@ -23,9 +23,9 @@ final class SessionPools {
     /// Requests to one origin may be apart in several pools.
     let limits: HostLimits
     private var others: [Key: ConnectionPool] = [:]
-    /// Of plain http through a proxy and of hosts that `connectTo` names, the ones last used.
+    /// Pools of plain http through a proxy and of hosts that `connectTo` names: the ones last used.
     private var passing: [(key: Key, pool: ConnectionPool)] = []
-    /// By place in `clientCertificates`, read when first shown.
+    /// The client certificates by their place in `clientCertificates`, read when first shown.
     private var identities: [Int: Result<TLSIdentity, TransferError>] = [:]
     private var shown: [Int: String] = [:]
     private var settings: [ProxyServer: ProxySettings] = [:]
@@ -34,7 +34,7 @@ final class SessionPools {
         var identity: Int?
         var refusesToShow = false
         var proxy: ProxyServer?
-        /// Of a task that may use other networks than its session's tasks usually may.
+        /// The networks of a task that may use others than its session's tasks usually may.
         var terms: NetworkTerms?
         /// For what speaks HTTP/1.1 where others speak HTTP/2: libcurl does not keep the two apart.
         var isApart = false
@@ -78,7 +78,7 @@ final class SessionPools {
         return proxy.origin
     }
 
-    /// Those there are, idle connections in them.
+    /// All pools, with idle connections in them.
     var all: [ConnectionPool] { [plain] + others.values + passing.map(\.pool) }
 
     func proxy(for url: ResourceURL) -> ProxyServer? { proxies.isDirect ? nil : proxies.proxy(for: url) }

@@ -73,7 +73,7 @@ final class CredentialWorker: Sendable {
     private let findings: Mailbox<Finding>
     private let folder: String
     private let environment = Surroundings.environment()
-    /// Of questions; what helpers are told is not cut short by the run's end.
+    /// Ends questions at the run's end; what helpers are told is not cut short.
     private let cancellation = try? Command.Cancellation()
 
     private static let mostThreads = 4

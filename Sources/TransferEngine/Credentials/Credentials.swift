@@ -133,7 +133,7 @@ package final class Credentials: Participant {
             method: method == .ntlm ? .ntlm : .negotiate, user: user.revealed, password: password.revealed)
     }
 
-    /// Those that the job file holds in the clear.
+    /// Adds the passwords that the job file holds in the clear to what is redacted.
     func learnPasswords(_ attempt: Attempt, _ url: ResourceURL) {
         if core.secrets.isFirst(of: attempt.rules) {
             for secret in attempt.rules.challenges.secrets { core.learnPassword(secret) }

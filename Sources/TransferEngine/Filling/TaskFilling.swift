@@ -79,7 +79,7 @@ final class TaskFilling: Participant {
         }
     }
 
-    /// It counts as an attempt, however short: its time is part of the task's.
+    /// Tells of a task that cannot begin. That counts as an attempt, however short: its time is part of the task's.
     private func tellUnfilled(
         _ task: TaskIndex, _ number: Int, _ specification: TaskSpecification, _ mirror: Int, _ error: TransferError
     ) {

@@ -205,7 +205,7 @@ final class KeptFiles: Participant {
         }
     }
 
-    /// It was read, and need not be read again.
+    /// Stores that the file is as it was kept: it was read, and need not be read again.
     private func noteSurvival(_ attempt: Attempt, _ file: FileStamp) {
         guard let store = core.store, let known = attempt.known.validators,
             let kept = Revalidation.confirmed(known, file: file, boot: store.boot)
@@ -233,7 +233,7 @@ final class KeptFiles: Participant {
         lookUpFile(attempt, at: attempt.known.validators)
     }
 
-    /// The same to a condition of the job's own, which knows what file it speaks of.
+    /// Looks whether a file stands there that a 304 to a condition of the job's own leaves as it is.
     private func confirmOwn(_ attempt: Attempt) {
         guard let destination = participants.publication.named(attempt) else { return }
         attempt.download.destination = destination

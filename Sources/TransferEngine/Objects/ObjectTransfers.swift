@@ -32,7 +32,7 @@ struct ObjectProgress {
     var stored: SentUpload?
     /// Whether the server of the file is asked if that is still what it has.
     var isAskedAbout = false
-    /// Of an attempt that speaks to the store: the one that fetches the file, or has fetched it.
+    /// The attempt that fetches the file, or has fetched it; `nil` in that one itself.
     var fetch: Attempt?
     /// How the fetch ended.
     var end: (verdict: Verdict, source: ResultSource)?

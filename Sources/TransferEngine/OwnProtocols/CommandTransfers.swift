@@ -7,11 +7,11 @@ import TransferModel
 struct CommandTransfers {
     /// How a command came to its end.
     enum End {
-        /// It exited, and all that it wrote was read.
+        /// The command exited, and all that it wrote was read.
         case exited
         /// Nothing more is wanted of it, or nothing more can be made of it.
         case stopped
-        /// It was too slow, or moved no byte for too long.
+        /// The command was too slow, or moved no byte for too long.
         case failed(TransferError)
     }
 
@@ -94,6 +94,6 @@ struct CommandTransfers {
         }
     }
 
-    /// Those that answer requests now.
+    /// The commands that answer requests now.
     var all: [CommandTransfer] { running }
 }

@@ -77,7 +77,7 @@ final class PartialFiles: Participant {
         return false
     }
 
-    /// It is of no use, or not wanted any more: the job may say `resume: false` now.
+    /// Removes a partial file that is of no use, or not wanted any more: the job may say `resume: false` now.
     func removePart(_ record: ResumeRecord, of task: TaskIndex) {
         core.carryovers[task, default: Carryover()].isPartRecorded = true
         forgetPart(task)
@@ -107,7 +107,7 @@ final class PartialFiles: Participant {
         return destination.group.flatMap { core.delivery.keptFolder(of: $0) } ?? destination.folder
     }
 
-    /// It is whole and in our hands, or of no use for the reason given.
+    /// The partial file is this attempt's now, or of no use for the reason given.
     func adopted(_ task: TaskIndex, _ problem: String?) {
         guard let attempt = core.attempt(of: task) else { return }
         if case .copyingPart(let point) = attempt.phase {

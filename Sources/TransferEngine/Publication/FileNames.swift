@@ -31,7 +31,7 @@ final class FileNames: Participant {
         claimed(attempt) { $0.claim(path, attempt.task, core.job, refusal) }
     }
 
-    /// The same of the object at a URL.
+    /// Claims the object at a URL for the task.
     func claim(object url: ResourceURL, _ attempt: Attempt) -> Bool {
         claimed(attempt) { $0.claim(object: url.text, attempt.task, core.job) }
     }
@@ -58,7 +58,7 @@ final class FileNames: Participant {
 }
 
 extension TransferError {
-    /// It is not told as right, and not touched.
+    /// The error of a file that `existing: skip` keeps although it is not the one wanted.
     static func skippedFileDiffers(_ path: String) -> TransferError {
         TransferError(
             .destinationExists,

@@ -33,7 +33,7 @@ struct PathClaims {
         claim(ExactText(PathText.withoutDots(path)), path, task, job, refusal)
     }
 
-    /// The same of the object at a URL.
+    /// Claims the object at a URL. Returns why the task cannot have it; `nil` when it has it now.
     mutating func claim(object address: String, _ task: TaskIndex, _ job: Job) -> TransferError? {
         claim(ExactText(address), address, task, job, .destinationExists)
     }
@@ -55,7 +55,7 @@ struct PathClaims {
         return nil
     }
 
-    /// It has ended and has no file: the names that servers gave it are nobody's.
+    /// Gives up the names that servers gave a task that has ended without a file.
     mutating func release(_ task: TaskIndex) {
         for place in named.removeValue(forKey: task) ?? [] { owners[place] = nil }
     }

@@ -17,13 +17,13 @@ struct TokenRenewals {
 
     /// What becomes of an attempt that was answered 401.
     enum Decision: Equatable {
-        /// It fails: what a server refused was new.
+        /// The attempt fails: what a server refused was new.
         case refused
-        /// It is tried again: its token was renewed since it began.
+        /// The attempt is tried again: its token was renewed since it began.
         case again
-        /// It waits for a renewal that is under way.
+        /// The attempt waits for a renewal that is under way.
         case wait
-        /// It waits, and the renewal is to begin.
+        /// The attempt waits, and the renewal is to begin.
         case begin
     }
 
@@ -33,7 +33,7 @@ struct TokenRenewals {
         case unproven
         /// A request that was tried again with what it captured was answered 401.
         case refused
-        /// It failed so.
+        /// The renewal failed, with this verdict.
         case failed(Verdict)
     }
 

@@ -5,7 +5,7 @@ import HTTPRules
 import TransferModel
 
 extension Attempt {
-    /// By what a part of the answered file can be asked for; `nil` when it must come as it comes.
+    /// The validator with which a part of the answered file can be asked for; `nil` where it must come in one stream.
     var partValidator: String? {
         guard exchange.decision == .keep, life.type == .download, !streams.isDisabled, !isLookingUp,
             !exchange.endedByUs, origin != nil,

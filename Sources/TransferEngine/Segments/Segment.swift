@@ -7,7 +7,7 @@ import TransferModel
 /// A download's body while several streams bring it: the answer to its ordinary request, and further ones beside it.
 final class SegmentedBody {
     var plan: SegmentPlan
-    /// Of the first answer: every other is held against it.
+    /// The validator of the first answer: every other is held against it.
     let validator: String
     /// The further streams under way.
     var segments: [Segment] = []

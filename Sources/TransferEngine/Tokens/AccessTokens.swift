@@ -104,7 +104,7 @@ extension AccessTokens.Key {
         SecretText(pieces: [.secret(name: name, value: text, hosts: client.hosts)])
     }
 
-    /// The same as what no output shows. A short one stands in too many texts by chance.
+    /// The token as a secret that no output shows; none where it is short, for that stands in too many texts by chance.
     func known(_ name: String, _ text: String) -> [KnownSecret] {
         text.utf8.count < 8 ? [] : [KnownSecret(name: name, value: text, hosts: client.hosts)]
     }

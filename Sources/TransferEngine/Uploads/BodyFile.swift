@@ -50,7 +50,7 @@ struct BodyFile: Sendable {
         throw changed(BodyFileMark(now, boot: 0).difference(from: BodyFileMark(facts, boot: 0)))
     }
 
-    /// The same for what an earlier process saw of it.
+    /// Fails where the file is not as an earlier process saw it.
     func compare(to then: BodyFileMark) throws(TransferError) {
         if let what = BodyFileMark(facts, boot: SystemStart.number).difference(from: then) { throw changed(what) }
     }

@@ -19,11 +19,11 @@ final class BodySource {
     private var saidEnd = false
     /// What chunked encoding has put around what was handed over.
     private var framing: Int64 = 0
-    /// Of all that, the transport has sent so much; known when the request is over.
+    /// Bytes that the transport has sent; known when the request is over.
     private(set) var uploaded: Int64 = 0
     /// Somebody was told that this was all.
     var wasToldSent = false
-    /// Of what was handed over: for what the server tells of it, and for the next run.
+    /// Digests of what was handed over: for what the server tells of it, and for the next run.
     private var digests: [StreamingDigest] = []
     /// Whoever reads may be told to come again: the loop never waits for a disk where the transfer can stand still.
     var canPause = false
@@ -88,7 +88,7 @@ final class BodySource {
     /// Whether it is made by a command that has nothing to give at the moment, or may not have.
     var waitsForCommand: Bool { stream != nil && !isSent }
 
-    /// Of the whole body.
+    /// Length of the whole body; `nil` if unknown.
     var total: Int64? { plan.length }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFill {
@@ -163,7 +163,7 @@ final class BodySource {
     /// From its first byte on.
     func sum(by algorithm: DigestAlgorithm) throws(TransferError) { digests.append(try StreamingDigest(algorithm)) }
 
-    /// Of all that was to be sent; none when it did not all go out, or nobody asked.
+    /// Returns the sums of the whole body; none when it did not all go out, or nobody asked.
     func takeSums() -> [Checksum] {
         defer { digests = [] }
         return length == nil || sent == length ? digests.map { $0.finish() } : []

@@ -10,7 +10,7 @@ final class BodyStream: Sendable {
 
     fileprivate struct State {
         var bytes: [UInt8] = []
-        /// Of `bytes`, a ring.
+        /// Where what is waiting begins in `bytes`, a ring, and how much that is.
         var (first, count) = (0, 0)
         /// So many were taken.
         var handedOver: Int64 = 0

@@ -25,7 +25,7 @@ extension Attempt {
         return specification.type != .upload && transport.command == nil
     }
 
-    /// The same of a body that is sent. One that was sent to its end waits for its answer.
+    /// Whether a body that is sent has to stand still. One that was sent to its end waits for its answer.
     var isSendingPastBudget: Bool {
         guard let ledger, ledger.budget.isSpent, transport.command == nil, let body = sending.body,
             let length = body.length
@@ -43,8 +43,8 @@ extension Attempt {
         return ledger.budget.refusal(answer, of: what, length: length)
     }
 
-    /// The same for the body of an answer whose head was read: what can go on in the next run always may, and so may the
-    /// answer to an upload, for only that tells what became of the body.
+    /// Why the body of an answer whose head was read does not begin: what can go on in the next run always may, and so may
+    /// the answer to an upload, for only that tells what became of the body.
     ///
     /// `hasLostPart`: the server was asked for the rest of this very thing, and sends all of it.
     func claimAnswer(hasLostPart: Bool) -> TransferError? {

@@ -67,7 +67,7 @@ package final class RequestBodies: Participant {
         return try streams.open(command, for: attempt.task)
     }
 
-    /// The same for libcurl.
+    /// Opens the body of a request for libcurl.
     func openBody(
         _ request: OutgoingRequest, _ attempt: Attempt, _ curl: inout CurlRequest
     ) throws(TransferError) {
@@ -177,7 +177,7 @@ struct PlannedBodies {
     var streams: BodyStreams?
     /// As it was when they began.
     var planned: [TaskIndex: PlannedBody] = [:]
-    /// Of tasks that began in an earlier process: their files, as they were then.
+    /// The files of tasks that began in an earlier process, as they were then.
     var earlier: [TaskIndex: [BodyFileMark]] = [:]
 
     mutating func ended(_ task: TaskIndex) {

@@ -60,7 +60,10 @@ import Testing
     @Test func redirectOfAnImportedCommand_takesNoPasswordAndNoBody() throws {
         let other = try ScriptedServer { _ in .respond(200) }
         let server = try ScriptedServer { _ in .redirect(302, to: other.url("/there")) }
-        defer { (server.stop(), other.stop()) }
+        defer {
+            server.stop()
+            other.stop()
+        }
         let binary = try Binary()
         try binary.folder.write(
             "x.sh",

@@ -35,7 +35,7 @@ struct FollowedRun {
             }
         } catch {
             LiveTerminal.standardError.clear()
-            console.errors("error: \(error)\n" + folder.handedOver(identifier))
+            console.errors("error: \(error)\n" + (cameBack ? "" : folder.handedOver(identifier)))
             return ExitStatus.runnerFailed.code
         }
     }

@@ -152,3 +152,11 @@ enum CommandStatus {
         return tests.contains(program) || checks[program]?.isDisjoint(with: words) == false
     }
 }
+
+/// What a failing command means to a script.
+struct ShellOptions {
+    /// Whether a command that fails ends the script: `set -e`.
+    var endsOnError = false
+    /// Whether one in a pipe does, too: `set -o pipefail`.
+    var failsInPipes = false
+}

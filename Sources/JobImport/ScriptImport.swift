@@ -37,14 +37,6 @@ struct ScriptImport {
     /// The task of which the command that is read became a further place.
     private var merged: Int?
 
-    /// What a failing command means.
-    private struct ShellOptions {
-        /// Whether a command that fails ends the script: `set -e`.
-        var endsOnError = false
-        /// Whether one in a pipe does, too: `set -o pipefail`.
-        var failsInPipes = false
-    }
-
     /// A compound command that has begun.
     private struct Block {
         let word: String

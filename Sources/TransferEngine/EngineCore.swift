@@ -7,6 +7,9 @@ import TransferModel
 
 /// What an engine and the participants of its attempts share. Owned by the loop thread.
 final class EngineCore {
+    /// Performs the requests. The first property, since it goes first: the connections in the sessions' pools can be closed
+    /// once no handle of the loop shares them.
+    let loop: any TransferLoop
     /// The job; destinations that are symlinks are replaced by their targets as their tasks begin.
     var job: Job
     /// Numbers of the origins; it grows when redirects and templates bring new ones.
@@ -19,8 +22,6 @@ final class EngineCore {
     var secrets: RunSecrets
     /// Values captured by tasks that succeeded.
     var captured = CapturedValues()
-    /// Performs the requests.
-    let loop: any TransferLoop
     /// The threads that write files, and the orders that they get after this turn.
     let delivery: any FileDeliverer
     /// Orders for the delivery threads.

@@ -157,8 +157,8 @@ import TransferModel
         #expect(again.errorText.contains("with exit status 1; its report is /"), "\(again.errorText)")
     }
 
-    /// Nobody was there to be told.
-    @Test func whoAsksForARunWithoutAReportHearsWhereTheReasonStands() throws {
+    /// A run whose report cannot be written stays, and a command that comes to it hears why.
+    @Test func detachedRunWithoutAReport_staysAndSaysWhy() throws {
         _ = stage.serveHalves("a")
         try stage.stage.folder.makeFolder("reports")
         let detached = try stage.detach(stage.job(stage.task("a")), "--report", "reports/r.json")
@@ -166,10 +166,12 @@ import TransferModel
         stage.stage.folder.remove("reports")
         try stage.stage.folder.write("reports", "in the way")
         stage.server.open(gate: "a")
-        try stage.waitFor("$.sessions", "[]")
+        try stage.waitUntil("the report cannot be written") {
+            try stage.status("$.sessions[0].trouble").contains { $0?.contains("Not a directory") == true }
+        }
         let attached = try stage.run("attach", BackgroundStage.identifier)
-        #expect(attached.exitStatus == 2 && attached.errorText.contains("and its end is known"))
-        #expect(attached.errorText.contains("state/transfer-run/background.log"), "\(attached.errorText)")
+        #expect(attached.exitStatus == 4 && attached.errorText.contains("Not a directory"), "\(attached.errorText)")
+        #expect(!attached.errorText.contains("handed over"), "\(attached.errorText)")
     }
 
     @Test func identifiersAreOneJobs() throws {

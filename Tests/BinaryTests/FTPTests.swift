@@ -375,7 +375,7 @@ import TransferModel
         let run = try stage.run(job(server))
         #expect(run.status == 0)
         #expect(Clocks.instant() - start < .seconds(60))
-        #expect(server.commands.contains("QUIT"))
+        #expect(happens { server.commands.contains("QUIT") })
     }
 
     /// A host that says why it does not take something is there.

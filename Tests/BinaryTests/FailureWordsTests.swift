@@ -69,7 +69,7 @@ import Testing
             ": \"You're speaking plain HTTP to an SSL-enabled server port\""
         ),
         ("application/problem+json", #"{"title": "Gone", "detail": "it left"}"#, ": \"it left\""),
-        ("application/json", #"{"errors": [{"message": "first"}, {"message": "second"}]}"#, ": \"first\""),
+        ("application/json", #"{"errors": [{"message": "first"}, {"message": "second"}]}"#, ": \"first; second\""),
         ("application/json", "{ broken", ": \"{ broken\""),
         ("application/octet-stream", "bytes", ""),
     ])

@@ -250,7 +250,10 @@ import TransferModel
 
     /// An id is no URL, and libcurl's words have none.
     @Test(arguments: [
-        (TransferError(.networkConnectionLost, "Empty reply from server"), "https://b.test/f: Empty reply from server"),
+        (
+            TransferError(.networkConnectionLost, "Empty reply from server"),
+            "GET https://b.test/f: Empty reply from server"
+        ),
         (TransferError(.unexpectedResponse, "GET https://a.test/f: 404"), "GET https://a.test/f: 404"),
         (TransferError(.cannotWriteToFile, "no space is left"), "no space is left"),
     ])

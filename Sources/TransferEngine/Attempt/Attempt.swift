@@ -100,7 +100,7 @@ final class Attempt: TransferReceiver {
 
     private var coalescer = BodyCoalescer()
     /// What all attempts share.
-    private let core: EngineCore
+    private unowned let core: EngineCore
     var outbox: Outbox { core.outbox }
     var pool: BufferPool { core.delivery.pool }
     /// The run's `limits.maximumBytes`; `nil` without one.

@@ -21,11 +21,9 @@ struct ScriptImport {
     private var scope = ScriptFlow()
     /// What the transfer in a substitution of the next command made of its status.
     private var answered: ScriptStatus?
-    /// Name of the function that was read last, and of those that may end the script.
+    /// Name of the function that was read last, of those that may end the script, and that may go to another folder.
     private var function = ""
-    private var exits: Set<String> = []
-    /// Names of functions that may go to another folder.
-    private var movers: Set<String> = []
+    private var (exits, movers): (Set<String>, Set<String>) = ([], [])
     /// What `set` has said so far.
     private var options = ShellOptions()
     /// The first command whose failure would have ended the script, and its line.
@@ -695,8 +693,7 @@ struct ScriptImport {
         } else {
             job.drop(tasksFrom: first)
             job.lose(place, "this \(program) is no single task: it was left out, with what depends on it")
-            blocks[index].condition = nil
-            blocks[index].isLeftOut = true
+            (blocks[index].condition, blocks[index].isLeftOut) = (nil, true)
         }
     }
 }

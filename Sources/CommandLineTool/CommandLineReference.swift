@@ -38,8 +38,7 @@ package enum CommandLineReference {
         job. A secret or a variable of the environment without a value is a warning (`missing-value`): an editor, a hook before
         a commit and the build of a fork need not have it. A run needs it, and refuses the job without it (2). A `to` that cannot
         become a file is a warning, too (`place-taken`): a folder has its name, or a file is where it needs a folder. In a run
-        that task fails before its request. What was to be filled in is plain text here, and a warning (`literal-placeholder`):
-        `$TOKEN`, `{{token}}`, `<token>` in URLs, headers and credentials. `$$TOKEN` says that `$TOKEN` is meant.
+        that task fails before its request. `$TOKEN`, `{{token}}` and `<token>` are plain text, and warned of; `$$` is a `$`.
 
         A job file is a program: run only what you trust. After the diagnostics `check` says what the job may do:
         which commands it runs, which files outside its folder it reads and writes, in which folders it removes files, which variables

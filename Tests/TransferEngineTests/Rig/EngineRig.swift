@@ -2,6 +2,7 @@ import CurlCore
 import Diagnostics
 import FileDelivery
 import JobLoader
+import Stores
 import TestSupport
 import Testing
 import TransferEngine
@@ -22,8 +23,11 @@ final class EngineRig {
     /// Slots are granted at once.
     var grants = true
 
-    /// `text` is a job file; its folder is `/here`, and `https://a.example` the place of its tasks.
-    init(_ text: String, environment: [String: String] = [:], files: [String: String] = [:]) throws {
+    /// `text` is a job file; its folder is `/here`, and `https://a.example` the place of its tasks. `state` is the folder of
+    /// a store, which works on a thread of its own: `turn(until:)` waits for what it says.
+    init(
+        _ text: String, environment: [String: String] = [:], files: [String: String] = [:], state: String? = nil
+    ) throws {
         let resources = Resources(
             environment: { environment[$0] },
             readFile: { path, _ in files[path].map { .success(Array($0.utf8)) } ?? .failure(.notFound) },
@@ -41,9 +45,14 @@ final class EngineRig {
             made = delivery
             return delivery
         }
+        var place: MemoryPlace?
+        if let state {
+            place = MemoryPlace(
+                folder: state, job: source.name, sessions: job.sessions.map(\.name), secrets: Redactor(job.secrets))
+        }
         engine = try Engine(
             job: job, origins: origins, events: sink, networks: NetworkState(),
-            EngineStart(userAgent: "rig", run: "rig"), now: time.clock.now, transport: transport)
+            EngineStart(userAgent: "rig", run: "rig"), memory: place, now: time.clock.now, transport: transport)
         delivery = try #require(made)
         for (path, text) in files { delivery.put(path, text) }
         try engine.open()
@@ -80,6 +89,20 @@ final class EngineRig {
             wasQuiet = isQuiet
         }
         Issue.record("the engine does not come to rest")
+    }
+
+    /// Turns until what is awaited of the store has come; `false` if it does not come.
+    func turn(until isThere: () -> Bool) -> Bool {
+        happens {
+            turn()
+            return isThere()
+        }
+    }
+
+    /// Ends the run, and waits until what it told the store is kept. Returns what went wrong with that.
+    func end() -> [String] {
+        engine.close()
+        return engine.sessionStates.storeProblems()
     }
 
     func advance(_ span: TimeSpan) {

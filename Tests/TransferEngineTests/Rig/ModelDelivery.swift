@@ -18,6 +18,8 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
     var files: [String: File] = [:]
     /// Bodies under way.
     private(set) var bodies: [StagingID: [UInt8]] = [:]
+    /// Where the pieces end that came one after the other; others are put where they belong.
+    private var ends: [StagingID: Int] = [:]
     /// Verified members of groups, by path, until the group is published.
     private(set) var staged: [String: [UInt8]] = [:]
     private(set) var orders: [DeliveryOrder] = []
@@ -81,7 +83,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
             let bytes = bodies.removeValue(forKey: order.id) ?? []
             answer(task) { () throws(TransferError) in try publish(task, bytes, destination, order.lengthUnverified) }
             if destination.flush, destination.group == nil { answer(.flushed(task)) }
-        case .discard(let id): bodies[id] = nil
+        case .discard(let id): (bodies[id], ends[id]) = (nil, nil)
         case .leave(let id, let task, _):
             bodies[id] = nil
             if let task { answer(.part(id, task, nil)) }
@@ -90,7 +92,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
             let file = files[foreign.path]
             let objection = file.flatMap { foreign.objection($0.bytes) }
             if let file, file.stamp == foreign.stamp, objection == nil {
-                bodies[id] = file.bytes
+                (bodies[id], ends[id]) = (file.bytes, file.bytes.count)
                 answer(.adopted(task, nil))
             } else {
                 answer(.adopted(task, objection ?? "\(foreign.path) is being changed"))
@@ -147,7 +149,8 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
     private func write(_ piece: BodyPiece, at offset: Int?, of id: StagingID) {
         let bytes = piece.withBytes { Array($0) }
         var body = bodies[id] ?? []
-        let start = offset ?? body.count
+        let start = offset ?? ends[id] ?? 0
+        if offset == nil { ends[id] = start + bytes.count }
         if body.count < start + bytes.count { body += Array(repeating: 0, count: start + bytes.count - body.count) }
         body.replaceSubrange(start..<start + bytes.count, with: bytes)
         bodies[id] = body
@@ -170,10 +173,11 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         if let miss = destination.check?(Array(bytes.prefix(4096)), Int64(bytes.count)) { throw miss }
         if let miss = destination.examine?.look(bytes) { throw miss }
         let isSame = files[destination.path]?.bytes == bytes
-        let record = record(
-            destination.path, Int64(bytes.count), destination.checksum ?? (try? Checksum.of(bytes, .xxh3)),
-            changed: !isSame,
-            unverified: unverified)
+        let stamp = newStamp(bytes.count)
+        let record = FileRecord(
+            path: destination.path, bytes: Int64(bytes.count),
+            checksum: destination.checksum ?? (try? Checksum.of(bytes, .xxh3)), changed: !isSame,
+            lengthUnverified: unverified, stamp: stamp)
         if destination.group != nil {
             staged[destination.path] = bytes
             return .staged(task, record)
@@ -181,7 +185,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         if destination.existing == .fail, files[destination.path] != nil {
             throw TransferError(.destinationExists, "\(destination.path) is there already")
         }
-        files[destination.path] = File(bytes: bytes, stamp: newStamp(bytes.count))
+        files[destination.path] = File(bytes: bytes, stamp: stamp)
         return .published(task, record, isKept: false)
     }
 

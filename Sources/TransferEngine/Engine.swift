@@ -150,7 +150,8 @@ package final class Engine: AttemptMoments {
         let attempt = makeAttempt(
             task, number, mirror, begun.specification, begun.url, partial: partial, startedAt: core.now)
         core.attempts[Int(task.raw)] = attempt
-        let problem = begun.problem ?? participants.attemptBegins(attempt, begun.url)
+        let unready = participants.attemptBegins(attempt, begun.url)
+        let problem = begun.problem ?? unready
         core.emit(
             .attemptStarted(AttemptStart(number: number, url: begun.url.text, bodyFiles: attempt.bodyFiles)), attempt)
         attempt.origin = slotOrigin(of: begun.url, attempt)

@@ -40,7 +40,7 @@ struct FollowedRun {
         }
     }
 
-    /// What comes after the last task is told of only if it takes longer.
+    /// How long the end of a run may take after its last task before the user is told what is waited for.
     private static let shortEnd = TimeSpan.seconds(1)
 
     private func follow(_ follower: Follower, _ outputs: RunOutputs) throws(ServiceTrouble) -> Follower.End {

@@ -161,7 +161,7 @@ private struct TaskLine {
         isRunning = state == .running
         isFinished = state == .finished
         waitsFor = lacks ?? reason.map { Explanation.words($0) }
-        // What came is no part of the file where a server asks for a credential first.
+        // While a credential is looked up, the bytes are those of the refusal and not of the file.
         moved = isRunning || isFinished ? max(received, sent) : reason == .credential ? 0 : received
         self.expected = expected
     }

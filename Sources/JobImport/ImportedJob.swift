@@ -310,8 +310,8 @@ struct ImportedJob: Sendable {
         return variables.filter { used.contains($0.key) }
     }
 
-    /// Lets the tasks send what their commands do and no more: each asks its server anew, and knows no cookies but those
-    /// of its own file, of which a command that saves none takes none.
+    /// Lets the tasks send what their commands do and no more: each asks its server anew. A task knows only the
+    /// cookies of its command's own file; where the command saves none, it takes none.
     mutating func settle() {
         for index in tasks.indices {
             let task = tasks[index]

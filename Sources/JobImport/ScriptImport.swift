@@ -32,7 +32,7 @@ struct ScriptImport {
     /// What the commands that are not translated may have done to files.
     private var files = ScriptFiles()
     private var proxies = ScriptProxies()
-    /// The task of which the command that is read became a further place.
+    /// The task that got the URL of the command that is read as a further one of its `urls`.
     private var merged: Int?
 
     /// A compound command that has begun.

@@ -22,9 +22,9 @@ final class EngineCore {
     var secrets: RunSecrets
     /// Values captured by tasks that succeeded.
     var captured = CapturedValues()
-    /// The threads that write files, and the orders that they get after this turn.
+    /// The threads that write files.
     let delivery: any FileDeliverer
-    /// Orders for the delivery threads.
+    /// The orders that they get after this turn.
     let outbox: Outbox
     /// The store's client; `nil` when no session of this run is stored.
     let store: StoreClient?

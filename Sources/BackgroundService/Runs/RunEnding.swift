@@ -67,9 +67,8 @@ struct RunEnding {
         throw ServiceTrouble("run \(id.raw) has no end in the journal")
     }
 
-    /// Writes the report and its other formats; returns whether all were written. Throws, so that it is tried again later,
-    /// if the process has no descriptor left for one, and for any other reason if nobody else writes the report after
-    /// this (`isLast`).
+    /// Writes the report and its other formats; returns whether all were written. Throws where it is to be tried again later:
+    /// if the process has no descriptor left, or if it cannot be written and no other process would do so (`isLast`).
     private func write(_ report: JSONReport, isLast: Bool) throws -> Bool {
         var problems: [OutputProblem] = []
         if let path = accepted.report {

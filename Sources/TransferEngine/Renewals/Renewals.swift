@@ -181,11 +181,7 @@ final class Renewals: Participant {
 
 extension TaskSpecification {
     /// Whether the task can be run again for what it captures: it leaves no file, and sends nothing that is gone.
-    fileprivate var canRunAgain: Bool {
-        guard type != .download, !savesAnswer, !isTemplate, options.values.next == nil else { return false }
-        if case .stream? = options.values.body { return false }
-        return true
-    }
+    fileprivate var canRunAgain: Bool { !isTemplate && whyNotRunAgain == nil }
 }
 
 extension ExecutorReport {

@@ -47,33 +47,16 @@ struct TokenRenewals {
     private(set) var count = 0
 
     /// Places of tasks that were looked for by their ids; `nil` of what is no task.
-    private var places: [String: TaskIndex?] = [:]
+    private var places: [String: Int?] = [:]
 
     /// The task whose captured value a request of the task holds: in a header, or a secret one anywhere.
     mutating func source(of task: TaskIndex, in job: Job) -> TaskIndex? {
-        let specification = job.tasks[Int(task.raw)]
-        guard specification.options.values.awaitsCaptures else { return nil }
-        for field in specification.options.values.headers {
-            if let found = source(field.value, in: job, where: { _ in true }) { return found }
-        }
-        var found: TaskIndex?
-        specification.forEachPlace { text in found = found ?? source(text, in: job, where: \.isSecret) }
-        return found
+        job.tasks[Int(task.raw)].tokenSource(in: job) { place(of: $0, in: job) }.map { TaskIndex(raw: UInt32($0)) }
     }
 
-    private mutating func source(_ text: SecretText, in job: Job, where isMeant: (Capture) -> Bool) -> TaskIndex? {
-        for case .capture(let id, let name, _) in text.pieces {
-            guard let place = self.task(id, in: job) else { continue }
-            let captures = job.tasks[Int(place.raw)].options.values.captures
-            if captures.contains(where: { $0.name == name && isMeant($0) }) { return place }
-        }
-        return nil
-    }
-
-    /// Returns the task of this id.
-    private mutating func task(_ id: String, in job: Job) -> TaskIndex? {
+    private mutating func place(of id: String, in job: Job) -> Int? {
         if let known = places[id] { return known }
-        let found = job.tasks.firstIndex { $0.id == id }.map { TaskIndex(raw: UInt32($0)) }
+        let found = job.tasks.firstIndex { $0.id == id }
         places[id] = .some(found)
         return found
     }

@@ -7,26 +7,30 @@ extension TransferError {
     /// Returns the error of a task whose request held what another task captured and was answered 401, saying why that
     /// one was not run again; any other error as it is.
     package func namingTokenSource(of task: TaskSpecification, in job: Job) -> TransferError {
-        guard task.options.values.awaitsCaptures, name == .unexpectedResponse, answeredStatus == 401,
-            let source = task.tokenSource(in: job), let why = source.whyNotRunAgain
+        guard name == .unexpectedResponse, answeredStatus == 401,
+            let place = task.tokenSource(in: job, at: { id in job.tasks.firstIndex { $0.id == id } }),
+            let why = job.tasks[place].whyNotRunAgain
         else { return self }
         var error = self
-        error.message += "; `\(source.id)` \(Self.notRunAgainWords)\(why)"
+        error.message += "; `\(job.tasks[place].id)` \(Self.notRunAgainWords)\(why)"
         return error
     }
 }
 
 extension TaskSpecification {
-    /// The task whose captured value the request holds: in a header, or a secret one anywhere.
-    fileprivate func tokenSource(in job: Job) -> TaskSpecification? {
-        func source(_ text: SecretText, where isMeant: (Capture) -> Bool) -> TaskSpecification? {
+    /// The number of the task whose captured value the request holds: in a header, or a secret one anywhere. `place` finds a
+    /// task's number by its id.
+    package func tokenSource(in job: Job, at place: (String) -> Int?) -> Int? {
+        guard options.values.awaitsCaptures else { return nil }
+        func source(_ text: SecretText, where isMeant: (Capture) -> Bool) -> Int? {
             for case .capture(let id, let name, _) in text.pieces {
-                guard let task = job.tasks.first(where: { $0.id == id }) else { continue }
-                if task.options.values.captures.contains(where: { $0.name == name && isMeant($0) }) { return task }
+                guard let number = place(id) else { continue }
+                let captures = job.tasks[number].options.values.captures
+                if captures.contains(where: { $0.name == name && isMeant($0) }) { return number }
             }
             return nil
         }
-        var found: TaskSpecification?
+        var found: Int?
         for field in options.values.headers { found = found ?? source(field.value) { _ in true } }
         forEachPlace { text in found = found ?? source(text, where: \.isSecret) }
         return found

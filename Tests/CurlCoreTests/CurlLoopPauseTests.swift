@@ -163,12 +163,18 @@ import TransferModel
         #expect(metrics.nameLookup == 0 && metrics.openedConnections == 0 && server.totalConnections == 0)
     }
 
+    /// On a busy machine the look-up may be over with the first turn: tried until a stop came before its end.
     @Test func stopWhileTheNameIsLookedUp_connectsNowhere() throws {
-        let stage = try LoopStage()
-        let receiver = try stage.start("http://nowhere.invalid/")
-        stage.turn()
-        let metrics = try stage.stop(receiver)
-        #expect(metrics.nameLookup == 0 && metrics.openedConnections == 0)
+        for _ in 0..<500 {
+            let stage = try LoopStage()
+            let receiver = try stage.start("http://nowhere.invalid/")
+            stage.turn()
+            guard receiver.completion == nil else { continue }
+            let metrics = try stage.stop(receiver)
+            #expect(metrics.nameLookup == 0 && metrics.openedConnections == 0)
+            return
+        }
+        Issue.record("each look-up was over before its stop")
     }
 
     /// A port whose queue of connections is full: the system answers no more of them.

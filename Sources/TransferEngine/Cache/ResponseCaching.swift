@@ -109,7 +109,7 @@ final class ResponseCaching: Participant {
         _ certificate: String?, _ headers: HeaderBlock, _ presets: [String], _ attempt: Attempt
     ) -> String? {
         let owner = tokenOwner(attempt)
-        let keys = RequestMark.keys(attempt.life.request.headers) + presets + owner
+        let keys = RequestMark.keys(attempt.life.request.headers, attempt.session.credentialNames) + presets + owner
         guard certificate != nil || attempt.life.connectionProof != nil || !keys.isEmpty else { return nil }
         let authorization = owner.isEmpty ? headers.first("authorization") : nil
         let shown = identity(certificate, authorization: authorization, attempt)

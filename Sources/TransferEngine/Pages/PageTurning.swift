@@ -74,7 +74,8 @@ package final class PageTurning: Participant {
         let target =
             switch next.way {
             case .url:
-                try NextPages.target(named.text, from: attempt.life.request.url, policy: policy, secured: secured)
+                try NextPages.target(
+                    Self.reference(named), from: attempt.life.request.url, policy: policy, secured: secured)
             case .cursor(_, let parameter):
                 try NextPages.target(
                     home(attempt), setting: parameter, to: named.text, policy: policy, secured: secured)
@@ -89,6 +90,13 @@ package final class PageTurning: Participant {
                 "the next page's URL holds the secret `\(barred.secret)`, which must not go to \(barred.place)")
         }
         return target
+    }
+
+    private static func reference(_ named: CapturedValue) throws(TransferError) -> String {
+        guard case .number(let number) = named.value else { return named.text }
+        throw TransferError(
+            .nextPageUnusable,
+            "the answer names \(number) as the next page, which is no URL; `query: NAME` sends it as a parameter")
     }
 
     private func beginNextPage(after last: Attempt) {

@@ -44,7 +44,7 @@ final class ServiceLock: Sendable {
     private static func note() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("pid", Int64(Surroundings.processID()))
+        writer.member("pid", Int64(CurrentProcess.processID()))
         writer.member("startedAt", Clocks.wall())
         writer.endObject()
         return writer.bytes + [0x0A]

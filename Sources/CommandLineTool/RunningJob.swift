@@ -223,7 +223,7 @@ struct RunningJob {
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
         // Both live until the process ends, so that the exit does not free them task by task.
-        Everlasting.keep((job, outputs))
+        ProcessLifetime.keep((job, outputs))
         let done: Transferred
         do {
             done = try transfer(

@@ -418,7 +418,7 @@ private final class SpoolFile {
 
     init?() {
         do throws(SystemError) {
-            file = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder()).openUnnamed(mode: 0o600)
+            file = try SystemIO.Descriptor.openFolder(CurrentProcess.temporaryFolder()).openUnnamed(mode: 0o600)
         } catch {
             return nil
         }

@@ -312,7 +312,7 @@ final class Groups {
         var removed = staging.place.removed
         var snapshot: TreeSnapshot?
         if let old = target.old {
-            var carrying = try CarryOver(staging, from: old)
+            var carrying = try GroupTreeCompletion(staging, from: old)
             try carrying.run()
             try carrying.checkRemovals()
             snapshot = carrying.snapshot

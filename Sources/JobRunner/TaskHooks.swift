@@ -75,7 +75,7 @@ extension TaskHook {
     ) -> HookRecord {
         var command = Command(self.command.map(\.revealed))
         command.environment =
-            Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
+            CurrentProcess.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + variables.map { RawName(Self.prefix + $0) }
         command.folder = folder
         command.timeout = timeout

@@ -146,7 +146,7 @@ package final class Engine: AttemptMoments {
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         guard let begun = participants.taskBegins(task, number, mirror) else { return }
-        let partial = core.carryovers[task]?.takePartialFile(at: mirror)
+        let partial = core.retryStates[task]?.takePartialFile(at: mirror)
         let attempt = makeAttempt(
             task, number, mirror, begun.specification, begun.url, partial: partial, startedAt: core.now)
         core.attempts[Int(task.raw)] = attempt
@@ -162,7 +162,7 @@ package final class Engine: AttemptMoments {
     /// Makes an attempt of the task, or the part of it that is about one page.
     func makeAttempt(
         _ task: TaskIndex, _ number: Int, _ mirror: Int, _ specification: TaskSpecification, _ url: ResourceURL,
-        partial: Carryover.PartialFile?, startedAt: Now
+        partial: RetryState.PartialFile?, startedAt: Now
     ) -> Attempt {
         let attempt = Attempt(
             task: task, number: number, mirror: mirror, specification: specification,

@@ -57,7 +57,7 @@ protocol AttemptMoments: AnyObject {
     /// Makes an attempt of the task, or the part of it that is about one page.
     func makeAttempt(
         _ task: TaskIndex, _ number: Int, _ mirror: Int, _ specification: TaskSpecification, _ url: ResourceURL,
-        partial: Carryover.PartialFile?, startedAt: Now
+        partial: RetryState.PartialFile?, startedAt: Now
     ) -> Attempt
     /// Returns the result of the task's ended attempt and forgets the attempt.
     func takeResult(of task: TaskIndex) -> AttemptResult?

@@ -138,7 +138,7 @@ package struct ServiceStarter: Sendable {
 
     /// Returns kept variables whose value is no valid text, as raw bytes: a `PATH` may name a folder with such a name.
     private static func stray() -> [RawName] {
-        Surroundings.variables().filter { line in
+        CurrentProcess.variables().filter { line in
             let name = line.bytes.prefix { $0 != UInt8(ascii: "=") }
             return line.text == nil && isKept(String(decoding: name, as: UTF8.self))
         }

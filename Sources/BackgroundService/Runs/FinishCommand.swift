@@ -87,7 +87,7 @@ package struct FinishCommand {
             "REPORT": facts.report, "OUTCOME": facts.ends.told(facts.outcome).rawValue, "IDENTIFIER": facts.identifier,
             "DELIVERY_ID": facts.delivery,
         ]
-        return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
+        return CurrentProcess.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + told.map { RawName("\(Self.prefix)\($0.key)=\($0.value)") }
     }
 }

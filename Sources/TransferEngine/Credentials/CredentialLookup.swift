@@ -72,7 +72,7 @@ final class CredentialWorker: Sendable {
     private let wake = WakeSignal()
     private let findings: Mailbox<Finding>
     private let folder: String
-    private let environment = Surroundings.environment()
+    private let environment = CurrentProcess.environment()
     /// Ends questions at the run's end; what helpers are told is not cut short.
     private let cancellation = try? Command.Cancellation()
 

@@ -136,7 +136,7 @@ final class KeptFiles: Participant {
         let specification = attempt.specification
         guard attempt.known.isKept, let store = core.store, attempt.life.request.url.isHTTP, attempt.life.resume == nil,
             attempt.known.part == nil,
-            core.carryovers[attempt.task]?.leftForeignFileUnanswered != true,
+            core.retryStates[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
         else { return .done }
@@ -274,7 +274,7 @@ final class KeptFiles: Participant {
             askedAt: attempt.exchange.startedAt, path: record.path)
         answer.isProven = !attempt.download.lengthUnverified
         store.file(answer, attempt.specification, at: core.now.instant)
-        if core.carryovers[attempt.task]?.isPartRecorded == true { store.writeAtOnce() }
+        if core.retryStates[attempt.task]?.isPartRecorded == true { store.writeAtOnce() }
     }
 
     // MARK: What the store says

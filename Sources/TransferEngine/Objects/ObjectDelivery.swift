@@ -49,7 +49,7 @@ final class ObjectDelivery: Participant {
                 ask(.isAnythingThere, attempt)
             }
         case .revalidate:
-            guard keepsObjects(attempt), core.carryovers[attempt.task]?.leftUploadUnasked != true,
+            guard keepsObjects(attempt), core.retryStates[attempt.task]?.leftUploadUnasked != true,
                 let store = core.store,
                 store.findSent(attempt.task, attempt.specification.session, url: url.text)
             else { return engine.prepare(attempt) }
@@ -272,8 +272,8 @@ final class ObjectDelivery: Participant {
     func keepFetched(_ attempt: Attempt, _ verdict: Verdict) {
         guard let object = attempt.object, let fetch = object.fetch else { return }
         if object.leg == .asking, let point = fetch.life.resume {
-            let part = Carryover.PartialFile(staging: fetch.download.staging, point: point, mirror: fetch.mirror)
-            core.carryovers[attempt.task, default: Carryover()].partialFiles.append(part)
+            let part = RetryState.PartialFile(staging: fetch.download.staging, point: point, mirror: fetch.mirror)
+            core.retryStates[attempt.task, default: RetryState()].partialFiles.append(part)
         }
         guard object.leg == .storing else { return }
         switch verdict.outcome {

@@ -16,13 +16,13 @@ final class Segments: Participant {
 
     /// An attempt begins whose task had one before.
     func attemptBegins(_ attempt: Attempt) {
-        attempt.streams.isDisabled = core.carryovers[attempt.task]?.takesOneStream == true
+        attempt.streams.isDisabled = core.retryStates[attempt.task]?.takesOneStream == true
     }
 
     /// The attempt fails: parts of several streams that make up a wrong file are not asked for once more.
     func attemptFailed(_ attempt: Attempt, _ error: TransferError) {
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
-            core.carryovers[attempt.task, default: Carryover()].takesOneStream = true
+            core.retryStates[attempt.task, default: RetryState()].takesOneStream = true
         }
     }
 
@@ -234,7 +234,7 @@ final class Segments: Participant {
     private func lost(_ attempt: Attempt, _ parts: SegmentedBody) {
         let error = parts.lastError ?? TransferError(.networkConnectionLost, "no stream is left")
         if parts.mayBeTheRanges, !attempt.transport.lostNetwork {
-            core.carryovers[attempt.task, default: Carryover()].takesOneStream = true
+            core.retryStates[attempt.task, default: RetryState()].takesOneStream = true
             attempt.rangesBroughtNothing()
         }
         guard error.name == .unexpectedResponse, let head = parts.lastDecline else { return fail(attempt, error) }

@@ -26,7 +26,7 @@ final class SentUploads: Participant {
 
     /// Asks the store what was sent to the task's URL before.
     func recallUpload(_ attempt: Attempt) -> StepOutcome {
-        guard attempt.object == nil, keepsSent(attempt), core.carryovers[attempt.task]?.leftUploadUnasked != true,
+        guard attempt.object == nil, keepsSent(attempt), core.retryStates[attempt.task]?.leftUploadUnasked != true,
             let store = core.store,
             store.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
         else { return .done }
@@ -97,7 +97,7 @@ final class SentUploads: Participant {
         guard asksAgainst, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
             attempt.exchange.head == nil, attempt.sending.requestWasSent, !attempt.transport.lostNetwork
         else { return }
-        core.carryovers[attempt.task, default: Carryover()].leftUploadUnasked = true
+        core.retryStates[attempt.task, default: RetryState()].leftUploadUnasked = true
     }
 
     // MARK: What was sent

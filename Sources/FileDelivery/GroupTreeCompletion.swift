@@ -16,7 +16,7 @@ import TransferModel
 /// A download of another run under way in the folder continues in the new tree, whatever happens to files that no
 /// member names. A file of a member that is not in this run, or failed and may, is kept with `remove` too. Access lists
 /// and a user's extended attributes stay: files are the same files, and folders get what the old ones had.
-struct CarryOver {
+struct GroupTreeCompletion {
     private enum Fate {
         /// The folder is in the new tree too; the members in it or below it.
         case carried(MemberFolder?)

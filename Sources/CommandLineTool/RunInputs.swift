@@ -47,7 +47,7 @@ final class RunInputs {
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
         let heard = HeardSignal()
         try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { [signalled] number in
-            switch heard.note(number) {
+            switch heard.signalReceived(number) {
             case .first:
                 signalled?(number)
                 inbox.post(.command(.stop(signal: number)))

@@ -46,7 +46,7 @@ struct GroupTreeCompletion {
         for index in snapshot.folders.indices { try carry(index) }
         // From the deepest up: a folder's mode may forbid access to its entries.
         for index in snapshot.folders.indices.reversed() {
-            if case .carried = fates[index] { try finish(index) }
+            if case .carried = fates[index] { try completeFolder(index) }
         }
     }
 
@@ -179,7 +179,7 @@ struct GroupTreeCompletion {
     }
 
     /// Gives the new folder the owner, attributes, mode and time of the old one.
-    private func finish(_ index: Int) throws(TransferError) {
+    private func completeFolder(_ index: Int) throws(TransferError) {
         let facts = snapshot.folders[index].facts
         try attempting("completing", snapshot.path(index)) { () throws(SystemError) in
             let new = try staging.folder(snapshot.list.names(index))

@@ -56,7 +56,7 @@ package struct ServiceStarter: Sendable {
                 guard case .absent = error else { throw trouble(error) }
             }
             guard Clocks.instant() < deadline else { throw notThere(nil) }
-            try begin(&attempt)
+            try startIfNeeded(&attempt)
             attempt.rest()
         }
     }
@@ -99,7 +99,7 @@ package struct ServiceStarter: Sendable {
     }
 
     /// Starts a process unless one is about to begin.
-    private func begin(_ attempt: inout Attempt) throws(ServiceTrouble) {
+    private func startIfNeeded(_ attempt: inout Attempt) throws(ServiceTrouble) {
         if let process = attempt.process {
             guard process.hasEnded else { return }
             attempt.process = nil

@@ -61,8 +61,8 @@ package struct FinishCommand {
             let result = try unsafe command.run(
                 cancellation: cancellation, takeErrors: { unsafe _ = errors.add($0, take) }
             ) { unsafe output.add($0, take) }
-            output.finish(take)
-            errors.finish(take)
+            output.flush(take)
+            errors.flush(take)
             switch result.ending {
             case .exited(let status):
                 hook.exitStatus = Int(status)
@@ -125,7 +125,7 @@ private struct MaskedLines {
     }
 
     /// Passes on a last line without a line break.
-    mutating func finish(_ take: (UnsafeRawBufferPointer) -> Bool) {
+    mutating func flush(_ take: (UnsafeRawBufferPointer) -> Bool) {
         if !pending.isEmpty { _ = pass(pending.count, take) }
     }
 

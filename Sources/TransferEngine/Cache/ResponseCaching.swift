@@ -226,7 +226,7 @@ final class ResponseCaching: Participant {
             guard let attempt = core.attempt(of: task), case .askingCache(let request) = attempt.phase,
                 case .asking? = attempt.caching.turn?.state, let cache = attempt.session.cache
             else { return }
-            let held = cache.take(found, under: request.url.text)
+            let held = cache.entriesFound(found, under: request.url.text)
             attempt.phase = .transferring
             if !decide(held, request, attempt, cache) { engine.transmit(request, attempt) }
         case .cachedBody(let task, let id, let body):
@@ -236,7 +236,7 @@ final class ResponseCaching: Participant {
             else { return }
             attempt.phase = .transferring
             if let body {
-                cache.take(body, of: id)
+                cache.bodyRead(body, of: id)
                 return deliverCached(use, body, attempt, cache)
             }
             cache.remove(id)

@@ -262,7 +262,7 @@ final class ObjectDelivery: Participant {
             core.emit(participants.announcements.response(fetch, head, head.headers, fetch.life.announcedLength), fetch)
         }
         core.emit(.fileFinished(record), fetch)
-        engine.finish(fetch, end.verdict, source: end.source == .unchanged ? .network : end.source)
+        engine.endAttempt(fetch, end.verdict, source: end.source == .unchanged ? .network : end.source)
         // An earlier attempt may have fetched it.
         fetch.result?.number = put.number
         fetch.result?.startedAt = put.startedAt

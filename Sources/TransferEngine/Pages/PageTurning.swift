@@ -35,7 +35,7 @@ package final class PageTurning: Participant {
         let found = participants.answers.captures(ofPage: attempt)
         do throws(TransferError) {
             let page = page(attempt, verdict, source)
-            try attempt.pages.note(page, found, first: home(attempt))
+            try attempt.pages.pageFetched(page, found, first: home(attempt))
             try attempt.pages.keep(rows: participants.rows.rows(ofPage: attempt))
             core.emit(.pageFinished(page), attempt)
             core.reports.append(.turnedPage(attempt.task))

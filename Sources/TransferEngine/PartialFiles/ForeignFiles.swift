@@ -15,7 +15,7 @@ final class ForeignFiles: Participant {
         guard mayAdopt(attempt) else { return .done }
         attempt.phase = .lookingForPart
         core.outbox.add(
-            .look(
+            .readStamp(
                 .init(
                     attempt.task, path: attempt.specification.destination ?? "",
                     member: participants.groupFiles.member(attempt.specification)))

@@ -67,7 +67,7 @@ final class Renewals: Participant {
         verdict.tookEffect = failure.tookEffect || attempt.life.tookEffect
         verdict.lostNetwork = failure.lostNetwork
         verdict.isOfOtherHost = true
-        engine.finish(attempt, verdict)
+        engine.endAttempt(attempt, verdict)
     }
 
     // MARK: The task that is run again

@@ -209,11 +209,11 @@ final class Tokens: Participant {
         for waiting in known.takeWaiting(fetch.key).compactMap({ awaitingToken($0) }) {
             var verdict = waiting.withoutToken(error, status, retryAfter)
             verdict.isOfOtherHost = true
-            engine.finish(waiting, verdict)
+            engine.endAttempt(waiting, verdict)
         }
         var verdict = attempt.withoutToken(error, status, retryAfter)
         verdict.lostNetwork = attempt.transport.lostNetwork
-        engine.finish(attempt, verdict)
+        engine.endAttempt(attempt, verdict)
     }
 
     /// The attempt is over. Where it asked for a token, one of those that wait for it does that now.

@@ -70,7 +70,7 @@ final class ResumableUploads: Participant {
         guard var point = attempt.life.uploadPoint else { return }
         // Nobody will write down how far it is when the run is killed.
         point.sent = nil
-        note(point, attempt)
+        recordPoint(point, attempt)
     }
 
     /// The attempt is over: what the server holds is for the next one.
@@ -85,7 +85,7 @@ final class ResumableUploads: Participant {
         if attempt.sending.sentSomething, point == nil { left.unheard += 1 }
         (left.point, left.mirror) = (point, attempt.mirror)
         core.retryStates[attempt.task, default: RetryState()].upload = left
-        note(point, attempt)
+        recordPoint(point, attempt)
         // Its place had the answer, the URL was written to all the same.
         if attempt.life.isAtUploadPlace, let url = attempt.specification.location(mirror: attempt.mirror).url {
             attempt.session.cache?.forget(url.text)
@@ -115,7 +115,7 @@ final class ResumableUploads: Participant {
 
     // MARK: From run to run
 
-    private func note(_ point: UploadPoint?, _ attempt: Attempt) {
+    private func recordPoint(_ point: UploadPoint?, _ attempt: Attempt) {
         guard let store = core.store, store.keeps(uploadsOf: attempt.specification.session),
             let record = uploadRecord(attempt, point)
         else { return }

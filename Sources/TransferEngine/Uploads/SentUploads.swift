@@ -61,7 +61,7 @@ final class SentUploads: Participant {
             engine.stepDone(.recallUpload, attempt)
         case .readingSent(let source):
             keepSent(attempt, digest)
-            engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+            engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         }
     }
 
@@ -69,7 +69,7 @@ final class SentUploads: Participant {
     /// anew. `false` for any other.
     func couldNotCompare(_ attempt: Attempt) -> Bool {
         guard case .comparing(.readingSent(let source)) = attempt.phase else { return false }
-        engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         return true
     }
 
@@ -88,7 +88,7 @@ final class SentUploads: Participant {
             let kept = sent.confirmed(attempt.exchange.head?.headers ?? .empty)
             core.store?.sent(kept, to: sentURL(attempt), attempt.specification.session, at: core.now.instant)
         }
-        engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+        engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
     /// An attempt that ended while the server was asked: a server that does not answer the question is not asked again.

@@ -19,7 +19,7 @@ struct BackgroundJob {
     private var console: Console { carrier.console }
 
     func perform(_ job: Job, _ loaded: JobSource.Loaded, _ networks: NetworkSettings) throws(UsageError) -> Int32 {
-        let problems = JobSeam.problems(job, isDetached: options.detach)
+        let problems = JobSplit.problems(job, isDetached: options.detach)
         guard problems.isEmpty else { return refuse(problems, loaded) }
         let folder = try folder()
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(loaded.file) {
@@ -62,12 +62,12 @@ struct BackgroundJob {
         _ job: Job, _ loaded: JobSource.Loaded, _ folder: StateFolder, _ networks: NetworkSettings
     ) throws(UsageError) -> Int32 {
         guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
-        let seam = JobSeam(job)
+        let split = JobSplit(job)
         // Loading a job with relative paths has already failed without a working folder.
         let working = try StrayBytes.workingFolder() ?? "/"
-        let place = place(seam, in: working)
+        let place = place(split, in: working)
         let recipe = recipe(inputs, job, place)
-        let accepted = accepted(job, seam, in: working, place)
+        let accepted = accepted(job, split, in: working, place)
         do throws(OutputProblem) {
             if let path = accepted.report { try JSONReport.preflight(path) }
             for export in recipe.exports { try AtomicFile.preflight(export.path) }
@@ -83,7 +83,7 @@ struct BackgroundJob {
         }
         handover.tellBegun = { console.errors($0.warning) }
         do throws(Handover.Problem) {
-            let result = try handover.perform(accepted, recipe, seam.background)
+            let result = try handover.perform(accepted, recipe, split.background)
             if let earlier = result.earlier, let identifier = accepted.identifiers.first {
                 console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
@@ -94,10 +94,10 @@ struct BackgroundJob {
     }
 
     /// Returns a function that turns paths of this command into those of the background process's files.
-    private func place(_ seam: JobSeam, in working: String) -> (String) -> String {
+    private func place(_ split: JobSplit, in working: String) -> (String) -> String {
         { path in
             let path = path.hasPrefix("/") ? path : "\(working == "/" ? "" : working)/\(path)"
-            return seam.isWhole ? path : Self.besides(path)
+            return split.isWhole ? path : Self.besides(path)
         }
     }
 
@@ -123,14 +123,14 @@ struct BackgroundJob {
     }
 
     private func accepted(
-        _ job: Job, _ seam: JobSeam, in working: String, _ place: (String) -> String
+        _ job: Job, _ split: JobSplit, in working: String, _ place: (String) -> String
     ) -> AcceptedRun {
-        let used = Set(seam.background.job.tasks.map(\.session))
+        let used = Set(split.background.job.tasks.map(\.session))
         return AcceptedRun(
             identifiers: used.sorted().compactMap { job.sessions[Int($0.raw)].identifier }, job: job.name,
             file: job.file, folder: working, report: RunOutputs.reportPath(job, options.report).map(place),
             events: RunOutputs.eventsPath(job, options.events).map(place), createdAt: Clocks.wall(),
-            boot: Surroundings.bootID() ?? "")
+            boot: CurrentProcess.bootID() ?? "")
     }
 
     /// The path of the background process's file where this command writes its own: `jobs.report.json` here,

@@ -128,7 +128,7 @@ struct JobSource {
     }
 
     private func resources(in working: String?) -> Resources {
-        let (environment, strays) = (environment, Surroundings.strayVariables())
+        let (environment, strays) = (environment, CurrentProcess.strayVariables())
         return Resources(
             environment: { name throws(NotText) in
                 if let value = environment[name] { return value }

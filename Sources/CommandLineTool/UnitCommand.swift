@@ -51,7 +51,7 @@ struct UnitWriting {
 
     private static func account(_ meant: MeantArguments) throws(UsageError) -> ServiceAccount {
         let chosen = ServiceAccount.chosen(
-            user: meant.value(.user), isDynamic: meant.isSet(.dynamicUser), isRoot: Surroundings.userID() == 0)
+            user: meant.value(.user), isDynamic: meant.isSet(.dynamicUser), isRoot: CurrentProcess.userID() == 0)
         switch chosen {
         case .success(let account): return account
         case .failure(.both):

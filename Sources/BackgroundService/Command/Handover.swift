@@ -131,8 +131,8 @@ package struct Handover {
     /// Ends a run whose inputs can never be read again: a process that carries it could not resume it either.
     private func giveUp(_ run: RunID, _ journal: Journal) throws(StoreError) {
         let now = Clocks.wall()
-        try journal.finish(
-            run, RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
+        try journal.recordEnd(
+            of: run, RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
         try journal.deliver(run, now: now)
     }
 

@@ -57,7 +57,7 @@ final class Tokens: Participant {
         case .token(let token): show(token, attempt)
         case .wait: attempt.credentialWait.start(at: core.now.instant)
         case .get: get(key, attempt)
-        case .refused(let error): engine.finish(attempt, attempt.withoutToken(error, ofOtherHost: true))
+        case .refused(let error): engine.endAttempt(attempt, attempt.withoutToken(error, ofOtherHost: true))
         }
     }
 
@@ -210,11 +210,11 @@ final class Tokens: Participant {
         attempt.endTokenFetch()
         if forGood { known.refusedForGood(error, fetch.key) }
         for waiting in known.takeWaiting(fetch.key).compactMap({ awaitingToken($0) }) {
-            engine.finish(waiting, waiting.withoutToken(error, status, retryAfter, ofOtherHost: true))
+            engine.endAttempt(waiting, waiting.withoutToken(error, status, retryAfter, ofOtherHost: true))
         }
         var verdict = attempt.withoutToken(error, status, retryAfter)
         verdict.lostNetwork = attempt.transport.lostNetwork
-        engine.finish(attempt, verdict)
+        engine.endAttempt(attempt, verdict)
     }
 
     /// The attempt is over. Where it asked for a token, one of those that wait for it does that now.

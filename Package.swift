@@ -240,9 +240,8 @@ let package = Package(
         tests(
             "TransferEngineTests",
             [
-                "TransferEngine", "CurlCore", "Diagnostics", "Digests", "FileDelivery", "HTTPRules", "JobLoader",
-                "Stores",
-                "SystemIO", "TextFormats", "TransferModel", "TestSupport",
+                "TransferEngine", "AttemptLife", "CurlCore", "Diagnostics", "Digests", "FileDelivery", "HTTPRules",
+                "JobLoader", "Stores", "SystemIO", "TextFormats", "TransferModel", "TestSupport",
             ]),
         tests("CurlCoreTests", ["CurlCore", "TransferModel", "TestSupport"]),
         tests("SchedulingTests", ["Scheduling", "TransferModel", "TestSupport"]),

@@ -124,8 +124,10 @@ final class EngineRig {
 
     // MARK: The server's part
 
-    /// The one request that is under way.
+    /// The one request that is under way. A request that has ended may be followed by others, and may end others, once
+    /// the engine has heard of it: `turn()` comes first.
     func request(_ place: SourceLocation = #_sourceLocation) throws -> ScriptedTransfer {
+        try #require(!loop.hasUnheardEnd, "the engine has not heard yet that a request ended", sourceLocation: place)
         let open = loop.underWay
         return try #require(open.count == 1 ? open[0] : nil, "\(open.count) requests are open", sourceLocation: place)
     }
@@ -166,8 +168,12 @@ final class EngineRig {
 
     /// More of a body. `false` when it is not wanted.
     @discardableResult func send(_ text: String, to transfer: ScriptedTransfer) -> Bool {
+        send(Array(text.utf8)[...], to: transfer)
+    }
+
+    @discardableResult func send(_ bytes: ArraySlice<UInt8>, to transfer: ScriptedTransfer) -> Bool {
         transfer.lastActivity = time.clock.instant
-        return Array(text.utf8).withUnsafeBytes { bytes in
+        return bytes.withUnsafeBytes { bytes in
             if case .stop = transfer.receiver.received(body: bytes) { false } else { true }
         }
     }

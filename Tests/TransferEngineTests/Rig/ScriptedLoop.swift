@@ -93,6 +93,9 @@ final class ScriptedLoop: TransferLoop {
 
     // MARK: The server's part
 
+    /// Whether a request ended since the last turn.
+    var hasUnheardEnd: Bool { !completions.isEmpty }
+
     /// The requests that are under way.
     var underWay: [ScriptedTransfer] { transfers.filter { !$0.isOver } }
 

@@ -91,17 +91,15 @@ struct CurlCommand {
         _ command: ParsedCommand, _ output: String?
     ) {
         let folder = command.value("output-dir").map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? ""
-        var to: String
+        var place = "-"
         if let target, target.name == "output" {
-            to = url.filled(target.value)
+            place = url.filled(target.value)
         } else if target != nil || command.has("remote-name-all") {
             let isNamed = location.fileName != nil && !command.has("remote-header-name")
-            to = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
+            place = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
             if let note = location.nameNote { task.comments.append(note) }
-        } else {
-            to = output ?? "-"
         }
-        if to == "/dev/null" {
+        guard var to = ImportedTask.target(place, output) else {
             return task.comments.append("`-o /dev/null`: the answer is not kept; of a large one set `maximumSize`")
         }
         if task.text("method") == "HEAD" {

@@ -126,8 +126,10 @@ extension ImportedJob {
             command.refused.map { "`\($0.option)` of \(program) has no equal\($0.hint.isEmpty ? "" : " (\($0.hint))")" }
             + command.unknown.map { "`\(Self.shown($0))` is no option of \(program) that is known here" }
             + command.incomplete.map { "`\($0)` of \(program) lacks its value" }
-        for reason in reasons { lose(place, "\(reason): this \(program) was left out") }
-        guard reasons.isEmpty else { return false }
+        guard reasons.isEmpty else {
+            lose(place, "\(reasons.joined(separator: "; ")): this \(program) was left out")
+            return false
+        }
         for lost in command.lost {
             lose(place, "`\(lost.option)` of \(program) has no equal\(lost.hint.isEmpty ? "" : ": \(lost.hint)")")
         }

@@ -32,7 +32,8 @@ extension ImportedJob {
             tasks[index].id = Identifier.unique(Identifier.task(tasks[index].name), &ids)
             var needs = RequestOrder.Needs(hard: tasks[index].needed)
             var reason = follow(index, &needs.hard, &order) ?? shareJar(index, &needs.soft, &order)
-            let answers = AnswerValue.references(in: tasks[index].text).compactMap { reference in
+            let references = answerCount == 0 ? [] : AnswerValue.references(in: tasks[index].text)
+            let answers = references.compactMap { reference in
                 tasks[..<index].firstIndex { $0.answer?.number == reference.number }
             }
             needs.soft += Set(answers).sorted().filter { !needs.soft.contains($0) && !needs.hard.contains($0) }

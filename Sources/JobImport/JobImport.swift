@@ -78,7 +78,7 @@ package enum JobImport {
         /// Number of tasks.
         package var taskCount: Int { tasks.count }
         /// Number of transfers that were left out.
-        package var lostCount: Int { Set(warnings.filter(\.leavesOut)).count }
+        package var lostCount: Int { warnings.count(where: \.leavesOut) }
     }
 
     /// An option of curl or wget and what becomes of it.

@@ -38,8 +38,13 @@ extension ScriptImport {
 
     /// The command that may end a loop before its last value: such a loop does not do the same for each.
     private func earlyEnd(of body: ArraySlice<ShellCommand>) -> String? {
-        body.lazy.compactMap { $0.afterSteps.first?.text }.first { first in
-            first != "continue" && Self.stops.contains(first) || functions.exits.contains(first)
+        var depth = 0
+        return body.lazy.compactMap { $0.afterSteps.first?.text }.first { first in
+            if ["for", "while", "until", "select"].contains(first) { depth += 1 }
+            if first == "done" { depth -= 1 }
+            // A `break` of a loop in it ends that one.
+            if first == "continue" || first == "break" && depth > 0 { return false }
+            return Self.stops.contains(first) || functions.exits.contains(first)
         }
     }
 
@@ -144,7 +149,7 @@ struct RetryLoop: Sendable {
         while let command = rest.popFirst() {
             let steps = command.words.prefix { ShellCommand.steps.contains($0.text) && !$0.isQuoted }
             let words = command.words.dropFirst(steps.count)
-            let then = rest.prefix { $0.words.first?.text != "fi" }
+            let then = rest.prefix(20).prefix { $0.words.first?.text != "fi" }
             guard words.first?.text == "if", words.dropFirst().first?.text != "!", command.ownTransfer != nil,
                 command.end == ";" || command.end == "\n", then.first?.words.first?.text == "then",
                 then.last?.afterSteps.map(\.text) == ["break"], let end = rest[then.endIndex...].first,

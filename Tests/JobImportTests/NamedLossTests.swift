@@ -71,7 +71,7 @@ struct NamedLossTests {
 
     @Test func leftOutTransfers_areCounted() {
         let script =
-            "curl -O https://a.test/1\ncurl --frobnicate https://a.test/2\nif date; then\ncurl https://a.test/3\nwget https://a.test/4\nfi\n"
+            "curl -O https://a.test/1\ncurl --frobnicate -H @x --nix https://a.test/2\nif date; then\ncurl https://a.test/3\nwget https://a.test/4\nfi\n"
         let result = JobImport.translate([ImportInput(name: "x", text: script)], origin: "x")
         #expect(result.taskCount == 1 && result.lostCount == 3, "\(result.warnings)")
     }

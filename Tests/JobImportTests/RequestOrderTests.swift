@@ -38,6 +38,13 @@ struct RequestOrderTests {
         }
     }
 
+    @Test func loopThatWaitsInALoop_waitsInEachTurn() {
+        let (tasks, result) = Self.order(
+            "for h in a b; do for i in 1 2; do curl -sf https://a.test/$h && break; sleep 1; done; curl -d x https://a.test/$h/go; done"
+        )
+        #expect(tasks == ["${h} - -", "${h}/go [\"h-${h.index}\"] finished"], "\(result)")
+    }
+
     /// The loop tries again what fails for the command; curl without `-f` fails at no status.
     @Test func loopThatTriesAgain_triesWhatFailsForItsCommand() {
         let result = JobImportTests.translated(

@@ -22,7 +22,10 @@ BINARY := $(BUILD)/release/transfer-run
 # Swift is linked statically: the program runs where it is not. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
-RELEASE := $(if $(STATIC),tools/static_libraries.sh && )swift build -c release --static-swift-stdlib --disable-local-rpath \
+# Where the compiler's memory lies at other addresses each time, so do some of its choices: the program of packages is to have
+# the same bytes again. (A container may forbid it.)
+SAME_ADDRESSES := $(if $(STATIC),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+RELEASE := $(if $(STATIC),tools/static_libraries.sh && $(SAME_ADDRESSES) )swift build -c release --static-swift-stdlib --disable-local-rpath \
 	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.

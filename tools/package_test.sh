@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs each package of .build/package in a clean place and runs it there. `make packages` comes first.
 #
-# usage: tools/package_test.sh [PART…]    (manuals install tarball deb wheel image sbom ci units; all without one)
+# usage: tools/package_test.sh [PART…]    (manuals install archives tarball deb wheel image sbom ci units; all without one)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -182,6 +182,21 @@ test_install() {
     make --no-print-directory uninstall DESTDIR="$folder" PREFIX=/opt/local
     [[ ! -e $place/share/transfer-run ]] || fail "uninstall leaves its own folder"
     passed "install: everything below PREFIX, and removed again"
+}
+
+# Compiled once more, in a folder with a longer name, the archives have the same bytes.
+test_archives() {
+    local again=$root/.build/static-in-another-folder archive
+    rm -rf "$again"
+    mkdir -p "$again"
+    cp -r "$root/.build/static/sources" "$again/"
+    tools/static_libraries.sh --in "$again" 2>"$work/archives" || { cat "$work/archives" >&2; fail "the archives cannot be compiled"; }
+    cmp "$again/contents" "$root/.build/static/contents"
+    for archive in "$again"/lib/*.a; do
+        cmp "$archive" "$root/.build/static/lib/$(basename "$archive")" || fail "$(basename "$archive") is another one when it is made again"
+    done
+    rm -rf "$again"
+    passed "archives: the same bytes when they are compiled again"
 }
 
 test_tarball() {
@@ -467,6 +482,6 @@ test_units() {
 }
 
 parts=("$@")
-[[ $# -gt 0 ]] || parts=(manuals install tarball deb wheel image sbom ci units)
+[[ $# -gt 0 ]] || parts=(manuals install archives tarball deb wheel image sbom ci units)
 for part in "${parts[@]}"; do "test_$part"; done
 echo "package-test: ${#parts[@]} passed, 0 failed"

@@ -11,13 +11,14 @@
 # The same sources and compiler give archives of the same bytes. .build/static/contents lists what is in them, a line for
 # each: SOURCE-PACKAGE VERSION PACKAGE. The package is `-` where the source was compiled here.
 #
-# usage: tools/static_libraries.sh [--update]
+# usage: tools/static_libraries.sh [--update | --in FOLDER]    (in another folder than .build/static, to compare)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C TZ=UTC
 umask 022
 
 root=$PWD/.build/static
+if [[ ${1:-} == --in ]]; then root=$(realpath -m "$2"); fi
 lock=$PWD/tools/static/sources
 stage=$root/stage
 mkdir -p "$root/sources"

@@ -92,9 +92,26 @@ def system_program():
     return stripped(built, OUT / "system" / "transfer-run")
 
 
+def section(binary, name):
+    """Where a section is in the file: its first byte and the one behind its last."""
+    found = re.search(rf"\] {re.escape(name)} +\S+ +\S+ (\S+) (\S+)", run("readelf", "-SW", str(binary)))
+    offset, size = (int(number, 16) for number in found.groups()) if found else (0, 0)
+    return offset, offset + size
+
+
 def stripped(built, place):
+    """The program without what debuggers need. The hashes that the compiler notes for its own next build are not the same in each
+    build: they are emptied, and the build's identity is made of what is left."""
     place.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["strip", "-o", str(place), str(built)], check=True)
+    content = bytearray(place.read_bytes())
+    start, end = section(place, ".swift_modhash")
+    content[start:end] = bytes(end - start)
+    start, end = section(place, ".note.gnu.build-id")
+    size = min(20, end - start)
+    content[end - size:end] = bytes(size)
+    content[end - size:end] = hashlib.sha256(content).digest()[:size]
+    place.write_bytes(content)
     return place
 
 

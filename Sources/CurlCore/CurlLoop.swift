@@ -77,8 +77,8 @@ package import TransferModel
     /// Starts a transfer at once: the caller has checked its limits. Bytes move at the next `turn`.
     package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
         try request.pool.open()
-        if request.login != nil || request.proxyLogin != nil {
-            try CurlLibrary.prepare(for: .signIn)
+        if request.login?.method == .negotiate || request.proxyLogin?.method == .negotiate {
+            try CurlLibrary.prepare(for: .negotiate)
         } else if request.isSecure || request.isProxySecure {
             try CurlLibrary.prepare(for: .handshake)
         }

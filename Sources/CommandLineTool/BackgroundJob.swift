@@ -83,13 +83,42 @@ struct BackgroundJob {
         }
         handover.tellBegun = { console.errors($0.warning) }
         do throws(Handover.Problem) {
-            let result = try handover.perform(accepted, recipe, split.background)
+            let result = try handOver(accepted, recipe, split.background, handover, folder)
             if let earlier = result.earlier, let identifier = accepted.identifiers.first {
                 console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
             return refuse(error, folder)
+        }
+    }
+
+    /// Hands the run over once an earlier one, whose tasks have all ended, has told its end.
+    private func handOver(
+        _ accepted: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ handover: Handover, _ folder: StateFolder
+    ) throws(Handover.Problem) -> Handover.Result {
+        var isTold = false
+        while true {
+            do throws(Handover.Problem) {
+                return try handover.perform(accepted, recipe, background)
+            } catch {
+                guard case .ending(let holder) = error else { throw error }
+                if !isTold {
+                    console.errors(
+                        "the tasks of an earlier run of `\(holder.identifier)` have ended: waiting for its `onFinish` and its "
+                            + "report, then this one begins\n")
+                    isTold = true
+                }
+                // Whoever carried it may have died.
+                let link: ServiceLink
+                do throws(ServiceTrouble) {
+                    link = try ServiceStarter.here(folder, environment).connect()
+                } catch {
+                    throw .failed("the background process cannot be reached: \(error)")
+                }
+                _ = try? link.ask(.ring(holder.identifier))
+                Polling.sleep(milliseconds: 200)
+            }
         }
     }
 
@@ -159,6 +188,9 @@ struct BackgroundJob {
                     + "  hint: \(folder.command("cancel", holder.identifier)) ends it, "
                     + "\(folder.command("attach", holder.identifier)) follows it\n")
             return ExitStatus.overlapping.code
+        case .ending(let holder):
+            console.errors("error: an earlier run of the session `\(holder.identifier)` is ending\n")
+            return ExitStatus.overlapping.code
         case .failed(let why):
             console.errors("error: the job cannot be handed over: \(why)\n")
             return ExitStatus.runnerFailed.code
@@ -175,7 +207,8 @@ struct BackgroundJob {
         guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
         let rest = result.rest(of: job)
         console.errors(Self.stayed(result.edited(in: job)))
-        if options.detach {
+        // To leave one that has ended alone would look as if something went on.
+        if options.detach, !result.hasEnded {
             if let failure = leave(identifiers, folder, starter) { return failure }
             if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
         }

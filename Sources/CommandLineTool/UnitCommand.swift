@@ -113,7 +113,8 @@ struct UnitWriting {
     private func load(
         _ path: String, _ arguments: JobArguments, printsWarnings: Bool = true
     ) throws(UsageError) -> (Job, JobAccess)? {
-        let source = JobSource(arguments: arguments, environment: environment, isForRun: false, isForCheck: true)
+        let source = JobSource(
+            arguments: arguments, environment: environment, isForRun: false, isForCheck: true, isForUnit: true)
         let result = try source.load(path).get().result
         // A secret has no value yet where its unit is written.
         let found = result.diagnostics.sorted().filter {

@@ -29,7 +29,7 @@ struct CapturedListTests {
 
     /// A server that names its list anew must not look like one that has nothing to do.
     @Test(arguments: [
-        ("$.items[*]", #"{"data": [{"id": 1}], "next": null}"#, "`$.items[*]` leads to nothing; the answer has"),
+        ("$.items[*]", #"{"data": [{"id": 1}], "next": null}"#, "`$.items[*]` leads to nothing; the body has the keys"),
         ("$.a[*].id", #"{"a": [{"key": 1}]}"#, "`$.a[*].id` leads to nothing"),
         ("$.a[*]", #"{"a": 7}"#, "`$.a[*]` leads to nothing"), ("$[*]", "true", "`$[*]` leads to nothing"),
     ])

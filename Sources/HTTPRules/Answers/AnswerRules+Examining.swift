@@ -129,7 +129,9 @@ extension AnswerRules {
             let reach = path.reach(in: root, steps: Self.steps)
         else { return nil }
         for case .object(let members) in [root] + reach.found {
-            let named = members.first { Self.namesOfNextPages.contains(Self.plainName($0.name)) && !$0.value.saysNothing }
+            let named = members.first {
+                Self.namesOfNextPages.contains(Self.plainName($0.name)) && !$0.value.saysNothing
+            }
             if let named { return named.name }
         }
         return nil

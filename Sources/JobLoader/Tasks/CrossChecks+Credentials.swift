@@ -5,6 +5,7 @@ import TransferModel
 extension TaskChecker {
     /// Warns of a captured credential that outputs show, and of secrets that go wherever an answer says.
     mutating func checkCredentials() {
+        if reader.problems.list.hasErrors { return }
         var warned: Set<String> = []
         for capture in checks.captures {
             let task = tasks[Int(capture.task)]
@@ -40,7 +41,8 @@ extension TaskChecker {
 
     /// Whether the task's URL begins with the captured value.
     private func isHost(_ use: CaptureUse, of task: TaskSpecification) -> Bool {
-        guard case .awaitingCapture(let text, _) = task.location, case .capture(use.task, use.name, _)? = text.pieces.first
+        guard case .awaitingCapture(let text, _) = task.location,
+            case .capture(use.task, use.name, _)? = text.pieces.first
         else { return false }
         return true
     }

@@ -78,6 +78,7 @@ import TransferModel
         let pools = pools { $0.taskDefaults.allowsExpensiveNetworkAccess = false }
         let narrow = NetworkTerms(allowsExpensive: false)
         let usual = try pool(pools, "https://a.test/", [], narrow)
+        #expect(pools.all.count == 1)
         #expect(try pool(pools, "https://a.test/") !== usual)
         #expect(try pool(pools, "https://b.test/", [], narrow) === usual)
     }

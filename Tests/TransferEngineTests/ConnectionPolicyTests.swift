@@ -81,7 +81,8 @@ import TransferModel
 
     @Test(arguments: [
         ("to: f/", "", false), ("to: f/, bandwidth: 1MB/s", "", true),
-        ("to: f/", "limits: { bandwidth: 1MB/s }", true), ("to: f/", "sessions: { default: { bandwidth: 1MB/s } }", true),
+        ("to: f/", "limits: { bandwidth: 1MB/s }", true),
+        ("to: f/", "sessions: { default: { bandwidth: 1MB/s } }", true),
     ])
     func jobWithABandwidthAnywhere_isMetered(_ task: String, _ top: String, _ isMetered: Bool) throws {
         #expect(try policy(1, task, top).isMetered == isMetered)

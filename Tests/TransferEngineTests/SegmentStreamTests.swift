@@ -59,7 +59,8 @@ import TransferModel
 
     /// Parts are asked for where the last answer came from, without what may not go there.
     @Test func partAfterARedirect_isAskedForWhereItLed() throws {
-        let rig = try EngineRig(EngineRig.job("to: f, segments: 4, headers: { Authorization: x, X-Kind: y, Accept: z }"))
+        let headers = "{ Authorization: x, X-Kind: y, Accept: z }"
+        let rig = try EngineRig(EngineRig.job("to: f, segments: 4, headers: \(headers)"))
         rig.start()
         #expect(try rig.request().header("Authorization") == "x")
         try rig.answer(302, [("Location", "https://b.example/g")])

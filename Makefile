@@ -10,24 +10,29 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 DESTDIR ?=
 DEBIAN ?= trixie
-BINARY := .build/release/transfer-run
 
-# With STATIC=1 libcurl, nghttp2, libpsl, libyaml and SQLite are part of the program, which then runs where they are not. What libcurl
-# needs of other libraries is loaded when it first calls them (Sources/CLibcurl/needs.S).
+# With STATIC=1 libcurl, nghttp2, OpenSSL, libpsl, libyaml and SQLite are part of the program, which then runs where they are not.
+# It is built in a folder of its own: the two kinds of program do not rebuild each other.
 STATIC ?=
 export TRANSFER_RUN_STATIC := $(STATIC)
+BUILD := .build$(if $(STATIC),/static/program)
+export SWIFTPM_BUILD_DIR := $(CURDIR)/$(BUILD)
+BINARY := $(BUILD)/release/transfer-run
 
 # Swift is linked statically: the program runs where it is not. A room that imports another without naming it in
 # Package.swift does not build.
 # Nor is a library looked for beside the program, where anybody might have put one.
-RELEASE := $(if $(STATIC),tools/static_libraries.sh && tools/curl_needs.sh Sources/CLibcurl/needs_table.h && )swift build -c release --static-swift-stdlib --disable-local-rpath \
+# Where the compiler's memory lies at other addresses each time, so do some of its choices: the program of packages is to have
+# the same bytes again. (A container may forbid it.)
+SAME_ADDRESSES := $(if $(STATIC),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+RELEASE := $(if $(STATIC),tools/static_libraries.sh && $(SAME_ADDRESSES) )swift build -c release --static-swift-stdlib --disable-local-rpath \
 	--explicit-target-dependency-import-check error
 
 # The headers of the C rooms, and pkg-config, by which SwiftPM finds them.
 LIBRARIES := libcurl4-openssl-dev libyaml-dev libsqlite3-dev libssl-dev libidn2-dev libpsl-dev libpcre2-dev \
 	zlib1g-dev libbrotli-dev libzstd-dev liblzma-dev libsystemd-dev libxxhash-dev pkg-config
 
-STATIC_TOOLS := binutils dpkg-dev libnghttp2-dev
+STATIC_TOOLS := binutils dpkg-dev gcc libc6-dev libkrb5-dev make patch perl python3 xz-utils
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,7 +42,7 @@ run: ## the quickstart of examples/ against a small server on 127.0.0.1
 	@$(RELEASE) --product transfer-run
 	@tools/quickstart.sh $(BINARY)
 
-build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl, SQLite and others in it
+build: ## the release binary, .build/release/transfer-run; STATIC=1: with libcurl, OpenSSL and others in it
 	@tools/need.sh $(LIBRARIES) $(if $(STATIC),$(STATIC_TOOLS))
 	$(RELEASE) --product transfer-run
 
@@ -49,9 +54,9 @@ test: test-tools ## every test, with the release binary built first
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product simulation-check
 	@tools/lint.sh --linkage
-	@.build/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
+	@$(BUILD)/release/simulation-check $(if $(TRANSFER_RUN_LONG),400000,20000)
 	@$(RELEASE) --product response-fuzz
-	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/response-fuzz --seconds 30
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) $(BUILD)/release/response-fuzz --seconds 30
 	@tools/page.sh $(BINARY)
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh
 
@@ -69,7 +74,7 @@ fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS
 	@tools/need.sh $(LIBRARIES)
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product response-fuzz
-	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) .build/release/response-fuzz \
+	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) $(BUILD)/release/response-fuzz \
 		$(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS),--responses 100000)
 
 bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
@@ -98,15 +103,21 @@ install: ## the program, manual pages, completions, schemas and units of systemd
 uninstall: ## what `make install` put there
 	@tools/package/local.py uninstall "$(DESTDIR)" "$(PREFIX)"
 
-static: # the program that packages bring
+static: # the program that all packages but Debian's bring
 	@$(MAKE) --no-print-directory build STATIC=1
 	@tools/need.sh python3 dpkg-dev
 
 tarball: static ## .build/package/transfer-run-VERSION-linux-ARCH.tar.gz: the program with all that belongs to it
 	@tools/package/tarball.py
 
-deb: static ## .build/package/transfer-run_VERSION-1_ARCH.deb
+deb: ## .build/package/transfer-run_VERSION-1~debN_ARCH.deb for this Debian; DEBIAN=trixie: for that one
+ifeq ($(origin DEBIAN),file)
+	@$(MAKE) --no-print-directory build STATIC=
+	@tools/need.sh python3 dpkg-dev git
 	@tools/package/deb.py
+else
+	@tools/other-debian.sh --deb $(DEBIAN)
+endif
 
 wheel: static ## .build/package/transfer_run-VERSION-py3-none-manylinux….whl: the program for `pip install`
 	@tools/package/wheel.py

@@ -3,6 +3,14 @@ import PackageDescription
 
 // The house: every target is a room, and a room may import only the rooms named here (docs/architecture.md).
 
+/// Whether libcurl, nghttp2, OpenSSL, libpsl, libyaml and SQLite are linked into the program, for packages that are to run where
+/// they are not. tools/static_libraries.sh lays out the archives and headers.
+let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
+
+/// Where a static build finds its archives, and the headers of libcurl, OpenSSL and libpsl.
+let archives = "\(Context.packageDirectory)/.build/static"
+let archiveHeaders = "-I\(archives)/include"
+
 /// What every Swift room is built with: a warning is an error, imports are explicit, existentials are visible.
 let house: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -14,22 +22,16 @@ let house: [SwiftSetting] = [
     .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     // The linker sees each function by itself, and keeps of those that are alike one (below).
     .unsafeFlags(["-Xfrontend", "-function-sections"], .when(configuration: .release)),
+    .unsafeFlags(isStatic ? ["-Xcc", archiveHeaders] : []),
 ]
-
-/// Whether libcurl, nghttp2, libpsl, libyaml and SQLite are linked into the program, for packages that are to run where they are not.
-/// tools/static_libraries.sh lays the archives and libcurl's headers out.
-let isStatic = Context.environment["TRANSFER_RUN_STATIC"].map { !$0.isEmpty } ?? false
 
 /// How the release build is linked; what start-up and memory gain by it stands in docs/performance.md.
 let linking: [LinkerSetting] = [
     .unsafeFlags(
-        // tools/link holds a script in the place of libstdc++.so: Swift's runtime calls a few of its functions, and those alone
-        // are linked. GCC's own library is linked statically too. A static build must start with glibc 2.34, and there
-        // GCC's shared library is used: its archive, like packed relative addresses, needs a later glibc.
-        ["-use-ld=lld", "-L\(Context.packageDirectory)/tools/link"]
-            + (isStatic ? [] : ["-Xclang-linker", "-static-libgcc"])
-            // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
-            // Addresses that are put right at the start take little room, and nobody can change them afterwards.
+        // What nobody calls is left out, since nothing is there for plugins, and what is alike is there once.
+        // Addresses that are put right at the start take little room, and nobody can change them afterwards; packed they
+        // need glibc 2.36, and a static build must start with 2.34.
+        ["-use-ld=lld"]
             + [
                 "--no-export-dynamic", "--icf=safe", "-O2", "-z",
                 isStatic ? "nopack-relative-relocs" : "pack-relative-relocs", "-z", "now",
@@ -41,9 +43,6 @@ let linking: [LinkerSetting] = [
 /// For the rooms that touch raw pointers: each unsafe expression says so.
 let pointers: [SwiftSetting] = house + [.strictMemorySafety()]
 
-/// Where a static build finds its archives and libcurl's headers.
-let archives = "\(Context.packageDirectory)/.build/static"
-
 /// Its module map says what to link. What pkg-config says would come first, with the system's folders: not in a static build,
 /// where an archive is to be found before the shared library of its name.
 func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
@@ -54,8 +53,11 @@ func cLibrary(_ name: String, pkgConfig: String, apt: String) -> Target {
 func lateLibrary(_ name: String) -> Target {
     .target(
         name: name, dependencies: ["CLateBinding"], path: "Sources/\(name)",
-        cSettings: isStatic ? [.define("TRANSFER_RUN_IS_STATIC")] : [])
+        cSettings: staticRoom)
 }
+
+/// For the C rooms that have other code in a static build.
+let staticRoom: [CSetting] = isStatic ? [.define("TRANSFER_RUN_IS_STATIC"), .unsafeFlags([archiveHeaders])] : []
 
 func room(_ name: String, _ dependencies: [String], pointers touchesPointers: Bool = false) -> Target {
     .target(
@@ -95,17 +97,13 @@ let package = Package(
         lateLibrary("CBrotli"),
         lateLibrary("CZstd"),
         lateLibrary("CLZMA"),
-        // With TRANSFER_RUN_STATIC (`make build STATIC=1`) libcurl is part of the program, but not the libraries that it
-        // needs itself: Sources/CLibcurl/needs.S.
         .target(
-            name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl",
-            cSettings: isStatic
-                ? [.define("TRANSFER_RUN_IS_STATIC"), .unsafeFlags(["-I\(archives)/include"])] : [],
+            name: "CLibcurl", dependencies: ["CLateBinding"], path: "Sources/CLibcurl", cSettings: staticRoom,
             linkerSettings: isStatic
                 ? [
                     .unsafeFlags(
                         ["-L\(archives)/lib"]
-                            + ["curl", "nghttp2", "psl"].flatMap { ["-Xlinker", "-l:lib\($0).a"] })
+                            + ["curl", "nghttp2", "ssl", "crypto", "psl"].flatMap { ["-Xlinker", "-l:lib\($0).a"] })
                 ] : []),
         .target(
             name: "CLinuxShims", path: "Sources/CLinuxShims",

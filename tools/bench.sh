@@ -46,9 +46,9 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 
-.build/release/transfer-run-bench "http://127.0.0.1:$port" "$run/stages"
+"${SWIFTPM_BUILD_DIR:-.build}/release/transfer-run-bench" "http://127.0.0.1:$port" "$run/stages"
 echo
-.build/release/transfer-run-bench scale
+"${SWIFTPM_BUILD_DIR:-.build}/release/transfer-run-bench" scale
 echo
 python3 tools/bench.py "http://127.0.0.1:$port" "$place/docroot" "$run/whole"
 echo

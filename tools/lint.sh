@@ -210,18 +210,17 @@ check_documentation() {
 }
 
 check_linkage() {
-    local binary=.build/release/transfer-run
+    local binary=${SWIFTPM_BUILD_DIR:-.build}/release/transfer-run
     if [[ ! -x $binary ]]; then
         if [[ $1 == required ]]; then echo "$binary:1: is not built" | report; fi
         echo "lint: $binary is not built: its linkage was not checked"
         return
     fi
-    # With STATIC=1 GCC's unwinder is the system's: its archive needs a later glibc (Package.swift). Only a program without
-    # libcurl in it names the library.
+    # Only a program without libcurl in it names the library.
     local static=1
     if grep -qaF libcurl.so.4 "$binary"; then static=; fi
     ldd "$binary" | awk -v binary="$binary" -v isStatic="$static" '
-        /libgcc_s/ && !isStatic || /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime|libstdc\+\+/ { print binary ":1: links " $1 " dynamically" }
+        /libFoundation|lib_Foundation|libswift|libdispatch|libBlocksRuntime/ { print binary ":1: links " $1 " dynamically" }
         /libsqlite3|libyaml/ && isStatic { print binary ":1: links " $1 ", of which STATIC=1 links the archive" }
         /libcurl/ { print binary ":1: links libcurl, which is loaded when it is called (Sources/CLibcurl)" }
         /libssl|libcrypto|libpsl|libidn2|libpcre2|libbrotli|libzstd|liblzma|libnghttp2|libssh2|librtmp|libldap|liblber|libgssapi/ { print binary ":1: links " $1 ", which is fetched when it is called (Sources/CLateBinding)" }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs each package of .build/package in a clean place and runs it there. `make packages` comes first.
 #
-# usage: tools/package_test.sh [PART…]    (manuals install tarball deb wheel image sbom ci units; all without one)
+# usage: tools/package_test.sh [PART…]    (manuals install archives tarball deb wheel image sbom ci units; all without one)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -184,6 +184,21 @@ test_install() {
     passed "install: everything below PREFIX, and removed again"
 }
 
+# Compiled once more, in a folder with a longer name, the archives have the same bytes.
+test_archives() {
+    local again=$root/.build/static-in-another-folder archive
+    rm -rf "$again"
+    mkdir -p "$again"
+    cp -r "$root/.build/static/sources" "$again/"
+    tools/static_libraries.sh --in "$again" 2>"$work/archives" || { cat "$work/archives" >&2; fail "the archives cannot be compiled"; }
+    cmp "$again/contents" "$root/.build/static/contents"
+    for archive in "$again"/lib/*.a; do
+        cmp "$archive" "$root/.build/static/lib/$(basename "$archive")" || fail "$(basename "$archive") is another one when it is made again"
+    done
+    rm -rf "$again"
+    passed "archives: the same bytes when they are compiled again"
+}
+
 test_tarball() {
     local archive folder
     archive=$(the 'transfer-run-*.tar.gz')
@@ -233,7 +248,7 @@ purged() {
 
 test_deb() {
     local package clean said
-    package=$(the 'transfer-run_*.deb')
+    package=$(the "transfer-run_*~deb$(. /etc/os-release && echo "$VERSION_ID")_*.deb")
     same_again deb.py "$package"
     tools/need.sh lintian
     lintian --allow-root --fail-on error,warning "$package" || fail "lintian objects to $package"
@@ -248,13 +263,15 @@ test_deb() {
     cp -L /etc/resolv.conf "$clean/etc/"
     cp -r /etc/apt/apt.conf.d/. "$clean/etc/apt/apt.conf.d/" && cp /etc/apt/apt.conf "$clean/etc/apt/" 2>/dev/null || true
     in_clean() { env DEBIAN_FRONTEND=noninteractive chroot "$clean" "$@"; }
-    # Without OpenSSL the program says so, and what to install.
-    if ! compgen -G "$clean/usr/lib/*/libcrypto.so.3" >/dev/null; then
-        cp "$out/transfer-run" "$clean/tmp/"
-        printf 'tasks: [{ id: a, url: "data:,x" }]\n' >"$clean/tmp/job.yaml"
-        in_clean /tmp/transfer-run --version | grep -q '^libcurl [0-9]' || fail "without OpenSSL it does not know its libcurl"
-        said=$(HOME=/tmp in_clean /tmp/transfer-run /tmp/job.yaml --no-report 2>&1) && fail "it runs without OpenSSL"
-        [[ $said == *"libcrypto.so.3: "*"install OpenSSL 3"* ]] || fail "without OpenSSL it says: $said"
+    # Where libcurl and OpenSSL are missing, the program of the other packages runs, and this one's says what to install.
+    if ! compgen -G "$clean/usr/lib/*/libcurl.so.4" >/dev/null; then
+        mkdir "$clean/bare"
+        cp "$out/transfer-run" "$clean/bare/"
+        speaks_tls "$clean/bare" /bare env -i HOME=/bare PATH=/usr/bin:/bin "$(command -v chroot)" "$clean" /bare/transfer-run
+        cp "$out/system/transfer-run" "$clean/bare/"
+        said=$(HOME=/bare in_clean /bare/transfer-run /bare/secure.yaml --no-report 2>&1) && fail "it runs without libcurl"
+        [[ $said == *"libsqlite3.so.0: "* || $said == *"libcurl.so.4: "*"libcurl4"* ]] || fail "without libcurl it says: $said"
+        rm -r "$clean/bare"
     fi
     in_clean apt-get update -qq >"$work/apt" 2>&1 || { cat "$work/apt" >&2; fail "apt has no lists"; }
     in_clean apt-get install -y -qq --no-install-recommends /tmp/package.deb >"$work/apt" 2>&1 ||
@@ -359,11 +376,12 @@ END
     fi
     # The image's environment, its user, none of this machine's files.
     contained() {
-        env -i PATH=/usr/bin HOME=/home/nonroot SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt \
-            unshare --mount --pid --fork --ipc --uts "$(command -v chroot)" --userspec=65532:65532 "$unpacked" /usr/bin/transfer-run "$@"
+        env -i PATH=/usr/bin HOME=/home/nonroot unshare --mount --pid --fork --ipc --uts \
+            "$(command -v chroot)" --userspec=65532:65532 "$unpacked" /usr/bin/transfer-run "$@"
     }
     contained --version >"$work/version" || fail "the program of the image does not run"
     grep -q '^TLS OpenSSL/' "$work/version" || fail "the image has no OpenSSL: $(<"$work/version")"
+    grep -q '^libcurl .*GSS-API.* HTTP2.* NTLM' "$work/version" || fail "the image's libcurl lacks something: $(<"$work/version")"
     if grep -q 'features are unknown' "$work/version"; then fail "the image lacks a library: $(<"$work/version")"; fi
     quickstart "$unpacked/work" /work contained
     speaks_tls "$unpacked/work" /work contained
@@ -388,7 +406,7 @@ linked = {names[one]["name"] for one in kinds["DYNAMIC_LINK"]}
 text = subprocess.run(["ldd", sys.argv[2]], capture_output=True, text=True, check=True).stdout
 loaded = {line.split()[0].split("/")[-1] for line in text.splitlines() if "vdso" not in line}
 assert linked == loaded, f"linked are {loaded}, the document has {linked}"
-assert {"libcurl", "SQLite", "libyaml", "nghttp2"} <= {names[one]["name"] for one in kinds["STATIC_LINK"]}
+assert {"libcurl", "OpenSSL", "SQLite", "libyaml", "nghttp2"} <= {names[one]["name"] for one in kinds["STATIC_LINK"]}
 digest = hashlib.sha256(open(sys.argv[2], "rb").read()).hexdigest()
 assert document["packages"][0]["checksums"][0]["checksumValue"] == digest
 END
@@ -464,6 +482,6 @@ test_units() {
 }
 
 parts=("$@")
-[[ $# -gt 0 ]] || parts=(manuals install tarball deb wheel image sbom ci units)
+[[ $# -gt 0 ]] || parts=(manuals install archives tarball deb wheel image sbom ci units)
 for part in "${parts[@]}"; do "test_$part"; done
 echo "package-test: ${#parts[@]} passed, 0 failed"

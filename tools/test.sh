@@ -37,7 +37,7 @@ if [[ $# -gt 0 ]]; then
     exit "$status"
 fi
 
-if ! swift build --build-tests --explicit-target-dependency-import-check error </dev/null >"$log" 2>&1; then
+if ! swift build --build-tests --disable-index-store --explicit-target-dependency-import-check error </dev/null >"$log" 2>&1; then
     report "$log" 1
     exit 1
 fi

@@ -43,7 +43,8 @@ extension AttemptLife {
     ///   - proof: what proves the user to the server beside the headers.
     package func withoutConditions(_ request: OutgoingRequest, proof: String?, at now: WallTime) -> OutgoingRequest {
         let plain = resumption.withoutConditions(
-            request, typed: self.request.headers, proof: proof, condition: builder.condition)
+            request, typed: self.request.headers, names: rules.credentialNames, proof: proof,
+            condition: builder.condition)
         return plain.map { builder.signedAnew($0, at: now) } ?? request
     }
 

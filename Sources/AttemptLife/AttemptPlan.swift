@@ -27,6 +27,8 @@ package final class AttemptRules: Sendable {
     package let mainDocument: ResourceURL?
     /// The job's `expect`.
     package let expect: Expectations
+    /// Which headers mean credentials.
+    let credentialNames: CredentialNames
     /// `expect.headers`, compiled.
     let headerExpectations: HeaderExpectations
     /// Rules for the body: what is expected in it and captured from it; `nil` for most tasks.
@@ -83,6 +85,7 @@ package final class AttemptRules: Sendable {
         self.usesCookies = usesCookies
         self.mainDocument = mainDocument
         self.expect = expect
+        credentialNames = names
         headerExpectations = HeaderExpectations(expect.headers, hiding: names)
         self.answer = answer
         self.onResponse = onResponse

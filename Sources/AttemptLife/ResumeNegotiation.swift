@@ -62,11 +62,13 @@ package struct ResumeNegotiation: Sendable {
     ///
     /// - Parameters:
     ///   - typed: the headers of the request before those of the session were added.
+    ///   - names: which headers mean credentials.
     ///   - proof: what proves the user to the server beside the headers.
     package mutating func withoutConditions(
-        _ request: OutgoingRequest, typed: [HeaderField], proof: String?, condition: RequestCondition?
+        _ request: OutgoingRequest, typed: [HeaderField], names: CredentialNames = .standard, proof: String?,
+        condition: RequestCondition?
     ) -> OutgoingRequest? {
-        mark = RequestMark(typed: typed, sent: request.headers, proof: proof)
+        mark = RequestMark(typed: typed, sent: request.headers, proof: proof, names: names)
         conditionsRemoved = false
         guard request.isConditional || point != nil else { return nil }
         // A condition on the file's own time does not depend on the user.

@@ -3,8 +3,8 @@ package import JobRunner
 /// Carries the runs of the background process: the listener passes on what commands ask, and the host reports what
 /// happens to the board. All but `leave` is called from the listener's thread and must return at once.
 package protocol ServiceHost: AnyObject, Sendable {
-    /// Takes up the journal's unfinished runs. Called once, before the first connection is accepted.
-    func begin(_ board: NewsBoard) throws(ServiceTrouble)
+    /// Resumes the journal's unfinished runs. Called once, before the first connection is accepted.
+    func resumeRuns(reportingTo board: NewsBoard) throws(ServiceTrouble)
     /// Announces that the journal has something new, of this session or of any. From this call until the host has
     /// looked at the journal, `isIdle` is false.
     func ring(_ identifier: String?)

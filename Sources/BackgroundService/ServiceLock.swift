@@ -34,17 +34,17 @@ final class ServiceLock: Sendable {
         do throws(SystemError) {
             guard try file.tryLock() else { return .held(LockTable.holder(of: file)) }
             try file.cut(at: 0)
-            try file.writeAll(note())
+            try file.writeAll(holderText())
             return .taken(ServiceLock(file, path))
         } catch {
             throw PrivacyProblem(kind: .system(error), path: path)
         }
     }
 
-    private static func note() -> [UInt8] {
+    private static func holderText() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("pid", Int64(Surroundings.processID()))
+        writer.member("pid", Int64(CurrentProcess.processID()))
         writer.member("startedAt", Clocks.wall())
         writer.endObject()
         return writer.bytes + [0x0A]

@@ -61,7 +61,7 @@ package enum ServiceLog {
     package static func line(_ text: String) -> [UInt8] {
         var line: [UInt8] = []
         RFC3339.append(Clocks.wall(), to: &line)
-        return line + Array(" [\(Surroundings.processID())] \(text)\n".utf8)
+        return line + Array(" [\(CurrentProcess.processID())] \(text)\n".utf8)
     }
 
     /// Writes a log line to standard error.

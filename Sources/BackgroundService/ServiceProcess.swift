@@ -109,7 +109,7 @@ package struct ServiceProcess: Sendable {
         let ending = Ending()
         let requests = try makeRequests(host, lock, manager, ending)
         do throws(ServiceTrouble) {
-            try host.begin(requests.board)
+            try host.resumeRuns(reportingTo: requests.board)
         } catch {
             listening.hide()
             throw error

@@ -1,7 +1,7 @@
 #include "shim.h"
 
 #ifdef TRANSFER_RUN_IS_STATIC
-// libcurl is here: under the names that Swift calls stand its own functions.
+// libcurl and OpenSSL are linked: what Swift calls goes to libcurl's own functions.
 #define CALL(result, name, parameters, arguments) \
     extern __typeof__(name) own_##name __asm__(#name); \
     result name parameters { return own_##name arguments; }
@@ -9,7 +9,8 @@
     __typeof__(&name) tr_##name(void) { return &name; }
 LATE_CURL(CALL)
 
-// To ask would load all that libcurl needs.
+const char *tr_curl_lacks(enum tr_curl_need need) { return need == tr_curl_negotiate ? tr_gssapi_lack() : 0; }
+
 const char *tr_curl_version_text(void) { return LIBCURL_VERSION; }
 #else
 #include <dlfcn.h>

@@ -19,7 +19,7 @@ struct BackgroundJob {
     private var console: Console { carrier.console }
 
     func perform(_ job: Job, _ loaded: JobSource.Loaded, _ networks: NetworkSettings) throws(UsageError) -> Int32 {
-        let problems = JobSeam.problems(job, isDetached: options.detach)
+        let problems = JobSplit.problems(job, isDetached: options.detach)
         guard problems.isEmpty else { return refuse(problems, loaded) }
         let folder = try folder()
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(loaded.file) {
@@ -62,12 +62,12 @@ struct BackgroundJob {
         _ job: Job, _ loaded: JobSource.Loaded, _ folder: StateFolder, _ networks: NetworkSettings
     ) throws(UsageError) -> Int32 {
         guard let inputs = loaded.inputs else { throw UsageError("the job was only checked") }
-        let seam = JobSeam(job)
+        let split = JobSplit(job)
         // Loading a job with relative paths has already failed without a working folder.
         let working = try StrayBytes.workingFolder() ?? "/"
-        let place = place(seam, in: working)
+        let place = place(split, in: working)
         let recipe = recipe(inputs, job, place)
-        let accepted = accepted(job, seam, in: working, place)
+        let accepted = accepted(job, split, in: working, place)
         do throws(OutputProblem) {
             if let path = accepted.report { try JSONReport.preflight(path) }
             for export in recipe.exports { try AtomicFile.preflight(export.path) }
@@ -83,7 +83,7 @@ struct BackgroundJob {
         }
         handover.tellBegun = { console.errors($0.warning) }
         do throws(Handover.Problem) {
-            let result = try handover.perform(accepted, recipe, seam.background)
+            let result = try handOver(accepted, recipe, split.background, handover, folder)
             if let earlier = result.earlier, let identifier = accepted.identifiers.first {
                 console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
@@ -93,11 +93,40 @@ struct BackgroundJob {
         }
     }
 
+    /// Hands the run over once an earlier one, whose tasks have all ended, has told its end.
+    private func handOver(
+        _ accepted: AcceptedRun, _ recipe: RunRecipe, _ background: JobPart, _ handover: Handover, _ folder: StateFolder
+    ) throws(Handover.Problem) -> Handover.Result {
+        var isTold = false
+        while true {
+            do throws(Handover.Problem) {
+                return try handover.perform(accepted, recipe, background)
+            } catch {
+                guard case .ending(let holder) = error else { throw error }
+                if !isTold {
+                    console.errors(
+                        "the tasks of an earlier run of `\(holder.identifier)` have ended: waiting for its `onFinish` and its "
+                            + "report, then this one begins\n")
+                    isTold = true
+                }
+                // Whoever carried it may have died.
+                let link: ServiceLink
+                do throws(ServiceTrouble) {
+                    link = try ServiceStarter.here(folder, environment).connect()
+                } catch {
+                    throw .failed("the background process cannot be reached: \(error)")
+                }
+                _ = try? link.ask(.ring(holder.identifier))
+                Polling.sleep(milliseconds: 200)
+            }
+        }
+    }
+
     /// Returns a function that turns paths of this command into those of the background process's files.
-    private func place(_ seam: JobSeam, in working: String) -> (String) -> String {
+    private func place(_ split: JobSplit, in working: String) -> (String) -> String {
         { path in
             let path = path.hasPrefix("/") ? path : "\(working == "/" ? "" : working)/\(path)"
-            return seam.isWhole ? path : Self.besides(path)
+            return split.isWhole ? path : Self.besides(path)
         }
     }
 
@@ -123,14 +152,14 @@ struct BackgroundJob {
     }
 
     private func accepted(
-        _ job: Job, _ seam: JobSeam, in working: String, _ place: (String) -> String
+        _ job: Job, _ split: JobSplit, in working: String, _ place: (String) -> String
     ) -> AcceptedRun {
-        let used = Set(seam.background.job.tasks.map(\.session))
+        let used = Set(split.background.job.tasks.map(\.session))
         return AcceptedRun(
             identifiers: used.sorted().compactMap { job.sessions[Int($0.raw)].identifier }, job: job.name,
             file: job.file, folder: working, report: RunOutputs.reportPath(job, options.report).map(place),
             events: RunOutputs.eventsPath(job, options.events).map(place), createdAt: Clocks.wall(),
-            boot: Surroundings.bootID() ?? "")
+            boot: CurrentProcess.bootID() ?? "")
     }
 
     /// The path of the background process's file where this command writes its own: `jobs.report.json` here,
@@ -159,6 +188,9 @@ struct BackgroundJob {
                     + "  hint: \(folder.command("cancel", holder.identifier)) ends it, "
                     + "\(folder.command("attach", holder.identifier)) follows it\n")
             return ExitStatus.overlapping.code
+        case .ending(let holder):
+            console.errors("error: an earlier run of the session `\(holder.identifier)` is ending\n")
+            return ExitStatus.overlapping.code
         case .failed(let why):
             console.errors("error: the job cannot be handed over: \(why)\n")
             return ExitStatus.runnerFailed.code
@@ -175,7 +207,8 @@ struct BackgroundJob {
         guard let identifier = identifiers.first else { return ExitStatus.succeeded.code }
         let rest = result.rest(of: job)
         console.errors(Self.stayed(result.edited(in: job)))
-        if options.detach {
+        // To leave one that has ended alone would look as if something went on.
+        if options.detach, !result.hasEnded {
             if let failure = leave(identifiers, folder, starter) { return failure }
             if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
         }

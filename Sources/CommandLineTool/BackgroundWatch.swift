@@ -41,7 +41,7 @@ final class BackgroundWatch: Sendable {
         leavesWhatWaits = joined.carrier.options.noWait
     }
 
-    func begin(_ inbox: Mailbox<RunInput>) {
+    func start(_ inbox: Mailbox<RunInput>) {
         do throws(SystemError) {
             try thread.start(named: "background") { [self] in work(inbox) }
         } catch {
@@ -52,7 +52,7 @@ final class BackgroundWatch: Sendable {
     /// Stops following, as if signal `number` had come; `wait()` then returns that signal unless the part ended before.
     /// Callable from any thread.
     func end(_ number: Int32) {
-        _ = heard.note(number)
+        _ = heard.signalReceived(number)
         wake.withLock { $0 }?()
     }
 
@@ -109,7 +109,7 @@ final class BackgroundWatch: Sendable {
                         if case .expanded(let expansion) = event.kind { ids += expansion.tasks.map(\.id) }
                         release(event, ids, follower, inbox)
                     }
-                    story.take(events, from: .background)
+                    story.add(events, from: .background)
                 })
             outcome.withLock { $0 = .end(end) }
             tellTheRest()

@@ -74,7 +74,7 @@ extension CommandLineTool {
     }
 
     static func versionText() -> String {
-        let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .everything)
+        let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .handshake)
         let features =
             problem.map { "its features are unknown: \($0)" } ?? CurlLibrary.features.joined(separator: " ")
         return """

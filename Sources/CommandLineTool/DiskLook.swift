@@ -10,7 +10,7 @@ import TransferModel
 /// Looks at the files of a job's tasks and at what the store keeps of them. Writes nothing, and asks no server.
 struct DiskLook {
     private let job: Job
-    private let store: StoreGlance?
+    private let store: ReadOnlyStore?
     /// Why the store could not be read, as a sentence; `nil` if it could, or if there is none.
     private(set) var problem: String?
     /// Bytes that may still be read for checksums: what takes longer is left to the run.
@@ -34,7 +34,7 @@ struct DiskLook {
         }
         do throws(StoreError) {
             store = try MemoryPlace.of(job, in: folder).flatMap { place throws(StoreError) in
-                try StoreGlance.of(place)
+                try ReadOnlyStore.of(place)
             }
         } catch {
             store = nil

@@ -31,7 +31,7 @@ struct FollowedRun {
                 return ExitStatus.incomplete.code
             case .finished(let end, let trouble):
                 outputs.heard(end.hooks.map { $0.result(in: job) })
-                return try finish(end, trouble, outputs, follower)
+                return try runEnded(end, trouble, outputs, follower)
             }
         } catch {
             LiveTerminal.standardError.clear()
@@ -47,7 +47,7 @@ struct FollowedRun {
         let heard = HeardSignal()
         let interrupt = follower.interrupt
         try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { number in
-            if case .second = heard.note(number) { Terminal.endAtOnce(number) }
+            if case .second = heard.signalReceived(number) { Terminal.endAtOnce(number) }
             interrupt()
         }
         let consumers = outputs.consumers
@@ -94,7 +94,7 @@ struct FollowedRun {
             + "  hint: it goes on by itself once that is mended, and nothing of it is lost\n"
     }
 
-    private func finish(
+    private func runEnded(
         _ end: RunEnd, _ trouble: String?, _ outputs: RunOutputs, _ follower: Follower
     ) throws -> Int32 {
         if let trouble { console.errors("error: \(trouble)\n") }

@@ -26,7 +26,7 @@ package final class HeardSignal: Sendable {
 
     /// Notes a signal and returns what it means. A terminal that closes sends SIGHUP, its shell sends it once more, and
     /// the end of a login sends SIGTERM beside it: only a signal after another one of the user's own means to hurry.
-    package func note(_ number: Int32, at now: Instant = Clocks.instant()) -> Meaning {
+    package func signalReceived(_ number: Int32, at now: Instant = Clocks.instant()) -> Meaning {
         let before = first.compareExchange(expected: 0, desired: number, ordering: .acquiringAndReleasing)
         if number == SIGHUP { return before.exchanged ? .first : .companion }
         let wish = wished.compareExchange(

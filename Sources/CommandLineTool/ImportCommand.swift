@@ -26,6 +26,9 @@ extension CommandLineTool {
         let origin = inputs.map { SafeText.line($0.name) }.joined(separator: ", ")
         let result = passingCheck(inputs, origin)
         tell(result.warnings, console)
+        if result.lostCount > 0 {
+            console.errors("\(result.taskCount) carried over, \(result.lostCount) left out\n")
+        }
         guard result.taskCount > 0 else {
             throw UsageError("nothing in \(origin) is a transfer that can be translated")
         }

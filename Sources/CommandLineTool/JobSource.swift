@@ -16,6 +16,8 @@ struct JobSource {
     /// Whether the job is only checked: then a value that is missing on this machine is a warning, and what the job may
     /// do is noted.
     var isForCheck = false
+    /// Whether a service will run the job in the folder where its relative paths start.
+    var isForUnit = false
 
     private static let maximumBytes = 64 << 20
 
@@ -63,9 +65,11 @@ struct JobSource {
     }
 
     private var options: LoadOptions {
-        LoadOptions(
+        var options = LoadOptions(
             directory: arguments.directory, set: arguments.variables, variablesFile: arguments.variablesFile,
             secretsFile: arguments.secretsFile)
+        options.reportsStartAtJob = isForUnit
+        return options
     }
 
     /// The digest that identifies the file in the report.
@@ -128,7 +132,7 @@ struct JobSource {
     }
 
     private func resources(in working: String?) -> Resources {
-        let (environment, strays) = (environment, Surroundings.strayVariables())
+        let (environment, strays) = (environment, CurrentProcess.strayVariables())
         return Resources(
             environment: { name throws(NotText) in
                 if let value = environment[name] { return value }

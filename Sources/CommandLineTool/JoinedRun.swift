@@ -57,11 +57,10 @@ struct JoinedRun {
         do {
             done = try carrier.transfer(
                 foreground.job, [JoinedStory.Side.here.consumer(story)], tellsEverything: outputs.tellEverything,
-                memory,
-                networks,
+                memory, networks,
                 other: RunningJob.OtherPart(
                     outside: OutsideNeeds(foreground.outside), heard: { forwarder.tell($0) },
-                    opened: { watch.begin($0) },
+                    opened: { watch.start($0) },
                     signalled: { number in
                         forwarder.keepFailures()
                         watch.end(number)
@@ -72,11 +71,11 @@ struct JoinedRun {
             throw ServiceTrouble("the run could not be carried out: \(RunningJob.words(error))")
         }
         carrier.settle(done)
-        return try finish(done.status, untold: forwarder.finish(), watch, story, outputs)
+        return try foregroundEnded(done.status, untold: forwarder.finish(), watch, story, outputs)
     }
 
-    /// Finishes after the part of this process has ended.
-    private func finish(
+    /// Finishes the command, or follows the background part, after the part of this process has ended.
+    private func foregroundEnded(
         _ status: ExitStatus, untold: ServiceTrouble?, _ watch: BackgroundWatch, _ story: JoinedStory,
         _ outputs: RunOutputs
     ) throws -> Int32 {
@@ -94,7 +93,7 @@ struct JoinedRun {
             throw error
         }
         switch end {
-        case .finished(let end, let trouble): return try finish(end, trouble, status, story, outputs)
+        case .finished(let end, let trouble): return try bothEnded(end, trouble, status, story, outputs)
         case .interrupted(let number): return try leave(.signal(number), sayingSo: true, story, outputs)
         case .heldBack(let held):
             carrier.console.errors(held.words(background.job.redactor))
@@ -123,7 +122,7 @@ struct JoinedRun {
         return status.code
     }
 
-    private func finish(
+    private func bothEnded(
         _ end: RunEnd, _ trouble: String?, _ status: ExitStatus, _ story: JoinedStory, _ outputs: RunOutputs
     ) throws -> Int32 {
         if let trouble { carrier.console.errors("error: \(trouble)\n") }
@@ -157,6 +156,6 @@ extension JoinedStory.Side {
             self.side = side
             self.story = story
         }
-        func consume(_ events: ArraySlice<Event>) { story.take(events, from: side) }
+        func consume(_ events: ArraySlice<Event>) { story.add(events, from: side) }
     }
 }

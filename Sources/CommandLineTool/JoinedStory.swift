@@ -29,8 +29,8 @@ package final class JoinedStory: Sendable {
     }
 
     /// Adds events of one part, and passes those that are due to the consumers.
-    package func take(_ events: ArraySlice<Event>, from side: Side, now: WallTime = Clocks.wall()) {
-        state.withLock { $0.take(events, side, upTo: Self.due(now)) }
+    package func add(_ events: ArraySlice<Event>, from side: Side, now: WallTime = Clocks.wall()) {
+        state.withLock { $0.add(events, side, upTo: Self.due(now)) }
     }
 
     /// Passes the events that are due to the consumers. Returns whether events are still held back.
@@ -130,7 +130,7 @@ private struct Part {
     /// Time before which no further event of the part will come.
     var heard: WallTime { isSilent ? WallTime(nanoseconds: .max) : last }
 
-    mutating func note(_ event: Event) {
+    mutating func update(with event: Event) {
         last = max(last, event.time)
         guard case .runFinished(let record) = event.kind else { return }
         end = record
@@ -206,11 +206,11 @@ private struct State {
         set { if side == .here { here = newValue } else { background = newValue } }
     }
 
-    mutating func take(_ events: ArraySlice<Event>, _ side: JoinedStory.Side, upTo date: WallTime) {
+    mutating func add(_ events: ArraySlice<Event>, _ side: JoinedStory.Side, upTo date: WallTime) {
         if isOver { return }
         for event in events {
             began = min(began ?? event.time, event.time)
-            self[side].note(event)
+            self[side].update(with: event)
             heldCount += 1
             held.append((heldCount, side, event))
         }

@@ -110,7 +110,7 @@ private struct LockRun {
             let scratch: ScratchFolder
             do {
                 folder = try StateFolder(options.run.stateDirectory, running.environment)
-                scratch = try ScratchFolder("\(folder.cache)/lock-\(Surroundings.processID())")
+                scratch = try ScratchFolder("\(folder.cache)/lock-\(CurrentProcess.processID())")
             } catch {
                 throw TransferError(.cannotCreateFile, "files cannot be fetched for the lock: \(error)")
             }

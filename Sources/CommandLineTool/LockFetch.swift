@@ -55,7 +55,7 @@ private final class StopSignal: Sendable {
     func watch(_ inbox: Mailbox<RunInput>) {
         let heard = HeardSignal()
         try? Signals.watch { number in
-            switch heard.note(number) {
+            switch heard.signalReceived(number) {
             case .first:
                 self.first.withLock { $0 = number }
                 inbox.post(.command(.stop(signal: number)))
@@ -114,13 +114,13 @@ private final class LockCollector: EventConsumer {
             case .attemptFinished(let attempt):
                 let leaf = attempt.transactions.last { $0.tlsFingerprint != nil }?.tlsFingerprint
                 if let leaf { pending[task, default: Pending()].certificate = leaf }
-            case .taskFinished(let record): finish(task, record)
+            case .taskFinished(let record): taskFinished(task, record)
             default: break
             }
         }
     }
 
-    private func finish(_ task: Int, _ record: TaskRecord) {
+    private func taskFinished(_ task: Int, _ record: TaskRecord) {
         let id = tasks[task].id
         let found = pending.removeValue(forKey: task)
         guard record.outcome == .succeeded else {

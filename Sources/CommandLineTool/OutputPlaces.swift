@@ -21,7 +21,7 @@ enum OutputPlaces {
     /// Checks a run's files before it begins. `job.reserved` includes the files that the run itself writes.
     static func check(_ job: Job, _ files: [OutputFile]) throws(OutputProblem) {
         do throws(Conflict) {
-            try look(job, files)
+            try checkAll(job, files)
         } catch {
             throw OutputProblem(error.message)
         }
@@ -31,14 +31,14 @@ enum OutputPlaces {
     static func conflict(of job: Job) -> Conflict? {
         let files = RunOutputs.files(job)
         do throws(Conflict) {
-            try look(RunOutputs.reserving(job, files), files)
+            try checkAll(RunOutputs.reserving(job, files), files)
             return nil
         } catch {
             return error
         }
     }
 
-    private static func look(_ job: Job, _ files: [OutputFile]) throws(Conflict) {
+    private static func checkAll(_ job: Job, _ files: [OutputFile]) throws(Conflict) {
         let own = job.files.filter { $0 != "-" }.map { OutputFile(path: $0, what: "the job itself") }
         try check(own + files)
         try checkInputs(job)

@@ -140,7 +140,7 @@ private struct SessionMemory {
             throw .underWay(open.identifier, folder)
         }
         do throws(StoreError) {
-            if let journal { try journal.erase(JournalledSession.told(of: job, journal)) }
+            if let journal { try journal.erase(JournalledSession.deliveredRuns(of: job, journal)) }
             guard let gone = try store?.reset(job: job, name: name) else { return }
             for path in gone.parts { HalfDoneFile.remove(path) }
             KeptPlace.removeAll(of: job, state: folder.state)

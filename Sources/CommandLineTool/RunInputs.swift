@@ -47,7 +47,7 @@ final class RunInputs {
     private func watchSignals(_ inbox: Mailbox<RunInput>, _ listener: ControlListener?) {
         let heard = HeardSignal()
         try? Signals.watch(aroundStop: LiveTerminal.standardError.standAside) { [signalled] number in
-            switch heard.note(number) {
+            switch heard.signalReceived(number) {
             case .first:
                 signalled?(number)
                 inbox.post(.command(.stop(signal: number)))
@@ -64,7 +64,7 @@ final class RunInputs {
         do {
             let folder = try StateFolder(options.stateDirectory, environment).runtime
             return try ControlListener(
-                folder: folder, process: Surroundings.processID(), leavesNothing: JobLocks.isEphemeral(job),
+                folder: folder, process: CurrentProcess.processID(), leavesNothing: JobLocks.isEphemeral(job),
                 deliver: deliver)
         } catch {
             if case .verbose = options.amount { console.errors("warning: this run cannot be controlled: \(error)\n") }

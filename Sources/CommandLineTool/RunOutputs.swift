@@ -277,7 +277,7 @@ extension RunnerFacts {
     /// The facts about this process.
     static var here: RunnerFacts {
         RunnerFacts(
-            version: CommandLineTool.version, libcurl: LateText { CurlLibrary.version }, pid: Surroundings.processID(),
-            host: Terminal.hostName())
+            version: CommandLineTool.version, libcurl: LateText { CurlLibrary.version },
+            pid: CurrentProcess.processID(), host: Terminal.hostName())
     }
 }

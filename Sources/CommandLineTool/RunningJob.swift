@@ -223,7 +223,7 @@ struct RunningJob {
         _ job: Job, _ outputs: RunOutputs, _ memory: RunMemory, _ networks: NetworkSettings
     ) -> Int32 {
         // Both live until the process ends, so that the exit does not free them task by task.
-        Everlasting.keep((job, outputs))
+        ProcessLifetime.keep((job, outputs))
         let done: Transferred
         do {
             done = try transfer(
@@ -234,7 +234,7 @@ struct RunningJob {
         }
         // The report is written while the store closes.
         defer { settle(done) }
-        return finish(done.status, outputs, job)
+        return runEnded(done.status, outputs, job)
     }
 
     /// The connection to the background part of a job, as the part of this process needs it.
@@ -332,7 +332,7 @@ struct RunningJob {
         (error as? TransferError)?.message ?? "\(error)"
     }
 
-    private func finish(_ status: ExitStatus, _ outputs: RunOutputs, _ job: Job) -> Int32 {
+    private func runEnded(_ status: ExitStatus, _ outputs: RunOutputs, _ job: Job) -> Int32 {
         var code = status.code
         do throws(OutputProblem) {
             try outputs.write()

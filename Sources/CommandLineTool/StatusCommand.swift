@@ -140,7 +140,7 @@ private struct StatusShow {
                 page = RedrawnPage()
             }
             // Where each page stays on the screen, a page a second for a changed rate alone would be too many.
-            let measured = options.redraws ? rates.take(found.progress, at: Clocks.instant()) : [:]
+            let measured = options.redraws ? rates.update(found.progress, at: Clocks.instant()) : [:]
             let text = text(of: found, measured)
             if text != shown {
                 show(text, isFirst: shown == nil, &page)

@@ -26,7 +26,7 @@ enum StrayBytes {
     /// Checks the working folder and the variables that every command may need.
     static func check() throws(UsageError) {
         _ = try workingFolder()
-        let strays = Surroundings.strayVariables()
+        let strays = CurrentProcess.strayVariables()
         guard !strays.isEmpty else { return }
         for name in variables + FlagTable.all.compactMap(\.variable) {
             guard let value = strays[name] else { continue }

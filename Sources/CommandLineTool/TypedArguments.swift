@@ -20,7 +20,7 @@ package struct TypedArguments: Hashable, Sendable {
     package static func parse(_ words: [String]) throws(UsageError) -> TypedArguments {
         var parser = Parser(words: words)
         try parser.read()
-        return try parser.finish()
+        return try parser.checkedArguments()
     }
 }
 
@@ -56,18 +56,18 @@ private struct Parser {
         let equals = word.firstIndex(of: "=")
         let long = equals.map { String(word[..<$0]) } ?? word
         guard let name = FlagName(rawValue: String(long.dropFirst(2))) else { throw unknown(long) }
-        try take(FlagTable[name], value: equals.map { String(word[word.index(after: $0)...]) })
+        try setFlag(FlagTable[name], value: equals.map { String(word[word.index(after: $0)...]) })
     }
 
     /// Parses short flags, which are switches: `-vq` is `-v -q`.
     private mutating func readShort(_ word: String) throws(UsageError) {
         for letter in word.dropFirst() {
             guard let flag = FlagTable.all.first(where: { $0.short == letter }) else { throw unknown("-\(letter)") }
-            try take(flag, value: nil)
+            try setFlag(flag, value: nil)
         }
     }
 
-    private mutating func take(_ flag: Flag, value: String?) throws(UsageError) {
+    private mutating func setFlag(_ flag: Flag, value: String?) throws(UsageError) {
         flagCount += 1
         places[flag.name] = flagCount
         guard let placeholder = flag.placeholder else {
@@ -111,7 +111,7 @@ private struct Parser {
 
     // MARK: The whole
 
-    func finish() throws(UsageError) -> TypedArguments {
+    func checkedArguments() throws(UsageError) -> TypedArguments {
         let named = operands.first.flatMap { CommandName(rawValue: $0) }
         var typed = TypedArguments(
             command: named ?? .run, isImplicit: named == nil, operands: operands, values: values, places: places)

@@ -51,7 +51,7 @@ struct UnitWriting {
 
     private static func account(_ meant: MeantArguments) throws(UsageError) -> ServiceAccount {
         let chosen = ServiceAccount.chosen(
-            user: meant.value(.user), isDynamic: meant.isSet(.dynamicUser), isRoot: Surroundings.userID() == 0)
+            user: meant.value(.user), isDynamic: meant.isSet(.dynamicUser), isRoot: CurrentProcess.userID() == 0)
         switch chosen {
         case .success(let account): return account
         case .failure(.both):
@@ -113,7 +113,8 @@ struct UnitWriting {
     private func load(
         _ path: String, _ arguments: JobArguments, printsWarnings: Bool = true
     ) throws(UsageError) -> (Job, JobAccess)? {
-        let source = JobSource(arguments: arguments, environment: environment, isForRun: false, isForCheck: true)
+        let source = JobSource(
+            arguments: arguments, environment: environment, isForRun: false, isForCheck: true, isForUnit: true)
         let result = try source.load(path).get().result
         // A secret has no value yet where its unit is written.
         let found = result.diagnostics.sorted().filter {

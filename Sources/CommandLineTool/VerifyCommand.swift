@@ -109,7 +109,7 @@ struct Verification {
             if case .report = input { isOfReport = true } else { isOfReport = false }
         }
 
-        func note(_ difference: Difference) {
+        func add(_ difference: Difference) {
             guard isOfReport else { return files.append(difference.file) }
             guard let task = difference.file.task else { return }
             ids.insert(task)
@@ -157,7 +157,7 @@ struct Verification {
     {
         if printsJSON { console.output("{\"differences\":[") }
         let verifier = FileVerifier(record: record)
-        let note = { (difference: Difference) in self.note(difference, found) }
+        let report = { (difference: Difference) in self.report(difference, found) }
         let tick = { (counts: VerificationCounts) in self.tick(counts, found) }
         switch input {
         case .report(let file):
@@ -174,7 +174,7 @@ struct Verification {
                             if files.isEmpty, task.type == .download, task.outcome != .succeeded { without += 1 }
                         }
                         return files.popFirst()
-                    }, found: note, tick: tick)
+                    }, found: report, tick: tick)
                 warn(ofDownloadsWithoutFiles: without)
                 warn(ofObjects: objects)
                 return counts
@@ -183,12 +183,12 @@ struct Verification {
             var entries = lock.entries[...]
             let folder = directory ?? (path == "-" ? "" : Folders.split(path).folder)
             return verifier.verify(
-                next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: note, tick: tick)
+                next: { Self.next(&entries, in: folder == "." ? "" : folder) }, found: report, tick: tick)
         case .list(let file):
             do throws(VerificationProblem) {
                 let list = Self.list(file, in: directory ?? (path == "-" ? "" : Folders.split(path).folder))
                 let counts = try verifier.verify(
-                    next: { () throws(VerificationProblem) in try list.next() }, found: note, tick: tick)
+                    next: { () throws(VerificationProblem) in try list.next() }, found: report, tick: tick)
                 warn(of: list)
                 return counts
             } catch { throw WrongList(file).error(error) }
@@ -270,7 +270,7 @@ struct Verification {
 
     // MARK: Telling
 
-    private func note(_ difference: Difference, _ found: Found) {
+    private func report(_ difference: Difference, _ found: Found) {
         if printsJSON {
             var json = JSONWriter(reserving: 256)
             difference.write(to: &json)
@@ -279,7 +279,7 @@ struct Verification {
         } else {
             found.spool.add(difference.line { SafeText.line($0) })
         }
-        if repairs { found.note(difference) }
+        if repairs { found.add(difference) }
     }
 
     /// Tells how far it is, twice a minute.
@@ -418,7 +418,7 @@ private final class SpoolFile {
 
     init?() {
         do throws(SystemError) {
-            file = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder()).openUnnamed(mode: 0o600)
+            file = try SystemIO.Descriptor.openFolder(CurrentProcess.temporaryFolder()).openUnnamed(mode: 0o600)
         } catch {
             return nil
         }

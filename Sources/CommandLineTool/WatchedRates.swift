@@ -46,7 +46,7 @@ package struct WatchedRates {
 
     /// Adds the progress at `now` and returns the rates in bytes a second. A session or run seen for the first time has
     /// none yet.
-    package mutating func take(_ seen: [Key: [Progress]], at now: Instant) -> [Key: Int64] {
+    package mutating func update(_ seen: [Key: [Progress]], at now: Instant) -> [Key: Int64] {
         var meters: [Key: Meter] = [:]
         for (key, tasks) in seen { meters[key] = Self.advanced(self.meters[key] ?? Meter(), tasks, now) }
         self.meters = meters

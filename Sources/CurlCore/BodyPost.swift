@@ -11,13 +11,15 @@ package enum BodyPost {
         to url: String, headers: [String], size: Int64, within time: TimeSpan,
         body: @escaping (_ count: Int, _ offset: Int64) -> [UInt8]
     ) -> String? {
-        if let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .everything) { return problem }
+        if let problem = CurlLibrary.problem ?? CurlLibrary.lack(for: .handshake) { return problem }
         guard let easy = EasyHandle() else { return "there is no memory" }
         let source = Source(body)
         let me = unsafe Unmanaged.passUnretained(source).toOpaque()
         easy.set(CURLOPT_URL, url)
         easy.set(CURLOPT_PROTOCOLS_STR, "http,https")
         easy.set(CURLOPT_NOSIGNAL, true)
+        if let file = CurlLibrary.authorities { easy.set(CURLOPT_CAINFO, file) }
+        if let folder = CurlLibrary.authorityFolder { easy.set(CURLOPT_CAPATH, folder) }
         easy.set(CURLOPT_TIMEOUT_MS, Int(time.nanoseconds / 1_000_000))
         easy.set(CURLOPT_UPLOAD, true)
         easy.set(CURLOPT_CUSTOMREQUEST, "POST")

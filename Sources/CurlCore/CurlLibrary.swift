@@ -36,14 +36,13 @@ package enum CurlLibrary {
     /// Functions of libcurl for which it loads other libraries. Checked before they are used: a missing library in the
     /// middle of them ends the process.
     package enum Need: Sendable {
-        /// A TLS handshake, a login by NTLM or Negotiate, and all functions.
-        case handshake, signIn, everything
+        /// A TLS handshake, and a login by Negotiate.
+        case handshake, negotiate
 
         fileprivate var code: tr_curl_need {
             switch self {
             case .handshake: tr_curl_handshake
-            case .signIn: tr_curl_sign_in
-            case .everything: tr_curl_everything
+            case .negotiate: tr_curl_negotiate
             }
         }
     }
@@ -76,6 +75,11 @@ package enum CurlLibrary {
         return unsafe String(cString: text).split(separator: " ").prefix(2).joined(separator: "/")
     }
 
+    /// File of the system's certificate authorities; `nil` where libcurl knows it itself.
+    static let authorities = unsafe tr_curl_authorities().map { unsafe String(cString: $0) }
+    /// Folder with a file for each of the system's certificate authorities; `nil` where libcurl knows it itself.
+    static let authorityFolder = unsafe tr_curl_authority_folder().map { unsafe String(cString: $0) }
+
     /// The relevant features, by their names in `curl --version`; reading them loads all libraries.
     package static var features: [String] {
         let known: [(Int32, String)] = [
@@ -84,7 +88,7 @@ package enum CurlLibrary {
             (CURL_VERSION_IPV6, "IPv6"), (CURL_VERSION_LIBZ, "libz"), (CURL_VERSION_NTLM, "NTLM"),
             (CURL_VERSION_PSL, "PSL"), (CURL_VERSION_SSL, "SSL"), (CURL_VERSION_ZSTD, "zstd"),
         ]
-        guard lack(for: .everything) == nil, let info = unsafe tr_curl_version() else { return [] }
+        guard lack(for: .handshake) == nil, let info = unsafe tr_curl_version() else { return [] }
         let bits = unsafe info.pointee.features
         return known.filter { bits & $0.0 != 0 }.map(\.1)
     }

@@ -77,8 +77,8 @@ package import TransferModel
     /// Starts a transfer at once: the caller has checked its limits. Bytes move at the next `turn`.
     package func start(_ request: CurlRequest, receiver: any TransferReceiver) throws(TransferError) -> TransferID {
         try request.pool.open()
-        if request.login != nil || request.proxyLogin != nil {
-            try CurlLibrary.prepare(for: .signIn)
+        if request.login?.method == .negotiate || request.proxyLogin?.method == .negotiate {
+            try CurlLibrary.prepare(for: .negotiate)
         } else if request.isSecure || request.isProxySecure {
             try CurlLibrary.prepare(for: .handshake)
         }
@@ -94,7 +94,7 @@ package import TransferModel
                 .unknown, "libcurl refused option \(failure.option): \(CurlCode(failure.code).text)",
                 curl: Int32(failure.code.rawValue))
         }
-        let added = unsafe slot.begin(in: multi)
+        let added = unsafe slot.add(to: multi)
         guard added == CURLM_OK else {
             recycle(slot)
             throw TransferError(.unknown, "libcurl: \(unsafe String(cString: curl_multi_strerror(added)))")
@@ -283,7 +283,7 @@ package import TransferModel
     /// Sends the request once more, after no byte came back and the receiver was not called.
     private func beginAgain(_ slot: TransferSlot) -> Bool {
         unsafe curl_multi_remove_handle(multi, slot.easy.raw)
-        return unsafe slot.beginAgain() && slot.begin(in: multi) == CURLM_OK
+        return unsafe slot.beginAgain() && slot.add(to: multi) == CURLM_OK
     }
 
     /// Sends the request later, when another transfer's connection is ready. Returns `false` where that cannot be.
@@ -303,7 +303,7 @@ package import TransferModel
         guard !waiting.isEmpty else { return }
         let admitted = waiting
         waiting = []
-        for slot in admitted where unsafe slot.begin(in: multi) != CURLM_OK {
+        for slot in admitted where unsafe slot.add(to: multi) != CURLM_OK {
             complete(slot, CURLE_OUT_OF_MEMORY)
         }
     }

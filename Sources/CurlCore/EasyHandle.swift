@@ -16,7 +16,7 @@ internal import CLibcurl
         unsafe self.raw = raw
         unsafe errorBuffer = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        unsafe note(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
+        unsafe check(CURLOPT_ERRORBUFFER, tr_easy_set_pointer(raw, CURLOPT_ERRORBUFFER, errorBuffer))
     }
 
     deinit {
@@ -31,66 +31,66 @@ internal import CLibcurl
     var message: String { unsafe String(cString: errorBuffer) }
 
     /// Records a rejected option, the first alone.
-    private func note(_ option: CURLoption, _ code: CURLcode) {
+    private func check(_ option: CURLoption, _ code: CURLcode) {
         if code != CURLE_OK, firstFailure == nil { firstFailure = (option.rawValue, code) }
     }
 
-    func set(_ option: CURLoption, _ value: Int) { unsafe note(option, tr_easy_set_long(raw, option, value)) }
+    func set(_ option: CURLoption, _ value: Int) { unsafe check(option, tr_easy_set_long(raw, option, value)) }
     func set(bufferSize: Int) { set(CURLOPT_BUFFERSIZE, bufferSize) }
     func set(_ option: CURLoption, _ value: Bool) { set(option, value ? 1 : 0) }
-    func set(_ option: CURLoption, offset value: Int64) { unsafe note(option, tr_easy_set_offset(raw, option, value)) }
+    func set(_ option: CURLoption, offset value: Int64) { unsafe check(option, tr_easy_set_offset(raw, option, value)) }
     func set(_ option: CURLoption, _ value: String?) {
-        guard let value else { return unsafe note(option, tr_easy_set_string(raw, option, nil)) }
-        unsafe value.withCString { unsafe note(option, tr_easy_set_string(raw, option, $0)) }
+        guard let value else { return unsafe check(option, tr_easy_set_string(raw, option, nil)) }
+        unsafe value.withCString { unsafe check(option, tr_easy_set_string(raw, option, $0)) }
     }
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
-        unsafe note(option, tr_easy_set_pointer(raw, option, value))
+        unsafe check(option, tr_easy_set_pointer(raw, option, value))
     }
     func set(_ option: CURLoption, callback: @escaping tr_data_callback) {
-        unsafe note(option, tr_easy_set_data_callback(raw, option, callback))
+        unsafe check(option, tr_easy_set_data_callback(raw, option, callback))
     }
     func set(seek callback: @escaping tr_seek_callback) {
-        unsafe note(CURLOPT_SEEKFUNCTION, tr_easy_set_seek_callback(raw, callback))
+        unsafe check(CURLOPT_SEEKFUNCTION, tr_easy_set_seek_callback(raw, callback))
     }
     func set(secureContext callback: @escaping tr_ssl_context_callback) {
-        unsafe note(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
+        unsafe check(CURLOPT_SSL_CTX_FUNCTION, tr_easy_set_ssl_context_callback(raw, callback))
     }
 
     func set(progress callback: @escaping tr_progress_callback) {
-        unsafe note(CURLOPT_XFERINFOFUNCTION, tr_easy_set_progress_callback(raw, callback))
+        unsafe check(CURLOPT_XFERINFOFUNCTION, tr_easy_set_progress_callback(raw, callback))
     }
     func set(debug callback: @escaping tr_debug_callback) {
-        unsafe note(CURLOPT_DEBUGFUNCTION, tr_easy_set_debug_callback(raw, callback))
+        unsafe check(CURLOPT_DEBUGFUNCTION, tr_easy_set_debug_callback(raw, callback))
     }
     func set(preRequest callback: @escaping tr_prerequest_callback) {
-        unsafe note(CURLOPT_PREREQFUNCTION, tr_easy_set_prerequest_callback(raw, callback))
+        unsafe check(CURLOPT_PREREQFUNCTION, tr_easy_set_prerequest_callback(raw, callback))
     }
     func set(openSocket callback: @escaping tr_open_socket_callback) {
-        unsafe note(CURLOPT_OPENSOCKETFUNCTION, tr_easy_set_open_socket_callback(raw, callback))
+        unsafe check(CURLOPT_OPENSOCKETFUNCTION, tr_easy_set_open_socket_callback(raw, callback))
     }
     func set(closeSocket callback: @escaping tr_close_socket_callback) {
-        unsafe note(CURLOPT_CLOSESOCKETFUNCTION, tr_easy_set_close_socket_callback(raw, callback))
+        unsafe check(CURLOPT_CLOSESOCKETFUNCTION, tr_easy_set_close_socket_callback(raw, callback))
     }
 
     /// Copies the lines into libcurl's own form, which is kept until the next call.
     func set(headers: [String]) {
         let former = unsafe headerList
         unsafe headerList = list(headers, CURLOPT_HTTPHEADER)
-        unsafe note(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
+        unsafe check(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
         unsafe curl_slist_free_all(former)
     }
 
     /// Sets lines for the proxy alone.
     func set(proxyHeaders: [String]) {
         unsafe proxyHeaderList = list(proxyHeaders, CURLOPT_PROXYHEADER)
-        unsafe note(CURLOPT_PROXYHEADER, tr_easy_set_list(raw, CURLOPT_PROXYHEADER, proxyHeaderList))
+        unsafe check(CURLOPT_PROXYHEADER, tr_easy_set_list(raw, CURLOPT_PROXYHEADER, proxyHeaderList))
     }
 
     /// Sets the address that is connected to in place of a host's, in libcurl's form `HOST:PORT:ADDRESS:PORT`.
     func set(connectTo entry: String) {
         let former = unsafe connectToList
         unsafe connectToList = list([entry], CURLOPT_CONNECT_TO)
-        unsafe note(CURLOPT_CONNECT_TO, tr_easy_set_list(raw, CURLOPT_CONNECT_TO, connectToList))
+        unsafe check(CURLOPT_CONNECT_TO, tr_easy_set_list(raw, CURLOPT_CONNECT_TO, connectToList))
         unsafe curl_slist_free_all(former)
     }
 
@@ -101,7 +101,7 @@ internal import CLibcurl
                 if let longer = unsafe curl_slist_append(list, text) {
                     unsafe list = longer
                 } else {
-                    note(option, CURLE_OUT_OF_MEMORY)
+                    check(option, CURLE_OUT_OF_MEMORY)
                 }
             }
         }
@@ -109,7 +109,7 @@ internal import CLibcurl
     }
 
     /// Releases a share that may be freed before the handle.
-    func leaveShare() { unsafe note(CURLOPT_SHARE, tr_easy_set_pointer(raw, CURLOPT_SHARE, nil)) }
+    func leaveShare() { unsafe check(CURLOPT_SHARE, tr_easy_set_pointer(raw, CURLOPT_SHARE, nil)) }
 
     func long(_ info: CURLINFO) -> Int {
         var value = 0

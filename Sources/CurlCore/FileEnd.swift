@@ -125,7 +125,7 @@ extension TransferSlot {
         if state.fileEnd.isBodyOver {
             guard isBodySent(over: carrier) else { return false }
         } else if !state.fileEnd.isOver {
-            switch PoolSockets.look(at: carrier) {
+            switch PoolSockets.peek(at: carrier) {
             case .nothing: return false
             case .bytes:
                 state.fileEnd.isLonger = true

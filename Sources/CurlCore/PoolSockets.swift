@@ -129,7 +129,7 @@ import TransferModel
     }
 
     /// Checks whether bytes or the end of the stream can be read.
-    static func look(at socket: Int32) -> Sight {
+    static func peek(at socket: Int32) -> Sight {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         if count > 0 { return .bytes }
@@ -137,7 +137,7 @@ import TransferModel
     }
 
     /// Whether bytes or the end of the stream can be read.
-    static func isReadable(_ socket: Int32) -> Bool { look(at: socket) != .nothing }
+    static func isReadable(_ socket: Int32) -> Bool { peek(at: socket) != .nothing }
 
     private static func localPort(of socket: Int32) -> Int32? {
         var address = sockaddr_storage()

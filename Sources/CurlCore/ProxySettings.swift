@@ -22,12 +22,12 @@ package final class ProxySettings: Sendable {
 
     fileprivate var kind: Int {
         switch server.kind {
-        case .http: Int(CURLPROXY_HTTP.rawValue)
-        case .https: Int(CURLPROXY_HTTPS.rawValue)
-        case .socks4: Int(CURLPROXY_SOCKS4.rawValue)
-        case .socks4a: Int(CURLPROXY_SOCKS4A.rawValue)
-        case .socks5: Int(CURLPROXY_SOCKS5.rawValue)
-        case .socks5h: Int(CURLPROXY_SOCKS5_HOSTNAME.rawValue)
+        case .http: tr_proxy_http
+        case .https: tr_proxy_https
+        case .socks4: tr_proxy_socks4
+        case .socks4a: tr_proxy_socks4a
+        case .socks5: tr_proxy_socks5
+        case .socks5h: tr_proxy_socks5h
         }
     }
 }

@@ -64,7 +64,7 @@ package struct ResponseHeadParser {
     /// Reads one line with its end. `line` is not empty.
     package mutating func read(_ line: UnsafeRawBufferPointer) -> Line {
         if unsafe line.starts(with: [0x48, 0x54, 0x54, 0x50, 0x2F]) {  // HTTP/
-            unsafe begin(line)
+            unsafe readStatusLine(line)
             return .status
         }
         if unsafe line[0] == 0x0D || line[0] == 0x0A { return .end }
@@ -78,8 +78,8 @@ package struct ResponseHeadParser {
         return isComplete ? .trailer : .field
     }
 
-    /// Ends the head and returns it. Every line that follows belongs to the trailer, until a status line comes.
-    package mutating func finish() -> ResponseHead {
+    /// Completes the head and returns it. Every line that follows belongs to the trailer, until a status line comes.
+    package mutating func completeHead() -> ResponseHead {
         isComplete = true
         let head = ResponseHead(status: status, version: version, headers: headers)
         bytes = []
@@ -87,9 +87,9 @@ package struct ResponseHeadParser {
     }
 
     /// Marks the head as whole where a response has none: that of a file on an ftp server.
-    package mutating func finishWithoutHead() { isComplete = true }
+    package mutating func completeWithoutHead() { isComplete = true }
 
-    private mutating func begin(_ line: UnsafeRawBufferPointer) {
+    private mutating func readStatusLine(_ line: UnsafeRawBufferPointer) {
         bytes.removeAll(keepingCapacity: true)
         bytes.reserveCapacity(384)
         (lastLine, isComplete, status) = (0, false, 0)

@@ -28,7 +28,7 @@ extension TransferSlot {
     /// Passes the known facts about the file to the receiver, once. Returns `false` to end the transfer.
     func announceFile(refusesOffset: Bool = false) -> Bool {
         guard !state.head.isComplete, let access = ftp, let receiver else { return true }
-        state.head.finishWithoutHead()
+        state.head.completeWithoutHead()
         var facts = FTPFacts()
         let length = easy.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         facts.length = length < 0 ? nil : length

@@ -26,7 +26,7 @@ struct FramingCount {
     }
 
     /// Returns the bytes of framing that came since the last call, where `body` bytes of the body itself have come.
-    mutating func take(body: Int64) -> Int {
+    mutating func takeUnreported(body: Int64) -> Int {
         let new = max(0, read - body - reported)
         reported += new
         return Int(new)
@@ -69,7 +69,7 @@ extension TransferSlot {
     func reportFraming() -> BodyReply {
         state.framing.isListed = false
         guard state.framing.isWatched, let receiver else { return .taken }
-        let count = state.framing.take(body: easy.offset(CURLINFO_SIZE_DOWNLOAD_T))
+        let count = state.framing.takeUnreported(body: easy.offset(CURLINFO_SIZE_DOWNLOAD_T))
         return count > 0 ? receiver.received(framing: count) : .taken
     }
 

@@ -31,9 +31,11 @@ extension TransferSlot {
             // OpenSSL 3 rejects the signatures of the old versions at its usual security level.
             easy.set(options.ciphers, "DEFAULT@SECLEVEL=0")
         }
-        if let ca = tls.ca {
-            easy.set(options.authorities, ca)
-            if tls.onlyOwnCA { easy.set(options.authorityFolder, nil) }
+        if let file = tls.ca ?? CurlLibrary.authorities { easy.set(options.authorities, file) }
+        if tls.ca != nil, tls.onlyOwnCA {
+            easy.set(options.authorityFolder, nil)
+        } else if let folder = CurlLibrary.authorityFolder {
+            easy.set(options.authorityFolder, folder)
         }
         guard case .chain = tls.trust else {
             // Pins are for servers. Where only a pin is trusted, the proxy is checked by the system's authorities.

@@ -58,7 +58,7 @@ import TransferModel
     }
 
     /// Adds the transfer to the loop's multi.
-    func begin(in multi: UnsafeMutableRawPointer?) -> CURLMcode {
+    func add(to multi: UnsafeMutableRawPointer?) -> CURLMcode {
         isSpent = true
         return unsafe curl_multi_add_handle(multi, easy.raw)
     }
@@ -239,7 +239,7 @@ import TransferModel
         if status == 104 { return receiver?.received(interim: state.head.headers) ?? true }
         // After a 101 no other answer comes.
         guard status >= 200 || status == 101, !state.head.isComplete, let receiver else { return true }
-        var head = state.head.finish()
+        var head = state.head.completeHead()
         head.wasAskedForCertificate = state.tls.wasAskedForCertificate
         watchFraming(isChunked: head.version == .http1 && head.headers.has("transfer-encoding"))
         if state.login.holdsBack(head) { return true }

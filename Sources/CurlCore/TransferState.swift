@@ -95,7 +95,7 @@ struct TunnelState {
         // How the proxy's answer ends is libcurl's concern alone: no body of it is read here.
         if head.problem == .beginsFolded { problem = .beginsFolded }
         guard kind == .end else { return kind }
-        let ended = head.finish()
+        let ended = head.completeHead()
         isOpening = !(200..<300).contains(ended.status)
         answer = ResponseHead(status: ended.status, version: .http1, headers: ended.headers)
         head = ResponseHeadParser()

@@ -88,12 +88,12 @@ final class Adoption {
         while offset < end {
             let count = min(try LocalFiles.readPiece(staging.file, &buffer, offset), Int(end - offset))
             guard count > 0 else { return offset = part.size }
-            buffer.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            buffer.withUnsafeBytes { updateSums(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
             offset += Int64(count)
         }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) {
+    private func updateSums(_ bytes: UnsafeRawBufferPointer) {
         noted.update(bytes)
         let counting = UnsafeRawBufferPointer(
             rebasing: bytes[..<Int(min(Int64(bytes.count), max(0, keeping - offset)))])

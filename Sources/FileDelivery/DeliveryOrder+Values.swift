@@ -127,7 +127,7 @@ extension DeliveryOrder {
     }
 
     /// A question about a file's stamp.
-    package struct Look: Sendable {
+    package struct StampReading: Sendable {
         /// The task that gets the answer.
         package let task: TaskIndex
         /// The file's path.

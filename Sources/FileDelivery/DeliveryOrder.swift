@@ -118,7 +118,7 @@ package enum DeliveryOrder: Sendable {
     /// Reports the size of the file at the destination, and whether it has the checksum.
     case inspect(Inspection)
     /// Reports the stamp of the file at the path and, if wanted, a digest of its bytes.
-    case look(Look)
+    case readStamp(StampReading)
     /// Keeps the existing file and sets its mode; `published` answers with its record.
     case keepFile(TaskIndex, FileRecord, mode: UInt16)
     /// Computes the digest of a body that is to be sent, which consists of these pieces.
@@ -161,7 +161,7 @@ extension DeliveryOrder {
             .leave(let id, _, _), .adoptForeign(let id, _, _):
             id.thread(of: count)
         case .inspect(let order): Int(order.task.raw) % count
-        case .look(let order): Int(order.task.raw) % count
+        case .readStamp(let order): Int(order.task.raw) % count
         case .digest(let task, _, _), .examine(let task, _), .keepFile(let task, _, _), .fetch(let task, _, _):
             Int(task.raw) % count
         case .copy(let order): order.destination.group == nil ? Int(order.task.raw) % count : 0
@@ -193,8 +193,8 @@ package enum DeliveryReport: Sendable {
     case inspected(TaskIndex, path: String, size: Int64?, matches: Bool?)
     case digested(TaskIndex, Checksum)
     case fetched(TaskIndex)
-    /// Answers `look`. The stamp is `nil` when no file is there, or none that may be read.
-    case looked(TaskIndex, FileStamp?, Checksum?)
+    /// Answers `readStamp`. The stamp is `nil` when no file is there, or none that may be read.
+    case stampRead(TaskIndex, FileStamp?, Checksum?)
     /// Answers an adoption: `nil` if the file is the beginning of the body now, else why it is of no use.
     case adopted(TaskIndex, String?)
     /// The partial file of a body that is kept for a later run; `nil` if it is too small.

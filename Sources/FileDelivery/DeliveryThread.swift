@@ -152,7 +152,7 @@ struct DeliveryWorker {
                 try LocalFiles.setMode(record.path, mode)
                 return .published(task, record, isKept: true)
             }
-        case .look(let order): look(order)
+        case .readStamp(let order): readStamp(order)
         case .copy(let order): copy(order)
         case .read(let order): read(order)
         case .open(let files, let opened): opened(files.map { open($0) })
@@ -250,13 +250,13 @@ struct DeliveryWorker {
         }
     }
 
-    private mutating func look(_ order: DeliveryOrder.Look) {
+    private mutating func readStamp(_ order: DeliveryOrder.StampReading) {
         // A file in another group's folder counts as absent: writing it anew is refused with a message.
         let isOurs = order.isSource || order.member != nil || !publisher.isInGroup(order.path)
         let path = publisher.keptMembers.path(order.path, order.member)
-        guard isOurs else { return answers.append(.looked(order.task, nil, nil)) }
+        guard isOurs else { return answers.append(.stampRead(order.task, nil, nil)) }
         let digest = order.digest.flatMap { try? LocalFiles.digest([.file(path: path)], $0) }
-        answers.append(.looked(order.task, LocalFiles.stamp(path), digest))
+        answers.append(.stampRead(order.task, LocalFiles.stamp(path), digest))
     }
 
     private mutating func keep(_ order: DeliveryOrder.KeptMember) {

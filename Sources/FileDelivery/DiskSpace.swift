@@ -81,7 +81,7 @@ private struct DiskClaims {
         let length = max(0, length)
         // The whole body is there already.
         if length == 0, reserve <= 0 { return }
-        let space = try look(folder)
+        let space = try freeSpace(at: folder)
         let promised = promised[space.device] ?? 0
         try check(folder, space, promised: promised, needed: length, reserve: reserve)
         claims[id] = Claim(device: space.device, left: length)
@@ -115,7 +115,7 @@ private struct DiskClaims {
             rooms[watch.device]?.written += count
             return
         }
-        let space = try look(folder)
+        let space = try freeSpace(at: folder)
         try check(
             folder, space, promised: others(space.device, left), needed: max(count, left), reserve: reserve)
         watched[id] = (space.device, count)
@@ -131,7 +131,7 @@ private struct DiskClaims {
         promised[claim.device, default: 0] -= claim.left
     }
 
-    private func look(_ folder: String) throws(TransferError) -> FreeSpace {
+    private func freeSpace(at folder: String) throws(TransferError) -> FreeSpace {
         do throws(SystemError) {
             return try FreeSpace.at(folder)
         } catch {

@@ -22,7 +22,7 @@ enum FileErrors {
                 let mode = String(facts.permissions, radix: 8)
                 let zeros = String(repeating: "0", count: max(0, 4 - mode.count))
                 let above = path == folder ? "" : "\(path) has "
-                return " (\(above)owner \(Surroundings.userName(facts.owner)), mode \(zeros)\(mode))"
+                return " (\(above)owner \(CurrentProcess.userName(facts.owner)), mode \(zeros)\(mode))"
             }
             let above = Folders.split(path).folder
             if above == path { return "" }

@@ -108,7 +108,7 @@ final class FolderCache {
     private func open(_ path: String) throws(SystemError) -> Folder {
         var isNew = false
         let folder = try made(Descriptor.makeFolder(path, isNew: &isNew))
-        if isNew { leftovers.noteNew(path) } else { leftovers.note(path) }
+        if isNew { leftovers.noteNew(path) } else { leftovers.noteExisting(path) }
         return folder
     }
 

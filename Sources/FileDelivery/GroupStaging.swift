@@ -94,7 +94,7 @@ final class GroupStaging {
 
     /// Takes the file that an earlier run kept for the member into the tree. It also stays among the kept ones until
     /// the group is published.
-    func take(
+    func addKept(
         from kept: FolderCache.Folder, _ facts: FileFacts, at path: MemberPath, _ member: MemberFolder.Member
     ) throws(SystemError) {
         let folder = try vacate(path, member.task)

@@ -29,7 +29,7 @@ struct GroupTarget {
     /// another run does. A publishing run has the tree in place locked at each moment: the old one from here on, and
     /// its own since it was made. A sweep leaves both alone, whatever their names are by then.
     static func claim(_ place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget? {
-        let target = try look(at: place, folders)
+        let target = try find(at: place, folders)
         // On a filesystem without locks there is nothing to wait for, and no sweep removes folders.
         guard let old = target.old, let isFree = try? old.descriptor.tryLock() else { return target }
         // Another program may have replaced the folder before it was locked.
@@ -40,7 +40,7 @@ struct GroupTarget {
     }
 
     /// Returns the target after making the folders above `to`. What cannot be replaced in one step is an error.
-    static func look(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
+    static func find(at place: GroupPlace, _ folders: FolderCache) throws(TransferError) -> GroupTarget {
         let (above, last) = Folders.split(place.folder)
         guard !last.isEmpty else { throw refusal("\(place.folder) cannot be a group's folder", errno: EBUSY) }
         let parent = try attempting("opening", above) { () throws(SystemError) in try folders.folder(above) }
@@ -55,7 +55,7 @@ struct GroupTarget {
         if facts.isLink {
             let found = try link(place, parent, name, facts)
             if let beside = try? found.beside.descriptor.path(), let text = beside.text, let link = found.link {
-                folders.leftovers.note(text, treesOf: link)
+                folders.leftovers.noteExisting(text, treesOf: link)
             }
             return found
         }

@@ -58,7 +58,7 @@ final class Groups {
     /// Returns the group's staging, made at the first call.
     func staging(_ place: GroupPlace) throws(TransferError) -> GroupStaging {
         if let known = stagings[place.index] { return known }
-        let target = try GroupTarget.look(at: place, folders)
+        let target = try GroupTarget.find(at: place, folders)
         let made = try attempting("staging beside", place.folder) { () throws(SystemError) in
             try GroupStaging(
                 place, beside: target.beside, kept.claim(place, beside: target.beside), names,
@@ -76,7 +76,7 @@ final class Groups {
         if !keepingMembers { kept.remove(place) }
         // A run that stages nothing still sweeps the remains of a killed one.
         if (try? Descriptor.openFolder(Folders.split(place.folder).folder)) != nil {
-            _ = try? GroupTarget.look(at: place, folders)
+            _ = try? GroupTarget.find(at: place, folders)
         }
     }
 
@@ -96,7 +96,7 @@ final class Groups {
         let place = of.place
         let member = try place.member(path)
         if let folder = kept.folder(of: path, of) {
-            return try take(task, path, member, from: folder, of, met)
+            return try stageKept(task, path, member, from: folder, of, met)
         }
         guard let standing = try standing(at: member, path, place), standing.facts.isRegular || standing.facts.isLink
         else { throw TransferError(.groupChanged, "\(path) is there no more") }
@@ -105,7 +105,7 @@ final class Groups {
             path: path, bytes: standing.size(member.name), checksum: met, changed: false, lengthUnverified: false)
     }
 
-    private func take(
+    private func stageKept(
         _ task: TaskIndex, _ path: String, _ member: MemberPath, from folder: FolderCache.Folder, _ of: GroupMember,
         _ met: Checksum?
     ) throws(TransferError) -> FileRecord {
@@ -118,7 +118,7 @@ final class Groups {
             guard facts.isRegular else { throw SystemError(call: "link", errno: ENOTSUP) }
             let isSame = standing.map { areSame($0, member.name, folder, facts) } ?? false
             let entry = MemberFolder.Member(task: task, mustBeNew: of.existing == .skip && standing == nil)
-            try staging.take(from: folder, facts, at: member, entry)
+            try staging.addKept(from: folder, facts, at: member, entry)
             return FileRecord(
                 path: path, bytes: facts.size, checksum: met, changed: !isSame, lengthUnverified: false)
         } catch {
@@ -312,7 +312,7 @@ final class Groups {
         var removed = staging.place.removed
         var snapshot: TreeSnapshot?
         if let old = target.old {
-            var carrying = try CarryOver(staging, from: old)
+            var carrying = try GroupTreeCompletion(staging, from: old)
             try carrying.run()
             try carrying.checkRemovals()
             snapshot = carrying.snapshot
@@ -324,7 +324,7 @@ final class Groups {
         }
         try flush(staging)
         guard goesOn(.prepared) else { return .stopped }
-        try look(again: target, snapshot, staging.place)
+        try checkUnchanged(target, snapshot, staging.place)
         guard goesOn(.looked) else { return .stopped }
         return try swap(staging, target, snapshot) ? .done(removed: removed) : .stopped
     }
@@ -347,8 +347,8 @@ final class Groups {
     }
 
     /// Throws unless the old tree is as it was when it was carried over.
-    private func look(
-        again target: GroupTarget, _ snapshot: TreeSnapshot?, _ place: GroupPlace
+    private func checkUnchanged(
+        _ target: GroupTarget, _ snapshot: TreeSnapshot?, _ place: GroupPlace
     ) throws(TransferError) {
         guard let snapshot, let old = target.old else { return }
         let now = try? FolderCache.Folder(.openFolder(place.folder))

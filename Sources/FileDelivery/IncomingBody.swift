@@ -32,7 +32,7 @@ final class IncomingBody {
     }
 
     /// Writes to this file from now on, and tells it the length that was announced before.
-    func begin(_ staging: Staging) {
+    func beginWriting(to staging: Staging) {
         self.staging = staging
         if let announcedLength { staging.expect(announcedLength) }
         announcedLength = nil

@@ -33,13 +33,13 @@ final class Leftovers: Sendable {
 
     init(run: String) { self.run = run }
 
-    func begin(keeping: Set<String>?) {
+    func allowSweep(keeping: Set<String>?) {
         let kept = keeping.map { Set($0.map { RawName($0) }) }
         state.withLock { $0.knowledge = .kept(kept) }
     }
 
     /// Notes a folder that existed before this run. A link to a tree in it may have earlier trees there.
-    func note(_ folder: String, treesOf link: GroupLink? = nil) {
+    func noteExisting(_ folder: String, treesOf link: GroupLink? = nil) {
         state.withLock { state in
             if state.noted.insert(link?.path ?? RawName(folder)).inserted {
                 state.places.append(Place(folder: folder, link: link))

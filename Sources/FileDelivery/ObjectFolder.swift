@@ -19,7 +19,7 @@ package struct ObjectFolder {
 
     /// The folder of this run, once it was made.
     private var runFolder: RunFolder?
-    private var ofRun: String { "\(Surroundings.temporaryFolder())/\(RunFolder.prefix)\(run)" }
+    private var ofRun: String { "\(CurrentProcess.temporaryFolder())/\(RunFolder.prefix)\(run)" }
     private static func ofState(_ state: String) -> String { "\(state)/objects" }
     private static let prefix = "\(TemporaryNames.prefix)object-"
     private static func prefix(_ job: String) -> String { "\(prefix)\(RunLabel.mark(job))-" }
@@ -36,7 +36,7 @@ package struct ObjectFolder {
         if made.insert(folder).inserted {
             do throws(PrivacyProblem) {
                 if folder == ofRun {
-                    RunFolder.removeLeft(in: Surroundings.temporaryFolder())
+                    RunFolder.removeLeft(in: CurrentProcess.temporaryFolder())
                     runFolder = try RunFolder(folder)
                 } else {
                     _ = try PrivateFolder.make(folder)

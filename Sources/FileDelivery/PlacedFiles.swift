@@ -30,7 +30,7 @@ final class PlacedFiles: Sendable {
     func isOwner(_ key: Int, _ task: TaskIndex) -> Bool { owners.withLock { $0[key] == task } }
 
     /// Makes the task the owner, since the other owner's file does not exist any more.
-    func take(_ key: Int, _ task: TaskIndex) { owners.withLock { $0[key] = task } }
+    func takeOver(_ key: Int, _ task: TaskIndex) { owners.withLock { $0[key] = task } }
 
     /// Gives a claim up after the file got no name.
     func letGo(_ key: Int, _ task: TaskIndex) {

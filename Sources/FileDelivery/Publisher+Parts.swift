@@ -91,7 +91,7 @@ extension Publisher {
 
     // MARK: Of runs that were killed
 
-    func sweep(keeping: Set<String>?) { folders.leftovers.begin(keeping: keeping) }
+    func sweep(keeping: Set<String>?) { folders.leftovers.allowSweep(keeping: keeping) }
 
     /// Sweeps one folder; `false` when none is left.
     func sweepOne() -> Bool { folders.leftovers.sweepOne() }

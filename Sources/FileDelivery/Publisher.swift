@@ -246,7 +246,7 @@ final class Publisher {
         if let known = body.staging { return known }
         let made = try open(placement, mode: mode)
         if body.partTask != nil { made.beginSum() }
-        body.begin(made)
+        body.beginWriting(to: made)
         return made
     }
 
@@ -325,14 +325,14 @@ final class Publisher {
             staging.end()
             if let failure = staging.failure { throw FileErrors.writing(failure, placement.folder) }
             if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }
-            return try finish(staging, publication.task, destination, publication.lengthUnverified)
+            return try verifyAndPlace(staging, publication.task, destination, publication.lengthUnverified)
         } catch {
             staging.remove()
             throw error
         }
     }
 
-    private func finish(
+    private func verifyAndPlace(
         _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
     ) throws(TransferError) -> Published {
         let checksum = try staging.verifiedChecksum(destination)
@@ -455,7 +455,7 @@ final class Publisher {
         do throws(SystemError) {
             do throws(SystemError) {
                 try staging.name(in: folder.descriptor, name)
-                if !isOurs { placed.take(key, task) }
+                if !isOurs { placed.takeOver(key, task) }
                 return .placed(changed: true)
             } catch {
                 guard error.errno == EEXIST else { throw error }

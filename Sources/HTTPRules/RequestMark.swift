@@ -14,11 +14,16 @@ package struct RequestMark: Sendable {
     /// The identity that a client certificate, a connection or an access token proves, or that a cookie preset by the
     /// job states; `nil` without one.
     private let proof: String?
+    /// Which headers mean credentials.
+    private let names: CredentialNames
 
-    package init(typed: [HeaderField] = [], sent: [HeaderField] = [], proof: String? = nil) {
+    package init(
+        typed: [HeaderField] = [], sent: [HeaderField] = [], proof: String? = nil, names: CredentialNames = .standard
+    ) {
         self.typed = typed
         self.sent = sent
         self.proof = proof
+        self.names = names
     }
 
     /// Returns the text to record beside the answer with these headers, a digest keyed with `key` because it is made of
@@ -52,16 +57,16 @@ package struct RequestMark: Sendable {
         where field.isNamed("authorization") && !field.value.secretNames.contains(ShownSecret.accessToken) {
             who += ["authorization", Self.constant(field.value.revealed)]
         }
-        who += Self.keys(typed)
+        who += Self.keys(typed, names)
         return who.isEmpty ? nil : who
     }
 
     /// Returns names and values of the headers, besides `Authorization`, by which the job itself states an identity:
-    /// cookies, and every header made from a secret.
-    package static func keys(_ typed: [HeaderField]) -> [String] {
+    /// those whose names mean credentials, cookies among them, and every header made from a secret.
+    package static func keys(_ typed: [HeaderField], _ names: CredentialNames) -> [String] {
         var keys: [String] = []
         for field in typed {
-            guard field.isNamed("cookie") || field.value.isSecret, !field.isNamed("authorization") else { continue }
+            guard field.value.isSecret || names.isHeader(field.name), !field.isNamed("authorization") else { continue }
             keys += [field.name.lowercased(), field.value.revealed]
         }
         return keys

@@ -9,12 +9,12 @@ enum AriaInput {
             if bare.isEmpty || bare.first == "#" { continue }
             if line.first == " " || line.first == "\t" {
                 guard entry != nil else {
-                    job.lose(place, "an option before the first URL was left out")
+                    job.lose(place, "an option before the first URL belongs to no file")
                     continue
                 }
                 let halves = bare.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 guard halves.count == 2 else {
-                    job.lose(place, "an option without `=` was left out")
+                    job.lose(place, "an option without `=` says nothing")
                     continue
                 }
                 entry?.options.append((place, String(halves[0]), halves[1].trimmed))
@@ -65,7 +65,7 @@ enum AriaInput {
             if out == nil, let note = first.nameNote { task.comments.append(note) }
             if let user = first.user, value("http-user") == nil {
                 let halves = CurlRequest.halves(Percent.decoded(user))
-                setUser(&task, &job, first, halves.0, halves.1)
+                setUser(&task, &job, first, halves.0, halves.1 ?? "")
             }
             if setOptions(&task, &job, first) { job.add(task) }
         }

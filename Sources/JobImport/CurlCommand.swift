@@ -91,17 +91,15 @@ struct CurlCommand {
         _ command: ParsedCommand, _ output: String?
     ) {
         let folder = command.value("output-dir").map { $0.hasSuffix("/") ? $0 : $0 + "/" } ?? ""
-        var to: String
+        var place = "-"
         if let target, target.name == "output" {
-            to = url.filled(target.value)
+            place = url.filled(target.value)
         } else if target != nil || command.has("remote-name-all") {
             let isNamed = location.fileName != nil && !command.has("remote-header-name")
-            to = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
+            place = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
             if let note = location.nameNote { task.comments.append(note) }
-        } else {
-            to = output ?? "-"
         }
-        if to == "/dev/null" {
+        guard var to = ImportedTask.target(place, output) else {
             return task.comments.append("`-o /dev/null`: the answer is not kept; of a large one set `maximumSize`")
         }
         if task.text("method") == "HEAD" {
@@ -128,8 +126,10 @@ extension ImportedJob {
             command.refused.map { "`\($0.option)` of \(program) has no equal\($0.hint.isEmpty ? "" : " (\($0.hint))")" }
             + command.unknown.map { "`\(Self.shown($0))` is no option of \(program) that is known here" }
             + command.incomplete.map { "`\($0)` of \(program) lacks its value" }
-        for reason in reasons { lose(place, "\(reason): this \(program) was left out") }
-        guard reasons.isEmpty else { return false }
+        guard reasons.isEmpty else {
+            lose(place, "\(reasons.joined(separator: "; ")): this \(program) was left out")
+            return false
+        }
         for lost in command.lost {
             lose(place, "`\(lost.option)` of \(program) has no equal\(lost.hint.isEmpty ? "" : ": \(lost.hint)")")
         }

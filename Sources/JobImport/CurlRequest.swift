@@ -164,7 +164,7 @@ struct CurlRequest {
         var list: [YAMLNode] = []
         if isTyped {
             // curl sends the header alone.
-        } else if let user = command.value("user") ?? location.user.map({ Percent.decoded($0) }) {
+        } else if let user = command.value("user") ?? userInURL {
             list.append(credential(user, &job))
         } else if let token = command.value("oauth2-bearer") {
             let secret = job.hide(token, "TOKEN", location.host)
@@ -181,6 +181,13 @@ struct CurlRequest {
             list.append(proxy)
         }
         if !list.isEmpty { task.set("credentials", .list(list)) }
+    }
+
+    /// The user in the URL, whose password is empty where none stands there; `nil` where `.netrc` may know it.
+    private var userInURL: String? {
+        guard let user = location.user.map({ Percent.decoded($0) }) else { return nil }
+        if user.contains(":") { return user }
+        return command.has("netrc") || command.has("netrc-optional") ? nil : user + ":"
     }
 
     /// A credential without `host` is for the server that the task names, and for no other port of it.
@@ -343,6 +350,12 @@ enum ForeignSize {
         guard rate % 1000 != 0 else { return "\(rate / 1000)" }
         let fraction = String(rate % 1000 + 1000).dropFirst()
         return "\(rate / 1000).\(fraction)"
+    }
+
+    /// What `sleep` and `timeout` take, such as `2`, `0.5` or `1m`, as a duration.
+    static func duration(_ text: String) -> String? {
+        guard let unit = text.last, let factor = ["s": 1, "m": 60, "h": 3600][unit] else { return seconds(text) }
+        return factor == 1 ? seconds(String(text.dropLast())) : Int(text.dropLast()).map { "\($0 * factor)s" }
     }
 
     /// Seconds with or without a fraction, as a duration.

@@ -26,13 +26,31 @@ extension ImportedJob {
     /// Returns the commands for which a job cannot say that, and why.
     mutating func connect() -> [ImportedCommand: String] {
         var order = FileOrder()
+        var requests = RequestOrder(tasks, marks)
         var ids = Set<String>()
         for index in tasks.indices {
             tasks[index].id = Identifier.unique(Identifier.task(tasks[index].name), &ids)
-            var needs = tasks[index].needed.map { need($0, of: index) }
-            let reason = follow(index, &needs, &order) ?? shareJar(index, &needs, &order)
+            var needs = RequestOrder.Needs(hard: tasks[index].needed)
+            var reason = follow(index, &needs.hard, &order) ?? shareJar(index, &needs.soft, &order)
+            let references = answerCount == 0 ? [] : AnswerValue.references(in: tasks[index].text)
+            let answers = references.compactMap { reference in
+                tasks[..<index].firstIndex { $0.answer?.number == reference.number }
+            }
+            needs.soft += Set(answers).sorted().filter { !needs.soft.contains($0) && !needs.hard.contains($0) }
+            switch requests.place(tasks[index], needs) {
+            case .lost(let why): reason = reason ?? why
+            case .needs(let others, let when, let strict):
+                // A captured value is a need by itself.
+                let written = others.filter { !answers.contains($0) || needs.hard.contains($0) }
+                if !written.isEmpty {
+                    tasks[index].set("needs", .list(written.map { .text(need($0, of: index)) }))
+                    if let when { tasks[index].set("when", .text(when)) }
+                }
+                if let strict {
+                    tell(index, "here `\(tasks[strict].id)` must succeed for it, not only end: \(RequestOrder.mixed)")
+                }
+            }
             if let reason { order.lost[tasks[index].command] = reason }
-            if !needs.isEmpty { tasks[index].set("needs", .list(needs.map { .text($0) })) }
             write(index, &order)
         }
         return order.lost
@@ -46,7 +64,7 @@ extension ImportedJob {
     }
 
     /// Lets a task read what those before it write. Returns why it cannot.
-    private mutating func follow(_ index: Int, _ needs: inout [String], _ order: inout FileOrder) -> String? {
+    private mutating func follow(_ index: Int, _ needs: inout [Int], _ order: inout FileOrder) -> String? {
         let (lists, patterns) = (tasks[index].listFiles("lines"), tasks[index].listFiles("files"))
         for path in lists + patterns {
             let key = plainPath(path)
@@ -61,6 +79,7 @@ extension ImportedJob {
         var renamed: [String: String] = [:]
         for path in tasks[index].readFiles {
             let key = plainPath(path)
+            if hidesSecrets(inQueryOf: path) { return "the name of a file that it reads has a secret in it" }
             order.readers[key, default: []].append((index, order.writers[key]))
             if order.jars[key] != nil { return "the cookies in `\(path.prefix(40))` are there when the run ends" }
             guard let writer = order.writers[key] else {
@@ -68,14 +87,13 @@ extension ImportedJob {
                 return "a task before it may write `\(path.prefix(40))`, under a name that only the run knows"
             }
             let (task, other) = (tasks[index], tasks[writer])
-            if other.text("when") != task.text("when") && other.text("when") != nil || task.text("when") == "failed" {
+            if other.condition != task.condition && other.condition != nil || task.condition == "failed" {
                 return "only the script knows which transfer wrote `\(path.prefix(40))`"
             }
             if other.sharedFile != nil, other.forEach != task.forEach {
                 return "each turn of a loop writes `\(path.prefix(40))`, and here each has a file of its own"
             }
-            let need = need(writer, of: index)
-            if !needs.contains(need) { needs.append(need) }
+            if !needs.contains(writer) { needs.append(writer) }
             if let to = other.text("to"), plainPath(to) != key { renamed[path] = to }
         }
         if !renamed.isEmpty {
@@ -95,12 +113,11 @@ extension ImportedJob {
     }
 
     /// Lets a task take the cookies that one before it saves. Returns why it cannot.
-    private mutating func shareJar(_ index: Int, _ needs: inout [String], _ order: inout FileOrder) -> String? {
+    private mutating func shareJar(_ index: Int, _ needs: inout [Int], _ order: inout FileOrder) -> String? {
         guard let jar = tasks[index].cookieJar else { return nil }
         let key = plainPath(jar)
         if let writer = order.jars[key] {
-            let need = need(writer, of: index)
-            if !needs.contains(need) { needs.append(need) }
+            if !needs.contains(writer) { needs.append(writer) }
             guard tasks[index].settings == tasks[writer].settings else {
                 return
                     "its cookies of `\(jar.prefix(40))` are in the session of the command that saves them, which has "
@@ -142,9 +159,7 @@ extension ImportedJob {
         var number = 2
         while !order.taken.insert("\(path).\(number)").inserted { number += 1 }
         tasks[index].set("to", .text("\(to).\(number)"))
-        let message = "another task writes `\(to)` already: this one writes `\(to).\(number)`"
-        warnings.append(ImportWarning(place: tasks[index].place, message: message))
-        tasks[index].comments.append(message)
+        tell(index, "another task writes `\(to)` already: this one writes `\(to).\(number)`")
     }
 }
 

@@ -34,9 +34,13 @@ extension ImportedJob {
             let hidden = headers.map { YAMLField($0.key, hiddenURLs($0.value, host)) }
             task.fields[index] = YAMLField("headers", .map(hidden))
         }
-        guard let index = task.fields.firstIndex(where: { $0.key == "body" }) else { return }
-        let body = task.body.map { YAMLField($0.key, hidden($0, host)) }
-        task.fields[index] = YAMLField("body", .map(body))
+        if let index = task.fields.firstIndex(where: { $0.key == "body" }) {
+            let body = task.body.map { YAMLField($0.key, hidden($0, host)) }
+            task.fields[index] = YAMLField("body", .map(body))
+        }
+        for index in task.fields.indices where ["headers", "body"].contains(task.fields[index].key) {
+            task.fields[index] = YAMLField(task.fields[index].key, hideLogins(in: task.fields[index].value, for: host))
+        }
     }
 
     private mutating func hidden(_ field: YAMLField, _ host: String?) -> YAMLNode {
@@ -65,6 +69,7 @@ extension ImportedJob {
 
     /// The text of a field or of a part: JSON or a URL may have secrets in it.
     mutating func hideSecrets(ofValue text: String, for host: String?) -> String {
+        let text = hideLogins(in: text, for: host)
         let first = text.first { !$0.isWhitespace }
         if first == "{" || first == "[" { return hideSecrets(inJSON: text, for: host) }
         return text.contains("://") ? hideSecrets(ofURL: text, sentTo: host) : text
@@ -96,13 +101,27 @@ extension ImportedJob {
     private mutating func hideSecrets(ofURL url: String, for host: String?, isSent: Bool) -> String {
         // A `?` in a reference, `${name:?message}`, begins no query.
         let mark = url.firstIndex(of: "?").flatMap { url[..<$0].hasSuffix(":") ? nil : $0 } ?? url.endIndex
-        let path = url[..<mark].split(separator: "/", omittingEmptySubsequences: false).map {
+        var parts = url[..<mark].split(separator: "/", omittingEmptySubsequences: false).map {
             hidden(botIn: $0, host, isSent: isSent)
         }
-        guard mark < url.endIndex else { return path.joined(separator: "/") }
+        // A login of its own is no part of it any more.
+        let own = url.hasPrefix("${") ? 1 : 3
+        if parts.count > own {
+            let tail = parts.dropFirst(own).joined(separator: "/")
+            parts = parts.prefix(own) + [hideLogins(in: tail, for: host, isURL: !isSent)]
+        }
+        let path = parts.joined(separator: "/")
+        guard mark < url.endIndex else { return path }
         let end = url[mark...].firstIndex(of: "#") ?? url.endIndex
-        let query = hideSecrets(in: String(url[url.index(after: mark)..<end]), for: host, isURL: !isSent)
-        return path.joined(separator: "/") + "?" + query + url[end...]
+        let typed = hideLogins(in: String(url[url.index(after: mark)..<end]), for: host, isURL: !isSent)
+        let query = hideSecrets(in: typed, for: host, isURL: !isSent)
+        return path + "?" + query + url[end...]
+    }
+
+    /// Whether the query of a URL, or of a file that is named as one, has a secret in it.
+    func hidesSecrets(inQueryOf url: String) -> Bool {
+        var job = self
+        return job.hideSecrets(ofURL: url) != url
     }
 
     /// Telegram's bots have their token in the path: `/bot123456:ABC…/sendMessage`.
@@ -131,7 +150,7 @@ extension ImportedJob {
     }
 
     /// A reference whose value a URL takes as it is.
-    private func raw(secret: String) -> String {
+    func raw(secret: String) -> String {
         secret.hasPrefix("${") && !secret.hasPrefix("${raw:") ? "${raw:" + secret.dropFirst(2) : secret
     }
 

@@ -19,6 +19,12 @@ package struct ImportWarning: Hashable, Sendable {
     package let place: ImportPlace
     /// What is lost, and what to do.
     package let message: String
+
+    /// Whether a transfer was left out.
+    var leavesOut: Bool {
+        message.hasSuffix("was left out") || message.hasSuffix("was left out, too")
+            || message.contains("in a command substitution was left out")
+    }
 }
 
 /// A command of an imported file. Several may stand on one line.
@@ -26,56 +32,6 @@ package struct ImportedCommand: Hashable, Sendable {
     let place: ImportPlace
     /// Number of the command in its script, from 0.
     let number: Int
-}
-
-/// A task as an import collects it.
-struct ImportedTask: Sendable {
-    var place: ImportPlace
-    /// Number in its script of the command that it is of.
-    var number = 0
-    /// The base of its id.
-    var name: String
-    /// Its id, once all tasks are there.
-    var id = ""
-    /// What other tasks take out of its answer.
-    var answer: AnswerValue?
-    /// What follows the base in the id, with a reference that makes the ids of `forEach` different.
-    var idSuffix = ""
-    var url: String
-    /// Further places of the same file.
-    var mirrors: [String] = []
-    /// Keys of the task beside `id`, `url` and `session`, in order.
-    var fields: [YAMLField] = []
-    /// Keys of the task's session: tasks with the same ones share a session.
-    var session: [YAMLField] = []
-    /// Comments before the task.
-    var comments: [String] = []
-    /// Places of tasks that it waits for in the job's list.
-    var needed: [Int] = []
-    /// The file that each turn of its loop writes in the script, where each has one of its own here.
-    var sharedFile: String?
-    /// Whether its command succeeds whatever the status of the answer is.
-    var ignoresStatus = false
-
-    init(place: ImportPlace, name: String, url: String) {
-        self.place = place
-        self.name = name
-        self.url = url
-    }
-
-    mutating func set(_ key: String, _ value: YAMLNode) {
-        fields.removeAll { $0.key == key }
-        fields.append(YAMLField(key, value))
-    }
-
-    mutating func setSession(_ key: String, _ value: YAMLNode) {
-        session.removeAll { $0.key == key }
-        session.append(YAMLField(key, value))
-    }
-
-    func text(_ key: String) -> String? {
-        if case .text(let text)? = fields.first(where: { $0.key == key })?.value { text } else { nil }
-    }
 }
 
 /// The job that several files become.
@@ -109,6 +65,10 @@ struct ImportedJob: Sendable {
 
     /// Names of the open loops whose values may have characters that a URL encodes.
     var rawNames: [String] = []
+    /// Where the script waits.
+    var marks = RequestOrder.Marks()
+    /// A `sleep` that no transfer has followed yet.
+    var pause: (place: ImportPlace, message: String)?
     /// Whether a task sends standard input already: it can be read only once.
     var sendsStandardInput = false
 
@@ -121,6 +81,10 @@ struct ImportedJob: Sendable {
         if let lost = AnswerValue.references(in: task.text).first(where: { !known.contains($0.number) }) {
             return lose(
                 task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
+        }
+        if let to = task.text("to"), plainPath(to).hasPrefix("/dev/") {
+            return lose(
+                task.place, "`\(to.prefix(40))` is a device, which no answer is written to: this transfer was left out")
         }
         if let key = task.keyThatTakesNoAnswer {
             return lose(task.place, "a value of an answer cannot stand in `\(key)`: this transfer was left out")
@@ -180,6 +144,7 @@ struct ImportedJob: Sendable {
             tasks[first].session == tasks[other].session, !tasks[other].ignoresStatus, !tasks[first].ignoresStatus
         else { return false }
         tasks[other].mirrors.append(tasks[first].url)
+        tasks[other].asksOnce = true
         tasks.removeLast()
         return true
     }
@@ -234,12 +199,54 @@ struct ImportedJob: Sendable {
         }
     }
 
-    /// Lets the tasks from a number on be tried as often as a loop does.
-    mutating func retry(tasksFrom first: Int, attempts: Int) {
-        for index in tasks.indices.dropFirst(first) where !tasks[index].fields.contains(where: { $0.key == "retry" }) {
-            tasks[index].set("retry", .map([YAMLField("attempts", .plain("\(max(1, attempts))"))]))
-            tasks[index].comments.append("a loop that tries it again is `retry` here, with pauses that grow")
+    /// Lets the tasks from a number on be tried as a loop does: after each failure of their command.
+    mutating func retry(tasksFrom first: Int, as loop: RetryLoop) {
+        for index in tasks.indices.dropFirst(first) {
+            tasks[index].isAwaited = true
+            guard !tasks[index].fields.contains(where: { $0.key == "retry" }) else {
+                tell(index, "the loop that tries it again is left out beside the retries of the command itself")
+                continue
+            }
+            var retry = [YAMLField("attempts", .plain("\(max(1, loop.attempts))"))]
+            if let pause = loop.pause {
+                retry.append(
+                    YAMLField(
+                        "backoff", .map(["initial": .plain(pause), "maximum": .plain(pause), "jitter": .text("none")])))
+            }
+            let statuses: [YAMLNode] = tasks[index].ignoresStatus ? [] : [.plain("4xx"), .plain("5xx")]
+            retry.append(YAMLField("statuses", .list(statuses)))
+            if tasks[index].sends { retry.append(YAMLField("nonIdempotent", .plain("true"))) }
+            tasks[index].set("retry", .map(retry))
+            let pauses = loop.pause == nil ? ", with pauses that grow" : ""
+            tasks[index].comments.append("a loop that tries it again is `retry` here\(pauses)")
         }
+    }
+
+    /// Lets the turns of a loop, whose only tasks begin at a number, send one after the other.
+    mutating func serialize(tasksFrom first: Int) {
+        for index in tasks.indices.dropFirst(first) {
+            tasks[index].setSession("maximumConcurrentTasks", .plain("1"))
+        }
+    }
+
+    /// Lets nothing wait for the tasks from a number on, which the script runs in the background, until it waits itself.
+    mutating func runBeside(tasksFrom first: Int) {
+        let lane = (tasks.map(\.lane).max() ?? 0) + 1
+        for index in tasks.indices.dropFirst(first) { tasks[index].lane = lane }
+    }
+
+    /// Gives the files of the tasks from a number on a mode, where their own options do not.
+    mutating func setMode(_ mode: String?, tasksFrom first: Int) {
+        guard let mode else { return }
+        for index in tasks.indices.dropFirst(first) where tasks[index].writesFile && tasks[index].text("mode") == nil {
+            tasks[index].set("mode", .text(mode))
+        }
+    }
+
+    /// Warns of something about the task at a place of the list.
+    mutating func tell(_ index: Int, _ message: String) {
+        warnings.append(ImportWarning(place: tasks[index].place, message: message))
+        tasks[index].comments.append(message)
     }
 
     /// Warns of something, and leaves a comment before the next task.
@@ -271,7 +278,7 @@ struct ImportedJob: Sendable {
     /// Defines a variable, once.
     mutating func define(_ name: String, _ text: String) {
         guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
-        let text = hideSecrets(ofURL: text)
+        let text = hideLogins(in: hideSecrets(ofURL: text), for: nil)
         variables.append(YAMLField(name, .text(text)))
     }
 
@@ -315,7 +322,7 @@ struct ImportedJob: Sendable {
     mutating func settle() {
         for index in tasks.indices {
             let task = tasks[index]
-            if task.sends, !task.fields.contains(where: { $0.key == "retry" }) {
+            if task.sends || task.asksOnce, !task.fields.contains(where: { $0.key == "retry" }) {
                 tasks[index].set("retry", .map(["attempts": .plain("1")]))
             }
             guard !["ftp", "file", "data"].contains(String(task.url.prefix { $0 != ":" })) else { continue }
@@ -490,134 +497,6 @@ struct ImportedJob: Sendable {
             if part == "..", let last = parts.last, last != ".." { parts.removeLast() } else { parts.append(part) }
         }
         return (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
-    }
-}
-
-extension ImportedTask {
-    /// Sets where the answer goes. A request that sends files is an upload.
-    mutating func setTarget(_ to: String, _ job: inout ImportedJob) {
-        let sendsFiles = !readFiles.isEmpty && !body.contains(where: { $0.key == "stream" })
-        if sendsFiles || text("type") == "upload" {
-            set("type", .text("upload"))
-            let isBare = !fields.contains { ["existing", "mode", "preserveTime"].contains($0.key) }
-            if !isBare { job.lose(&self, "`existing`, `mode` and `preserveTime` are of downloads alone: left out") }
-            fields.removeAll { ["existing", "decompress", "mode", "preserveTime"].contains($0.key) }
-        } else if !body.isEmpty {
-            set("type", .text("download"))
-        }
-        set("to", .text(to))
-    }
-
-    /// A path as seen from the folder that `folder` is relative to.
-    static func path(_ path: String, in folder: String?, _ job: ImportedJob) -> String {
-        guard let folder, !path.hasPrefix("${env.HOME}"), !job.filled(path).hasPrefix("/") else { return path }
-        let whole = folder + (path == "./" ? "" : path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
-        guard whole.contains("..") else { return whole }
-        let short = ImportedJob.withoutDots(whole)
-        return whole.hasSuffix("/") ? short.isEmpty ? "./" : short + "/" : short
-    }
-
-    /// Puts the files that the task writes and reads into a folder.
-    mutating func move(to folder: String, _ job: ImportedJob) {
-        if let to = text("to"), to != "-" { set("to", .text(Self.path(to, in: folder, job))) }
-        sharedFile = sharedFile.map { Self.path($0, in: folder, job) }
-        changePaths { Self.path($0, in: folder, job) }
-    }
-
-    /// Changes the paths of the files that the task reads.
-    mutating func changePaths(_ change: (String) -> String) {
-        for index in fields.indices where ["body", "forEach"].contains(fields[index].key) {
-            fields[index] = YAMLField(fields[index].key, Self.changed(fields[index].value, "", change))
-        }
-        session = session.map { YAMLField($0.key, Self.changed($0.value, $0.key, change)) }
-    }
-
-    static let pathKeys: Set<String> = ["file", "lines", "ca", "certificate", "key", "unixSocket"]
-
-    private static func changed(_ node: YAMLNode, _ key: String, _ change: (String) -> String) -> YAMLNode {
-        switch node {
-        case .text(let text): pathKeys.contains(key) ? .text(change(text)) : node
-        case .plain: node
-        case .list(let words) where key == "command" && words.count > 1:
-            .list(words.dropLast() + [changed(words[words.count - 1], "file", change)])
-        case .list(let nodes): .list(nodes.map { changed($0, "", change) })
-        case .map(let fields): .map(fields.map { YAMLField($0.key, changed($0.value, $0.key, change)) })
-        }
-    }
-
-    /// All that it says, for references to be found in.
-    var text: String { ([url] + mirrors).joined(separator: " ") + YAMLText.block(fields + session, indent: "") }
-
-    /// A key with a value of an answer in which none can stand: what a job reads and whom it talks to is known before.
-    var keyThatTakesNoAnswer: String? {
-        func holds(_ text: String) -> Bool { text.contains("tasks.@") }
-        if readFiles.contains(where: holds) { return "body.file" }
-        let allowed: Set<String> = ["headers", "body", "contentType", "to"]
-        return (fields.filter { !allowed.contains($0.key) } + session).first { holds(YAMLText.flow($0.value)) }?.key
-    }
-
-    /// The command that it is of.
-    var command: ImportedCommand { ImportedCommand(place: place, number: number) }
-
-    /// Whether it fetches one file and does nothing else.
-    var isPlainDownload: Bool {
-        body.isEmpty && text("method") == nil && forEach.isEmpty
-            && text("to").map { $0 != "-" && !$0.hasSuffix("/") } == true
-    }
-
-    /// Whether its request may change something at the server.
-    var sends: Bool { !body.isEmpty || !["GET", "HEAD", nil].contains(text("method")) }
-
-    /// The lists of its loops, by name.
-    var forEach: [YAMLField] {
-        if case .map(let lists)? = fields.first(where: { $0.key == "forEach" })?.value { lists } else { [] }
-    }
-
-    /// What its loops take from files: `key` is `lines`, or `files` for a pattern.
-    func listFiles(_ key: String) -> [String] {
-        forEach.compactMap { list in
-            guard case .map(let source) = list.value,
-                case .text(let file)? = source.first(where: { $0.key == key })?.value
-            else { return nil }
-            return file
-        }
-    }
-
-    fileprivate var cookies: [YAMLField] {
-        guard case .map(let fields)? = session.first(where: { $0.key == "cookies" })?.value else { return [] }
-        return fields
-    }
-
-    /// What its session sets beside cookies.
-    var settings: [YAMLField] { session.filter { $0.key != "cookies" } }
-
-    /// The file of the session's cookies.
-    var cookieJar: String? {
-        if case .text(let path)? = cookies.first(where: { $0.key == "file" })?.value { path } else { nil }
-    }
-
-    /// Whether the session writes its cookies back.
-    var savesCookies: Bool { cookies.contains { $0.key == "save" } }
-
-    /// Takes cookies from a jar that a task before saves, and saves them there: the file may not be there yet.
-    mutating func shareCookies(_ jar: String) {
-        setSession("cookies", .map([YAMLField("file", .text(jar)), YAMLField("save", .plain("true"))]))
-    }
-
-    /// Files that the request reads.
-    var readFiles: [String] {
-        body.flatMap { Self.files($0.value, $0.key) }
-    }
-
-    private static func files(_ node: YAMLNode, _ key: String) -> [String] {
-        switch node {
-        case .text(let text): key == "file" ? [text] : []
-        case .plain: []
-        // The command that reads a file names it last.
-        case .list(let words) where key == "command" && words.count > 1: files(words[words.count - 1], "file")
-        case .list(let nodes): nodes.flatMap { files($0, "") }
-        case .map(let fields): fields.flatMap { files($0.value, $0.key) }
-        }
     }
 }
 

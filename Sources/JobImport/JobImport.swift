@@ -77,6 +77,8 @@ package enum JobImport {
         package let tasks: [(line: Int, command: ImportedCommand)]
         /// Number of tasks.
         package var taskCount: Int { tasks.count }
+        /// Number of transfers that were left out.
+        package var lostCount: Int { warnings.count(where: \.leavesOut) }
     }
 
     /// An option of curl or wget and what becomes of it.
@@ -165,6 +167,9 @@ package enum JobImport {
     }
 
     private static func add(_ input: ImportInput, to job: inout ImportedJob) {
+        if let (what, line) = WrappedCommands.kind(of: input.text) {
+            return job.lose(ImportPlace(file: input.name, line: line), "looks like \(what): give the commands alone")
+        }
         switch ImportFormat(of: input.text) {
         case .script:
             ScriptImport.add(ShellHistory.commands(of: input.text) ?? input.text, file: input.name, to: &job)

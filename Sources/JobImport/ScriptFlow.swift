@@ -97,13 +97,16 @@ struct ScriptList: Sendable {
     private(set) var status = ScriptStatus.succeeds
     /// When the pipe that is read runs.
     private(set) var runs = ScriptFlow()
+    /// What becomes of what the transfer prints with which the pipe that is read begins.
+    var pipe: ScriptImport.Pipe?
     private var sign = ";"
     private var left = ScriptStatus.succeeds
 
     /// Begins a command after the sign that ends the one before.
     mutating func begin(after sign: String?) {
+        if sign == "|" { return }
+        pipe = nil
         switch sign {
-        case "|": return
         case "&&":
             left = status
             runs = ScriptFlow(status)

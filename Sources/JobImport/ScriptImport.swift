@@ -1,54 +1,81 @@
 /// Translates the curl, wget and aria2c commands of a shell script; its other commands become warnings.
 struct ScriptImport {
-    private let file: String
+    /// Name of the file.
+    let file: String
     /// The loops, conditions and groups that are open.
-    private var blocks: [Block] = []
+    var blocks: [Block] = []
     /// The folder that `cd` of a subshell went to; `nil` for the one that the script began in.
-    private var folder: String?
+    var folder: String?
     /// Variables whose text is put in the place of their names.
     var inlined: [String: String] = [:]
     /// The command that is read, and those after it.
-    private var rest: ArraySlice<ShellCommand> = []
+    var rest: ArraySlice<ShellCommand> = []
     /// The time that `timeout` gives the command that is read.
-    private var timeLimit: String?
+    var timeLimit: String?
     /// A variable that is set for the command that is read and changes what curl and wget do.
-    private var isSet: String?
+    var isSet: String?
     /// Whether the next group is the body of a function.
-    private var isFunction = false
+    var isFunction = false
     /// The list of commands that is read.
-    private var list = ScriptList()
+    var list = ScriptList()
     /// What all commands depend on that come next in the group, the loop or the script that is read.
-    private var scope = ScriptFlow()
+    var scope = ScriptFlow()
     /// What the transfer in a substitution of the next command made of its status.
-    private var answered: ScriptStatus?
-    /// Name of the function that was read last, of those that may end the script, and that may go to another folder.
-    private var function = ""
-    private var (exits, movers): (Set<String>, Set<String>) = ([], [])
+    var answered: ScriptStatus?
+    /// What is known of the script's functions.
+    var functions = Functions()
     /// What `set` has said so far.
-    private var options = ShellOptions()
+    var options = ShellOptions()
     /// The first command whose failure would have ended the script, and its line.
-    private var doubtful: (program: String, line: Int)?
-    private var isTold = false
+    var doubtful: (program: String, line: Int)?
+    /// Whether that was warned of.
+    var isTold = false
     /// What the commands that are not translated may have done to files.
-    private var files = ScriptFiles()
-    private var proxies = ScriptProxies()
+    var files = ScriptFiles()
+    /// What the script sets for the programs that it runs.
+    var settings = Settings()
+    /// Whether the script has one transfer and no more.
+    let isOnlyTransfer: Bool
     /// The task that got the URL of the command that is read as a further one of its `urls`.
-    private var merged: Int?
+    var merged: Int?
+
+    /// What is known of a script's functions.
+    struct Functions {
+        /// Name of the one that was read last.
+        var last = ""
+        /// Functions that may end the script.
+        var exits: Set<String> = []
+        /// Functions that may go to another folder.
+        var movers: Set<String> = []
+    }
+
+    /// What a script sets for the programs that it runs.
+    struct Settings {
+        /// The proxies of its transfers.
+        var proxies = ScriptProxies()
+        /// Mode of the files that they make; `nil` where the script says none.
+        var mode: String?
+    }
 
     /// A compound command that has begun.
-    private struct Block {
+    struct Block {
+        /// Its first word.
         let word: String
         /// Whether its commands are left out.
         var isLeftOut: Bool
         /// Whether it is the body of a function.
         let isFunction: Bool
-        /// The folder outside of it, and whether it is known.
+        /// The folder outside of it; `nil` for that of the script.
         let folder: String?
+        /// Whether that folder is known.
         let isFolderKnown: Bool
-        /// The proxies outside of it.
-        let proxies: ScriptProxies
-        /// Whether a failure outside of it ends the script, and the first command of which that is not known.
+        /// The settings outside of it.
+        let settings: Settings
+        /// Number of the tasks before it.
+        let first: Int
+        /// Whether a failure outside of it ends the script.
         let endsOnError: Bool
+        /// The first command outside of it of which that is not known.
         let doubtful: (program: String, line: Int)?
         /// The list that it is a command of.
         let list: ScriptList
@@ -60,27 +87,34 @@ struct ScriptImport {
         var loop: ShellLoop?
         /// Whether its condition is read, whose failure ends no script.
         var isCondition = false
-        /// How often it tries what it runs, where it does nothing else.
-        var attempts: Int?
+        /// How many transfers stand in it, where it is a loop.
+        var transfers = 0
+        /// How it tries what it runs, where it does nothing else.
+        var retry: RetryLoop?
+        /// Whether it is left out, and what comes after it waits for what it waits for.
+        var waits = false
         /// The transfer of `if curl …; then`.
         var condition: Condition?
     }
 
     /// A transfer on whose success others depend.
-    private struct Condition {
+    struct Condition {
         /// Its place in the job's list; `nil` before it was translated.
         var task: Int?
         /// What must become of it for the commands that are read to run.
         var when: String
+        /// Whether a `!` stands before it.
         let isNegated: Bool
         /// Whether the script may end where it is not met.
         let mayExit: Bool
     }
 
+    /// Adds the transfers of a script to a job.
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text, answers: job.answerCount)
         job.answerCount = script.answerCount
-        var reader = ScriptImport(file: file)
+        let commands = RetryLoop.simplified(script.commands)
+        var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })
         }
@@ -96,10 +130,10 @@ struct ScriptImport {
             }
         }
         var previous: ShellCommand?
-        for (index, command) in script.commands.enumerated() {
+        for (index, command) in commands.enumerated() {
             reader.tellOfHidden(command, &job)
-            if reader.blocks.last?.word == "case", Self.isPattern(index, script.commands) { continue }
-            reader.rest = script.commands[index...]
+            if reader.blocks.last?.word == "case", Self.isPattern(index, commands) { continue }
+            reader.rest = commands[index...]
             job.number = index
             // A pipe leads past the transfers of a command's substitutions.
             let isSubstituted = command.answer != nil
@@ -107,17 +141,21 @@ struct ScriptImport {
             reader.add(command, after: isSubstituted ? nil : previous, to: &job)
             if !isSubstituted { previous = command }
         }
-        if script.commands.count > 1 {
+        if commands.count > 1 {
             job.note(
                 "A script runs its commands one after the other; a job runs its tasks beside each other, but for `needs`."
             )
         }
     }
 
-    private init(file: String) { self.file = file }
+    private init(file: String, isOnlyTransfer: Bool) {
+        self.file = file
+        self.isOnlyTransfer = isOnlyTransfer
+    }
 
     private static let openers: Set<String> = ["for", "while", "until", "if", "case", "select"]
-    private static let ends: [String: Set<String>] = [
+    /// Words that end a compound command, by the words with which it begins.
+    static let ends: [String: Set<String>] = [
         "done": ["for", "while", "until", "select"], "fi": ["if"], "esac": ["case"], "}": ["{"], ")": ["("],
     ]
     /// Commands whose absence changes nothing of the transfers.
@@ -126,7 +164,7 @@ struct ScriptImport {
         "export", "readonly", "unset", "local", "declare", "typeset", "false", "return", "break", "continue",
     ]
     /// Commands that end the script, a function or a turn of a loop.
-    private static let stops: Set<String> = ["exit", "return", "break", "continue"]
+    static let stops: Set<String> = ["exit", "return", "break", "continue"]
     /// Whether a command is one of the patterns before a `)` of `case`.
     private static func isPattern(_ index: Int, _ commands: [ShellCommand]) -> Bool {
         var index = index
@@ -151,7 +189,7 @@ struct ScriptImport {
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
         for (name, value, isExported) in command.assigned
-        where !proxies.take(name, value, isExported: isExported, job) {
+        where !settings.proxies.take(name, value, isExported: isExported, job) {
             let key =
                 name.lowercased().hasSuffix("proxy") ? "`proxy`" : name.hasSuffix("RC") ? "`credentials`" : "`tls`"
             job.lose(
@@ -168,18 +206,19 @@ struct ScriptImport {
                 if !blocks.isEmpty, first.text != "in" { blocks[blocks.count - 1].isCondition = first.text == "elif" }
                 words.removeFirst()
             } else if first.text == "if", let condition = condition(words) {
-                open("if")
+                open("if", job)
                 blocks[blocks.count - 1].condition = condition
                 words = words.dropFirst(condition.isNegated ? 2 : 1)
-            } else if let attempts = attempts(words, &job) {
-                open(first.text)
-                blocks[blocks.count - 1].attempts = attempts
+            } else if let retry = retryLoop(words, &job) {
+                open(first.text, job)
+                blocks[blocks.count - 1].retry = retry
                 return
             } else if let loop = loop(words, previous, &job) {
-                open(first.text)
+                open(first.text, job)
                 blocks[blocks.count - 1].loop = loop
                 // What its body writes is there in the next turn.
                 let body = rest[..<(Self.end(ofLoop: rest) ?? rest.startIndex)].dropFirst()
+                blocks[blocks.count - 1].transfers = body.count { $0.transfer != nil }
                 for command in body
                 where command.transfer == nil && !command.words.contains(where: { $0.text.contains("${\(loop.name)") })
                 {
@@ -188,17 +227,17 @@ struct ScriptImport {
                 if !loop.isUnreserved { job.rawNames.append(loop.name) }
                 return
             } else if Self.openers.contains(first.text) {
-                begin(first.text, isLeftOut: true, place, &job)
+                begin(words, isLeftOut: true, place, &job)
                 guard ["if", "while", "until"].contains(first.text) else { return }
                 words.removeFirst()
             } else if first.text == "function" || first.text.hasSuffix("()") {
                 let name = first.text == "function" ? words.dropFirst().first?.text ?? "" : first.text
                 isFunction = true
-                function = String(name.prefix { $0 != "(" })
+                functions.last = String(name.prefix { $0 != "(" })
                 job.lose(place, "`\(name.prefix(40))` is not translated: the commands in it are left out")
                 words = words.dropFirst(first.text == "function" ? 2 : 1)
             } else if first.text == "{" || first.text == "(" {
-                begin(first.text, isLeftOut: previous?.end == "|", place, &job)
+                begin(words, isLeftOut: previous?.end == "|", place, &job)
                 words.removeFirst()
             } else if Self.ends[first.text] != nil {
                 return end(first.text, command, place, &job)
@@ -210,7 +249,10 @@ struct ScriptImport {
             list.end(answered ?? .succeeds)
             return answered = nil
         }
-        guard !words.isEmpty else { return }
+        guard !words.isEmpty else {
+            if !blocks.contains(where: \.isLeftOut) { tellOfWriting(command, ">", place, &job) }
+            return files.note(command, folder, job)
+        }
         guard let (program, arguments) = strip(words, place, &job) else {
             files.note(command, folder, job)
             return list.end(.unknown("a command before it decides whether it runs"))
@@ -219,6 +261,7 @@ struct ScriptImport {
         merged = nil
         run(program, arguments, command, previous, place, &job)
         let made = merged.map { [$0] } ?? Array(before..<max(before, job.tasks.count))
+        if command.end == "&" { job.runBeside(tasksFrom: before) }
         follow(program, arguments, command, made, words.first?.text == "!", job)
     }
 
@@ -234,7 +277,7 @@ struct ScriptImport {
                 job.lose(place, "this \(transfer)\(through) is in \(what): it was left out")
             } else if program == "cd" || program == "pushd" || program == "popd" {
                 files.isFolderKnown = false
-                if blocks.contains(where: \.isFunction) { movers.insert(function) }
+                if blocks.contains(where: \.isFunction) { functions.movers.insert(functions.last) }
             }
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
@@ -243,8 +286,9 @@ struct ScriptImport {
         } else if program == "xargs", let xargs = XArgs(arguments, linesOf: command.inputFile ?? previous?.catFile),
             ["curl", "wget"].contains(xargs.program)
         {
-            open("xargs")
+            open("xargs", job)
             blocks[blocks.count - 1].loop = xargs.loop
+            blocks[blocks.count - 1].transfers = 1
             job.rawNames.append(xargs.loop.name)
             var command = command
             command.redirections = []
@@ -255,7 +299,15 @@ struct ScriptImport {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
         } else if program == "cat", isReadNext(command) {
             return
-        } else if !Self.harmless.contains(program), !isNamed(command, program) {
+        } else if program == "umask", setMode(arguments) || arguments.isEmpty {
+            return
+        } else if program == "sleep" {
+            pause(arguments, place, &job)
+        } else if program == "wait" {
+            job.marks.joins.append(job.tasks.count)
+        } else if Self.harmless.contains(program), !["umask", "trap"].contains(program) {
+            tellOfWriting(command, program, place, &job)
+        } else if !isNamed(command, program) {
             if ["cd", "pushd", "popd"].contains(program) { files.isFolderKnown = false }
             tellOf(program, previous, place, &job)
         }
@@ -274,20 +326,21 @@ struct ScriptImport {
             files.note(command, folder, job)
         }
         if command.answer != nil { answered = status }
-        if movers.contains(program) { files.isFolderKnown = false }
+        if functions.movers.contains(program) { files.isFolderKnown = false }
         if ["export", "unset", "declare", "typeset"].contains(program) {
-            proxies.change(arguments.compactMap(\.literal))
+            settings.proxies.change(arguments.compactMap(\.literal))
         }
         if program == "set" { set(arguments.compactMap(\.literal)) }
-        let isRetry = program == "break" && blocks.last?.attempts != nil && list.runs.reason == nil
-        if Self.stops.contains(program) || exits.contains(program), !isRetry {
+        let isRetry = program == "break" && blocks.last?.retry != nil && list.runs.reason == nil
+        if Self.stops.contains(program) || functions.exits.contains(program), !isRetry {
             stop(program, command.line)
             return list.end(nil)
         }
         list.end(status)
         // A loop that waits for something lets nothing after it run before that.
-        let waits = blocks.contains { $0.isLeftOut && ["while", "until"].contains($0.word) }
-        if program == "sleep", waits { stop(program, command.line) }
+        if blocks.contains(where: \.waits), program == "sleep" || command.transfer != nil {
+            stop(program, command.line)
+        }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
         let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || options.failsInPipes)
         guard options.endsOnError, isLast, !isNegated, blocks.allSatisfy({ !$0.isCondition && !$0.isFunction }) else {
@@ -327,7 +380,7 @@ struct ScriptImport {
         for index in blocks.indices.reversed() {
             let block = blocks[index]
             if block.isFunction {
-                if name != "return" { exits.insert(function) }
+                if name != "return" { functions.exits.insert(functions.last) }
                 return
             }
             let isLoop = Self.ends["done"]?.contains(block.word) == true
@@ -345,6 +398,39 @@ struct ScriptImport {
         }
     }
 
+    /// Follows `umask`, whose mode all files have that are made from then on. Returns `false` where only the shell knows it.
+    private mutating func setMode(_ arguments: ArraySlice<ShellWord>) -> Bool {
+        guard arguments.count == 1, let mask = arguments.first?.literal.flatMap({ Int($0, radix: 8) }),
+            (0...0o777).contains(mask), blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }),
+            scope.and(list.runs) == ScriptFlow()
+        else { return false }
+        let digits = String(0o666 & ~mask, radix: 8)
+        settings.mode = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return true
+    }
+
+    /// Follows `sleep`: what comes after it waits for what is before it.
+    private func pause(_ arguments: ArraySlice<ShellWord>, _ place: ImportPlace, _ job: inout ImportedJob) {
+        guard blocks.last?.retry == nil else { return }
+        let isInLoop = blocks.contains { $0.loop != nil }
+        let rest =
+            isInLoop
+            ? "`requestsPerSecond` of a session spaces requests" : "what follows waits for the end of what is before it"
+        let message = "`sleep\(arguments.first?.literal.map { " \($0.prefix(10))" } ?? "")` is not translated: \(rest)"
+        if isInLoop { job.lose(place, message) } else if !job.tasks.isEmpty { job.pause = (place, message) }
+        job.marks.pauses.append(job.tasks.count)
+    }
+
+    /// Names the file that a command writes which is left out without another word.
+    private func tellOfWriting(
+        _ command: ShellCommand, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        for redirection in command.redirections where redirection.sign.contains(">") && !redirection.word.isNoFile {
+            let file = redirection.word.unknown ?? redirection.word.text
+            job.lose(place, "the file `\(file.prefix(40))` that `\(program)` writes is not written by the job")
+        }
+    }
+
     /// Whether a shell runs what a transfer of the command prints, as in `source <(curl …)`: that transfer was named.
     private func isNamed(_ command: ShellCommand, _ program: String) -> Bool {
         !command.hidden.isEmpty && ["source", ".", "eval", "sh", "bash", "zsh"].contains(program)
@@ -353,19 +439,29 @@ struct ScriptImport {
     // MARK: Compound commands
 
     /// Begins a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
-    private mutating func begin(_ word: String, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob) {
-        if isLeftOut { job.lose(place, "`\(word)` is not translated: the commands in it are left out") }
-        open(word, isLeftOut: isLeftOut || isFunction, isFunction: isFunction)
+    private mutating func begin(
+        _ words: ArraySlice<ShellWord>, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        let word = words.first?.text ?? ""
+        if isLeftOut {
+            let why = reason(leavingOut: words, job)
+            job.lose(place, "`\(word)` is not translated, as \(why): the commands in it are left out")
+        }
+        open(word, job, isLeftOut: isLeftOut || isFunction, isFunction: isFunction)
+        blocks[blocks.count - 1].waits = isLeftOut && waits(words)
         isFunction = false
     }
 
-    private mutating func open(_ word: String, isLeftOut: Bool = false, isFunction: Bool = false) {
+    private mutating func open(
+        _ word: String, _ job: ImportedJob, isLeftOut: Bool = false, isFunction: Bool = false
+    ) {
         let entry = scope.and(list.runs)
         let isCondition = ["if", "while", "until"].contains(word)
         blocks.append(
             Block(
                 word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
-                isFolderKnown: files.isFolderKnown, proxies: proxies, endsOnError: options.endsOnError,
+                isFolderKnown: files.isFolderKnown, settings: settings, first: job.tasks.count,
+                endsOnError: options.endsOnError,
                 doubtful: doubtful,
                 list: list, scope: scope, entry: entry,
                 isCondition: isCondition))
@@ -384,7 +480,7 @@ struct ScriptImport {
         list = block.list
         scope = block.scope
         list.end(own)
-        if block.word == "(" || block.isFunction { proxies = block.proxies }
+        if block.word == "(" || block.isFunction { settings = block.settings }
         if block.word == "(" {
             options.endsOnError = block.endsOnError
             if !options.endsOnError { doubtful = block.doubtful }
@@ -408,6 +504,7 @@ struct ScriptImport {
             job.tolerate(task)
         }
         files.note(command, folder, job)
+        if command.end == "&" { job.runBeside(tasksFrom: blocks[index].first) }
         close(index)
         guard !isLeftOut else { return }
         for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
@@ -415,82 +512,6 @@ struct ScriptImport {
             if isLoop, redirection.sign.hasPrefix("<") { continue }
             job.lose(place, "`\(redirection.sign)` of a group is not translated")
         }
-    }
-
-    /// How often a loop that tries its transfer again tries it; `nil` for another loop.
-    private func attempts(_ words: ArraySlice<ShellWord>, _ job: inout ImportedJob) -> Int? {
-        guard words.first?.text == "for", !blocks.contains(where: \.isLeftOut), !isFunction,
-            let end = Self.end(ofLoop: rest), let loop = ShellLoop.over(words, &job)
-        else { return nil }
-        let body = rest[rest.startIndex + 1..<end]
-        guard body.count(where: { $0.transfer != nil }) == 1,
-            body.contains(where: { $0.afterSteps.first?.text == "break" }),
-            !body.contains(where: { $0.words.contains { $0.text.contains("${\(loop.name)") } && $0.transfer != nil })
-        else { return nil }
-        return loop.count
-    }
-
-    /// The loop that begins here, where its values and what it does for each can be said in a job.
-    private func loop(
-        _ words: ArraySlice<ShellWord>, _ previous: ShellCommand?, _ job: inout ImportedJob
-    ) -> ShellLoop? {
-        guard let command = rest.first, !blocks.contains(where: \.isLeftOut), !isFunction,
-            let end = Self.end(ofLoop: rest)
-        else { return nil }
-        var loop: ShellLoop?
-        if words.first?.text == "for" {
-            loop = ShellLoop.over(words, &job)
-        } else if let name = command.readName {
-            if let document = rest[end].input {
-                loop = ShellLoop(name, linesIn: document)
-            } else {
-                let file = rest[end].inputFile ?? previous?.catFile
-                let trims = !command.words.contains { $0.text == "IFS=" }
-                loop = file.flatMap { ShellLoop(name, linesOf: $0, trims: trims) }
-            }
-        }
-        guard let loop, !job.knows(loop.name) else { return nil }
-        // A loop whose transfers do not use its variable tries again, or waits.
-        let body = rest[rest.startIndex + 1..<end].filter { $0.transfer != nil }
-        let isUsed = body.contains { $0.words.contains { $0.text.contains("${\(loop.name)") } }
-        // One that may end early does not do the same for each value.
-        let mayEnd = rest[rest.startIndex + 1..<end].contains {
-            guard let first = $0.afterSteps.first?.text else { return false }
-            return first != "continue" && Self.stops.contains(first) || exits.contains(first)
-        }
-        return isUsed && !mayEnd && !blocks.contains { $0.loop?.name == loop.name } ? loop : nil
-    }
-
-    /// The place of the `done` that ends the loop with which the commands begin. A loop of more commands is left out.
-    private static func end(ofLoop commands: ArraySlice<ShellCommand>) -> Int? {
-        var depth = 0
-        for (index, command) in zip(commands.indices, commands.prefix(1000)) {
-            guard let first = command.afterSteps.first, !first.isQuoted else { continue }
-            if ["for", "while", "until", "select"].contains(first.text) { depth += 1 }
-            if first.text == "done" { depth -= 1 }
-            if depth == 0 { return index > commands.startIndex ? index : nil }
-        }
-        return nil
-    }
-
-    /// The transfer of `if curl …; then`, where nothing else decides and no value of a loop is in it. An `elif` would depend on
-    /// two.
-    private func condition(_ words: ArraySlice<ShellWord>) -> Condition? {
-        guard !isFunction, blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }), let command = rest.first,
-            command.ownTransfer != nil, rest.dropFirst().first?.words.first?.text == "then", command.end != "|"
-        else { return nil }
-        var depth = 0
-        var mayExit = false
-        for command in rest.prefix(1000) {
-            let words = command.words.drop { !$0.isQuoted && ["then", "else", "do"].contains($0.text) }
-            guard let first = words.first, !first.isQuoted else { continue }
-            if first.text == "if" { depth += 1 }
-            if first.text == "fi" { depth -= 1 }
-            if first.text == "elif", depth == 1 { return nil }
-            if ["exit", "return", "false"].contains(first.text) { mayExit = true }
-            if depth == 0 { break }
-        }
-        return Condition(when: "succeeded", isNegated: words.dropFirst().first?.text == "!", mayExit: mayExit)
     }
 
     /// Whether `cat FILE |` gives its lines to a loop that was translated, or the file to a transfer.
@@ -525,9 +546,33 @@ struct ScriptImport {
         if program == "cd" {
             return job.lose(place, "`cd` is not translated: give the job's folder with `--directory`")
         }
-        if previous?.end == "|" { return job.lose(place, "the pipe into `\(shown)` is not translated") }
-        job.lose(place, "`\(shown)` is not translated")
+        guard previous?.end == "|" else {
+            let hint = Self.hints[program].map { ": \($0)" } ?? ""
+            return job.lose(place, "`\(shown)` is not translated\(hint)")
+        }
+        switch list.pipe {
+        case .lost: return
+        case .alone:
+            job.lose(place, "the pipe into `\(shown)` is not translated: write `transfer-run JOB | \(shown) …`")
+        case .shown:
+            job.lose(place, "the pipe into `\(shown)` is not translated: the job prints the whole answer")
+        case nil: job.lose(place, "the pipe into `\(shown)` is not translated")
+        }
     }
+
+    /// What says in a job what a command does.
+    private static let hints: [String: String] = {
+        let verify = "the job does not verify the file, as `checksum` of a task does"
+        let unpack = "`onFinish` of a task runs a command on its file"
+        let sums = ["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum", "b2sum"]
+        let hints = [
+            "chmod": "the job does not set the mode, as `mode` of a task does", "tar": unpack, "unzip": unpack,
+            "gunzip": unpack, "gpg": "`signature` of a `checksum` verifies a list of checksums",
+            "trap": "`onFinish` of the job runs a command at its end",
+            "umask": "`mode` of a task is that of its file",
+        ]
+        return hints.merging(sums.map { ($0, verify) }) { first, _ in first }
+    }()
 
     /// Removes what stands before the program's name; `nil` where that is not known.
     private mutating func strip(
@@ -568,132 +613,5 @@ struct ScriptImport {
         }
         let number = time.last.map { "smhd".contains($0) } == true ? time.dropLast() : time[...]
         return !number.isEmpty && number.allSatisfy { ("0"..."9").contains($0) } && Int(number) != 0 ? time : nil
-    }
-
-    private mutating func transfer(
-        _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ previous: ShellCommand?,
-        _ place: ImportPlace, _ job: inout ImportedJob
-    ) {
-        let arguments = Self.named(arguments, program)
-        for what in Set(arguments.compactMap(\.unknown)).sorted() {
-            return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
-        }
-        let flow = scope.and(list.runs)
-        if let name = proxies.lost {
-            return job.lose(place, "the proxy of `\(name)` is known to the shell alone: this \(program) was left out")
-        }
-        if let reason = flow.reason { return job.lose(place, "\(reason): this \(program) was left out") }
-        if command.redirections.contains(where: { $0.sign == ">>" || $0.sign == "1>>" }) {
-            return job.lose(place, "`>>` has no equal: this \(program) was left out")
-        }
-        if let name = isSet {
-            return job.lose(place, "`\(name)` before the command is not set here: this \(program) was left out")
-        }
-        var output: String?
-        for redirection in command.redirections { take(redirection, &output, program, place, &job) }
-        let words = self.words(arguments, program, place, &job)
-        let before = job.tasks.count
-        if program == "curl" {
-            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
-        } else {
-            if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
-            if program == "aria2c" {
-                AriaCommand.add(words, place: place, to: &job)
-            } else {
-                WgetCommand.add(words, place: place, to: &job, output: output)
-            }
-        }
-        if let timeLimit { job.limit(tasksFrom: before, to: timeLimit) }
-        if let attempts = blocks.last?.attempts { job.retry(tasksFrom: before, attempts: attempts) }
-        let loops = blocks.reversed().compactMap(\.loop)
-        if loops.contains(where: { job.dropSecretLoop($0, tasksFrom: before) }) {
-            return job.lose(place, "this \(program) goes over a list of secrets: it was left out")
-        }
-        for loop in loops { job.loop(tasksFrom: before, over: loop) }
-        if let folder { job.move(tasksFrom: before, to: folder) }
-        job.setProxy(proxies.setting, tasksFrom: before)
-        if output != nil, job.tasks.count > before + 1 {
-            job.lose(place, "several answers in one file have no equal: each task has a file of its own")
-        }
-        if let answer = command.answer, job.tasks.count > before {
-            let printed = ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true)
-                .lost
-            let more = [
-                "-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers",
-            ]
-            let isAnswerAlone = !printed.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
-            if !isAnswerAlone || !job.take(answer, ofTasksFrom: before) {
-                job.drop(tasksFrom: before)
-                job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
-            }
-        }
-        if let why = files.reason(against: Array(job.tasks[min(before, job.tasks.count)...]), job)
-            ?? (options.endsOnError ? Self.reason(loops, Array(job.tasks[min(before, job.tasks.count)...])) : nil)
-        {
-            job.drop(tasksFrom: before)
-            return job.lose(place, "\(why): this \(program) was left out")
-        }
-        if let (other, line) = doubtful, job.tasks.count > before {
-            let shown = "`\(other.prefix { $0 != "=" }.prefix(40))` in line \(line)"
-            if job.tasks[before...].contains(where: \.sends) {
-                job.drop(tasksFrom: before)
-                return job.lose(place, "`set -e`, and \(shown), may keep it from running: this \(program) was left out")
-            }
-            if !isTold {
-                job.lose(
-                    place,
-                    "under `set -e` a failure of \(shown) keeps this from running, and what comes after it: the job does not know that"
-                )
-            }
-            isTold = true
-        }
-        depend(tasksFrom: before, flow, program, place, &job)
-    }
-
-    /// Why the turns of a loop that ends at the first failure cannot be tasks.
-    private static func reason(_ loops: [ShellLoop], _ tasks: [ImportedTask]) -> String? {
-        let sends = tasks.contains(where: \.sends)
-        return sends && loops.contains { $0.count != 1 } ? "`set -e` ends the loop where one turn fails" : nil
-    }
-
-    /// Lets the tasks from a number on depend on those that the script makes them depend on, or be the condition of the `if`
-    /// that is read.
-    private mutating func depend(
-        tasksFrom first: Int, _ flow: ScriptFlow, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
-    ) {
-        let index = blocks.firstIndex { $0.condition != nil }
-        let condition = index.flatMap { blocks[$0].condition }
-        var flow = flow
-        if let task = condition?.task {
-            flow = flow.and(ScriptFlow(condition?.when == "failed" ? .failureOf([task]) : .tasks([task])))
-        }
-        if condition == nil, flow.reason == nil, flow.failed.count == 1, let other = flow.failed.first,
-            flow.needed == job.tasks[other].needed, job.merge(first, into: other)
-        {
-            merged = other
-            return
-        }
-        if let other = flow.failed.first, job.tasks[other].ignoresStatus {
-            job.lose(
-                place, "without `-f` curl succeeds with an error page too: here a status of 400 and above is a failure")
-        }
-        // `when: failed` is of all that a task needs.
-        if !flow.failed.isEmpty,
-            flow.reason != nil || flow.failed.count > 1 || !flow.needed.isEmpty
-                || flow.failed.contains(where: { !job.tasks[$0].needed.isEmpty })
-        {
-            job.drop(tasksFrom: first)
-            return job.lose(place, "more than one transfer decides whether it runs: this \(program) was left out")
-        }
-        let when = flow.failed.isEmpty ? condition?.task == nil ? nil : "succeeded" : "failed"
-        job.join(tasksFrom: first, after: flow.needed + flow.failed, when: when)
-        guard let index, let condition, condition.task == nil else { return }
-        if job.tasks.count == first + 1 {
-            blocks[index].condition?.task = first
-        } else {
-            job.drop(tasksFrom: first)
-            job.lose(place, "this \(program) is no single task: it was left out, with what depends on it")
-            (blocks[index].condition, blocks[index].isLeftOut) = (nil, true)
-        }
     }
 }

@@ -44,7 +44,7 @@ extension ScriptImport {
             if !word.isQuoted, let (name, fallback) = Self.fallback(of: word), Self.namesOptions(name) {
                 job.lose(
                     place,
-                    "`$\(name)` is known to the shell alone: what it adds to this \(program) was left out")
+                    "`$\(name)` is known to the shell alone: this \(program) goes without what it adds")
                 words += fallback.split(separator: " ").map { String($0) }
                 continue
             }
@@ -67,7 +67,7 @@ extension ScriptImport {
             } else if value == word.text, name.hasPrefix("env."), Self.namesOptions(String(name)) {
                 job.lose(
                     place,
-                    "`$\(name.dropFirst(4))` is known to the shell alone: what it adds to this \(program) was left out")
+                    "`$\(name.dropFirst(4))` is known to the shell alone: this \(program) goes without what it adds")
             } else {
                 words.append(word.text)
             }

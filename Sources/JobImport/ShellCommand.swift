@@ -68,3 +68,8 @@ extension ShellCommand {
         return name == "curl" || name == "wget" || name == "aria2c" ? name : nil
     }
 }
+
+extension ShellWord {
+    /// Whether it names no file of the script's, after a `>`: a device, or another stream.
+    var isNoFile: Bool { unknown == nil && (text.hasPrefix("/dev/") || ["1", "2", "-"].contains(text)) }
+}

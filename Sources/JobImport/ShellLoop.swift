@@ -117,8 +117,8 @@ struct ShellLoop: Hashable, Sendable {
     }
 
     /// `{1..10}`.
-    private static func range(_ word: ShellWord) -> (first: Int, last: Int, isPadded: Bool, list: [String])? {
-        guard !word.isQuoted, word.text.hasPrefix("{"), word.text.hasSuffix("}"),
+    static func range(_ word: ShellWord) -> (first: Int, last: Int, isPadded: Bool, list: [String])? {
+        guard !word.isQuoted, word.unknown == nil, word.text.hasPrefix("{"), word.text.hasSuffix("}"),
             let dots = word.text.firstRange(of: "..")
         else { return nil }
         let (low, high) = (word.text[..<dots.lowerBound].dropFirst(), word.text[dots.upperBound...].dropLast())

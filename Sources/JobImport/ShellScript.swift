@@ -51,6 +51,9 @@ struct ShellScript: Sendable {
     /// What is known of variables besides their values.
     var scopes = VariableScopes()
 
+    /// Whether the shell expands braces: all but `sh` do.
+    var expandsBraces = true
+
     private var scalars: [Unicode.Scalar]
     private var index = 0
     private var line: Int
@@ -67,8 +70,12 @@ struct ShellScript: Sendable {
     /// `answers` is the number of values that scripts before took out of answers.
     init(_ text: String, answers: Int = 0) {
         var first = ShellScript([:], text, line: 1, nesting: 0, answers: answers)
+        let head = text.prefix { !$0.isNewline }
+        let shell = head.hasPrefix("#!") ? head.split { $0 == "/" || $0 == " " }.last { !$0.hasPrefix("-") } : nil
+        first.expandsBraces = !["sh", "dash", "ash"].contains(shell.map { String($0) })
         first.readCommands()
         self.init([:], text, line: 1, nesting: 0, answers: answers)
+        expandsBraces = first.expandsBraces
         scopes.namesOfLoops = first.scopes.namesOfLoops
         readCommands()
     }
@@ -135,7 +142,10 @@ struct ShellScript: Sendable {
             let word = readWord()
             if index == start { index += 1 }
             if !word.isQuoted, word.text == "[[" || word.text == "]]" { isTest = word.text == "[[" }
-            command.words.append(word)
+            let isAssignment = Self.assignment(word) != nil && command.words.allSatisfy { Self.assignment($0) != nil }
+            command.words += ShellBraces.words(
+                word, isExpanded: expandsBraces && !isTest && !isAssignment,
+                isList: command.afterSteps.first?.text == "for")
         }
         collectHidden(&command)
         let isConditional = followScopes(command)
@@ -281,7 +291,7 @@ struct ShellScript: Sendable {
 
     private mutating func take(_ sign: String, into command: inout ShellCommand) {
         skipBlanks()
-        let word = readWord()
+        let word = ShellBraces.words(readWord(), isExpanded: false, isList: false)[0]
         command.redirections.append(ShellCommand.Redirection(sign: sign, word: word))
         if sign.hasSuffix("<<<") {
             command.input = word
@@ -356,7 +366,7 @@ extension ShellScript {
             case "$": append(readReference(), to: &word)
             case "`": append(readBackticks(), to: &word)
             default:
-                word.text += JobText.literal(String(scalar))
+                word.text += JobText.literal(String(ShellBraces.marks[scalar] ?? scalar))
                 index += 1
             }
         }

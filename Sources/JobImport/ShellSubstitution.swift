@@ -9,6 +9,7 @@ extension ShellScript {
         var script = ShellScript(assigned, text, line: line, nesting: nesting + 1, answers: answerCount)
         script.variables = variables
         script.loops = loops
+        script.expandsBraces = expandsBraces
         script.scopes.isAnyUnknown = scopes.isAnyUnknown
         script.readCommands()
         if shown != "(…)", let word = answer(of: script) ?? basename(script.commands) { return word }

@@ -104,6 +104,14 @@ struct URLText: Sendable {
         return String(authority.prefix { $0 != ":" }).lowercased()
     }
 
+    /// The query, as typed; empty without one.
+    var query: String {
+        let bare = text.prefix { $0 != "#" }
+        // A `?` in a reference, `${name:?message}`, begins no query.
+        guard let mark = bare.firstIndex(of: "?"), !bare[..<mark].hasSuffix(":") else { return "" }
+        return String(bare[bare.index(after: mark)...])
+    }
+
     /// The last component of the path, decoded; `nil` where there is none.
     var fileName: String? {
         guard let last = path.split(separator: "/").last, !path.hasSuffix("/") else { return nil }

@@ -216,9 +216,13 @@ struct WgetCommand {
             task.set("method", .text("HEAD"))
         } else if let file = command.value("output-document") {
             if count > 1, file != "-" { job.lose(&task, "several URLs in one file have no equal: each has its own") }
-            if file != "/dev/null" { task.set("to", .text(file == "-" ? output ?? "-" : file)) }
+            if let to = ImportedTask.target(file, output) { task.set("to", .text(to)) }
         } else if let name = location.storedName, !command.has("content-disposition") {
-            task.set("to", .text((folder == "./" ? "" : folder) + name))
+            let folder = folder == "./" ? "" : folder
+            let query = location.query.isEmpty ? "" : "?" + Percent.decoded(location.query).replacing("/", with: "%2F")
+            let isSecret = job.hidesSecrets(inQueryOf: "?" + location.query)
+            task.set("to", .text(folder + name + (isSecret ? "" : query)))
+            if isSecret { job.lose(&task, "wget writes the query into the file's name: not here, as it has a secret") }
         } else {
             task.set("to", .text(folder))
             if let note = location.nameNote { task.comments.append(note) }
@@ -266,9 +270,10 @@ struct WgetCommand {
         let password =
             ["http-password", "ftp-password", "password"].lazy.compactMap { command.value($0) }.first ?? inURL?.1
         guard let user else { return }
+        let typed = password ?? (command.has("ask-password") ? nil : "")
         var fields: [YAMLField] = []
         if command.has("auth-no-challenge") { fields = ForeignLogin.unasked }
-        task.set("credentials", .list([.map(fields + job.login(user, password, for: location?.host))]))
+        task.set("credentials", .list([.map(fields + job.login(user, typed, for: location?.host))]))
     }
 
     private func setRules(_ task: inout ImportedTask, _ job: inout ImportedJob) {

@@ -45,6 +45,8 @@ package enum JobLoader {
             return LoadResult(job: nil, diagnostics: parsed, notBuilt: [])
         }
         let base = JobFile.baseDirectory(source.name, options, resources)
+        var resources = resources
+        if options.reportsStartAtJob { resources.reportFolder = base }
         let names = NameStore(secrets: SecretStore(resources: resources, missingValues: missingValues))
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
         reader.templateValues = templates

@@ -20,6 +20,8 @@ package struct Resources: Sendable {
     package var listFiles: @Sendable (_ absoluteRoot: String, _ depth: Int) -> Result<[[UInt8]], FileProblem>
     /// The working directory, an absolute path; relative paths of the command line start here.
     package var workingDirectory: String
+    /// Where relative paths of reports start; `nil` for the working directory.
+    var reportFolder: String?
 
     package init(
         environment: @escaping @Sendable (String) throws(StrayVariable) -> String?,
@@ -87,6 +89,8 @@ package struct LoadOptions: Sendable {
     package var variablesFile: String?
     /// `--secrets-file`: path of a file with secrets; `nil` without one.
     package var secretsFile: String?
+    /// Whether relative paths of reports start where the job's own do, because a service will have its working folder there.
+    package var reportsStartAtJob = false
 
     package init(
         directory: String? = nil, set: [(name: String, value: String)] = [], variablesFile: String? = nil,

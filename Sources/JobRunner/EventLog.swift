@@ -146,7 +146,7 @@ private final class EventThread: Sendable {
             return
         }
         for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true {
-            do { try consumer.tick(now) } catch { note(error) }
+            do { try consumer.tick(now) } catch { recordFailure(error) }
         }
     }
 
@@ -156,10 +156,10 @@ private final class EventThread: Sendable {
             do {
                 try consumer.consume(batch[...])
             } catch {
-                note(error)
+                recordFailure(error)
             }
         }
     }
 
-    private func note(_ error: any Error) { failure.withLock { if $0 == nil { $0 = error } } }
+    private func recordFailure(_ error: any Error) { failure.withLock { if $0 == nil { $0 = error } } }
 }

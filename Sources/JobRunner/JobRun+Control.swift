@@ -7,7 +7,7 @@ package import TransferModel
 extension JobRun {
     /// Carries out a request. A refusal is replied at once, a change once its events are in the log, and a status after
     /// the turn: before the first one no task has begun to run, or to wait for what holds it back.
-    func take(_ request: ControlRequest, _ now: Now) {
+    func controlRequested(_ request: ControlRequest, _ now: Now) {
         let chosen = TaskChoice(request.patterns, of: job, in: request.identifier)
         if let pattern = chosen.unmatched {
             return request.reply(.refused(refusal(of: pattern, request.identifier)), log.sequence)

@@ -43,7 +43,7 @@ extension JobRun {
         }
     }
 
-    func finish(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
+    func taskFinished(_ task: TaskIndex, _ conclusion: Conclusion, _ now: Now) {
         let specification = job.tasks[Int(task.raw)]
         let error = conclusion.error.map {
             named($0, conclusion.blame).namingTokenSource(of: specification, in: job)
@@ -71,7 +71,7 @@ extension JobRun {
             error: error,
             body: result?.body, lengthUnverified: result?.lengthUnverified ?? false,
             captures: conclusion.outcome == .succeeded
-                ? told(result?.captures ?? inherited.captures[specification.id], of: specification) : [],
+                ? shownCaptures(result?.captures ?? inherited.captures[specification.id], of: specification) : [],
             duration: conclusion.duration,
             explanation: Explanation.sentence(
                 outcome: conclusion.outcome, error: error, waits: waits, attempts: conclusion.attempts,
@@ -133,7 +133,7 @@ extension JobRun {
     }
 
     /// The captured values as they are shown: one of a header whose name means credentials is masked.
-    private func told(_ captures: [CapturedValue]?, of task: TaskSpecification) -> [Job.Variable] {
+    private func shownCaptures(_ captures: [CapturedValue]?, of task: TaskSpecification) -> [Job.Variable] {
         captures?.filter { !$0.isHidden }.map { value in
             let capture = task.options.values.captures.first { $0.name == value.name }
             guard case .header(let header, _)? = capture?.source, job.credentialNames.isHeader(header) else {

@@ -10,7 +10,7 @@ extension JobRun {
         for task in chosen where !scheduler.hasVanished(task) {
             var told = standing(of: task)
             told.attempts = scheduler.attempts(of: task)
-            status.take(told, most: most)
+            status.add(told, most: most)
         }
         return status
     }
@@ -41,7 +41,7 @@ extension JobRun {
         switch reason {
         case .network, .power: return shortage(of: task)
         case .window: return opening(of: task).map { "its `window` until \($0)" }
-        case .earliestBegin: return begin(of: task).map { "its `earliestBegin`, not before \($0)" }
+        case .earliestBegin: return earliestBegin(of: task).map { "its `earliestBegin`, not before \($0)" }
         case .dependency where scheduler.isStaged(task): return group(of: task)
         default: return nil
         }
@@ -52,7 +52,7 @@ extension JobRun {
     }
 
     /// When the task may begin; `nil` where that is no time to come.
-    private func begin(of task: TaskIndex) -> String? {
+    private func earliestBegin(of task: TaskIndex) -> String? {
         switch job.tasks[Int(task.raw)].options.values.earliestBegin {
         case .at(let date): ComingDate.words(date, from: log.wall)
         case .afterStart(let span): ComingDate.words(beganAt.wall + span, from: log.wall)
@@ -82,9 +82,9 @@ extension JobRun {
         case .window: opening(of: task)
         case .earliestBegin:
             if case .afterStart? = job.tasks[Int(task.raw)].options.values.earliestBegin {
-                begin(of: task).map { $0 + Explanation.fromEachStart }
+                earliestBegin(of: task).map { $0 + Explanation.fromEachStart }
             } else {
-                begin(of: task)
+                earliestBegin(of: task)
             }
         case .finishBy, .maximumBytes, .suspended, nil: nil
         }

@@ -95,7 +95,7 @@ extension JobRun {
     }
 
     /// Handles the opened files of a template's lists.
-    func take(_ template: TaskIndex, _ files: [Result<ListFile, TransferError>], _ now: Now) {
+    func listsOpened(_ template: TaskIndex, _ files: [Result<ListFile, TransferError>], _ now: Now) {
         guard templates.isCurrent(template), let known = self.template(template) else { return }
         do throws(TransferError) {
             try makeTasks(of: template, try ListSources(known, engine.capturedValues), files)
@@ -131,7 +131,7 @@ extension JobRun {
         }
     }
 
-    func take(
+    func templateExpanded(
         _ template: TaskIndex, _ result: Result<ExpandedJob, TransferError>, _ rows: [String: CapturedValue], _ now: Now
     ) {
         templates.workedOut()
@@ -170,7 +170,7 @@ extension JobRun {
     }
 
     /// Adds the recorded tasks: they belong to the run even if this process ends.
-    func takeKept(_ template: TaskIndex, _ now: Now) {
+    func expansionKept(_ template: TaskIndex, _ now: Now) {
         guard let expansion = templates.kept() else { return }
         add(expansion, for: template, now)
         templates.ended()

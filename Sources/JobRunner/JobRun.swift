@@ -135,7 +135,7 @@ package final class JobRun {
         limitOrigins()
         if let resuming { takeOver(resuming) }
         try engine.open()
-        try networks.begin { inbox.post($0) }
+        try networks.startReports { inbox.post($0) }
     }
 
     private static func beginning(of history: RunHistory, _ now: Now) -> Now {
@@ -164,7 +164,7 @@ package final class JobRun {
         var now = engine.now
         awaitFirstTurn(now)
         while true {
-            for input in inbox.takeAll() { take(input, now) }
+            for input in inbox.takeAll() { handle(input, now) }
             if isLeaving { break }
             perform(scheduler.turn(now: now), now)
             startHooks()
@@ -193,11 +193,11 @@ package final class JobRun {
                 })
             now = engine.now
             limitOrigins()
-            for report in reports { take(report, now) }
+            for report in reports { reportReceived(report, now) }
         }
         templates.end()
         hooks.end()
-        networks.end()
+        networks.stopReports()
         if isLeaving {
             leave(now)
             refuseRequests()
@@ -238,7 +238,7 @@ package final class JobRun {
         }
     }
 
-    private func take(_ input: RunInput, _ now: Now) {
+    private func handle(_ input: RunInput, _ now: Now) {
         switch input {
         case .command(let command):
             if case .leave = command { isLeaving = true }
@@ -247,14 +247,14 @@ package final class JobRun {
             // The engine first: attempts that this ends are judged under the new conditions.
             if case .conditions(let conditions) = command { engine.connections.networksChanged(to: conditions) }
             scheduler.command(command, now: now)
-        case .control(let request): take(request, now)
-        case .outside(let end): take(end, now)
+        case .control(let request): controlRequested(request, now)
+        case .outside(let end): outsideTaskEnded(end, now)
         case .kept(let beginnings): engine.beginnings.kept(beginnings)
         case .makeWay: scheduler.command(.makeWay(awaiting: awaitedWhenLeaving), now: now)
-        case .listsOpened(let template, let files): take(template, files, now)
-        case .expanded(let template, let result, let rows): take(template, result, rows, now)
-        case .expansionKept(let template): takeKept(template, now)
-        case .hookEnded(let task, let record): take(task, record)
+        case .listsOpened(let template, let files): listsOpened(template, files, now)
+        case .expanded(let template, let result, let rows): templateExpanded(template, result, rows, now)
+        case .expansionKept(let template): expansionKept(template, now)
+        case .hookEnded(let task, let record): hookEnded(task, record)
         case .woke: engine.connections.woke()
         case .turnGiven: takeTurn(now)
         case .rest: turn.isAskedToRest = true
@@ -262,7 +262,7 @@ package final class JobRun {
     }
 
     /// Handles the end of a task in another process; it may be reported again when that process starts over.
-    private func take(_ end: OutsideEnd, _ now: Now) {
+    private func outsideTaskEnded(_ end: OutsideEnd, _ now: Now) {
         defer { if end.hasFailed { scheduler.failedOutside(now: now) } }
         guard let waiting = outside.waiting.removeValue(forKey: end.id) else { return }
         if end.succeeded, !inherited.expandedOver.contains(end.id) { engine.answers.keep(end.captures, of: end.id) }
@@ -271,7 +271,7 @@ package final class JobRun {
             waiting, succeeded: end.succeeded, deferral: end.deferral, number: outside.ended.count - 1, now: now)
     }
 
-    private func take(_ report: ExecutorReport, _ now: Now) {
+    private func reportReceived(_ report: ExecutorReport, _ now: Now) {
         scheduler.receive(report, now: now)
     }
 
@@ -287,7 +287,7 @@ package final class JobRun {
             case .expand(let template): expand(template, now)
             case .attemptEnded(let task, let end):
                 _ = endAttempt(task, end.outcome, end.backoff, error: end.error, held: end.held, until: end.until, now)
-            case .finished(let task, let conclusion): finish(task, conclusion, now)
+            case .finished(let task, let conclusion): taskFinished(task, conclusion, now)
             case .connectionsChanged(let session, let origin, let step):
                 log.append(
                     .connectionsChanged(

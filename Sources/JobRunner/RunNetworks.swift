@@ -65,7 +65,7 @@ struct RunNetworks {
     var conditions: Conditions? { state.conditions }
 
     /// Starts to report changes, from another thread.
-    func begin(_ tell: @escaping @Sendable (RunInput) -> Void) throws(TransferError) {
+    func startReports(_ tell: @escaping @Sendable (RunInput) -> Void) throws(TransferError) {
         let dictated = dictated
         do throws(NetworkProblem) {
             try watch?.start(
@@ -78,7 +78,7 @@ struct RunNetworks {
     }
 
     /// Stops the reports; none comes after it returns.
-    func end() { watch?.stop() }
+    func stopReports() { watch?.stop() }
 
     /// The dictated networks with the system's power state.
     private static func dictate(_ networks: [NetworkInterface], _ power: PowerState) -> Conditions {

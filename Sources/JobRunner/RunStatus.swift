@@ -64,7 +64,7 @@ package struct RunStatus: Hashable, Sendable {
     }
 
     /// Counts the task, and lists it unless it has finished or the list is full.
-    mutating func take(_ task: Task, most: Int) {
+    mutating func add(_ task: Task, most: Int) {
         counts[task.state, default: 0] += 1
         guard task.state != .finished else { return }
         // Few run at a time, however many tasks the job has.

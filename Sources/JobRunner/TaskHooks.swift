@@ -75,7 +75,7 @@ extension TaskHook {
     ) -> HookRecord {
         var command = Command(self.command.map(\.revealed))
         command.environment =
-            Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
+            CurrentProcess.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + variables.map { RawName(Self.prefix + $0) }
         command.folder = folder
         command.timeout = timeout
@@ -168,7 +168,7 @@ extension JobRun {
                 if error.isOfProcessLimit {
                     hooks.queue.putBack(hook)
                 } else {
-                    take(hook.task, hook.record(nil, .zero, "cannot be started: no thread for it: \(error)"))
+                    hookEnded(hook.task, hook.record(nil, .zero, "cannot be started: no thread for it: \(error)"))
                 }
             }
         }
@@ -183,11 +183,11 @@ extension JobRun {
 
     private func dropHooks() {
         for hook in hooks.queue.drop() {
-            take(hook.task, hook.record(nil, .zero, "was not started: the run was stopped"))
+            hookEnded(hook.task, hook.record(nil, .zero, "was not started: the run was stopped"))
         }
     }
 
-    func take(_ task: TaskIndex, _ record: HookRecord) {
+    func hookEnded(_ task: TaskIndex, _ record: HookRecord) {
         hooks.threads.removeValue(forKey: task)?.join()
         hooks.queue.ended(task)
         if record.hasFailed { noteFailedHook() }

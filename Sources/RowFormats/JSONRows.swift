@@ -31,7 +31,7 @@ enum JSONRows {
         }
         if !found.isEmpty { return found }
         // A list that is there and has no elements is empty; one that is not there is a mistake.
-        guard query.selectsSeveral, try select(query.parent, root, path).contains(where: { $0.hasElements }) else {
+        guard query.endsAtEmptyList(in: root, steps: mostSteps) else {
             let reach = query.reach(in: root, steps: mostSteps)
             throw RowProblem("`\(path)` finds nothing\(reach.map { names($0.found, at: $0.path) } ?? "")")
         }
@@ -100,15 +100,6 @@ enum JSONRows {
         case .array(let elements): .list(elements.map { plain($0) })
         case .object(let members):
             .map(members.map { PlainValue.Entry(key: $0.name, value: plain($0.value)) })
-        }
-    }
-}
-
-extension JSONValue {
-    fileprivate var hasElements: Bool {
-        switch self {
-        case .array, .object: true
-        case .null, .boolean, .number, .string, .broken: false
         }
     }
 }

@@ -15,7 +15,7 @@ enum ControlPlace {
     /// Removes the sockets of runs that died without removing them.
     static func sweep(_ folder: borrowing Descriptor, at path: String) {
         for name in Folders.names(in: path) {
-            guard let process = process(of: name), !Surroundings.isRunning(process) else { continue }
+            guard let process = process(of: name), !CurrentProcess.processExists(process) else { continue }
             removeIfDead(name, in: folder, at: path)
         }
     }

@@ -56,7 +56,7 @@ final class LockFile: JobLock {
                 return .held(by: LockTable.holder(of: file) ?? LockNote.holder(in: "\(self.folder)/\(name)"))
             }
             guard let named = try? folder.facts(of: name), try named.inode == file.facts().inode else { return nil }
-            try file.overwrite(LockNote.text(Surroundings.processID(), Clocks.wall()))
+            try file.overwrite(LockNote.text(CurrentProcess.processID(), Clocks.wall()))
         } catch {
             throw PrivacyProblem(kind: .system(error), path: "\(self.folder)/\(name)")
         }

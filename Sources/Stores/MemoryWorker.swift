@@ -124,20 +124,20 @@ final class MemoryWorker {
             case .find(let task, let session, let destination):
                 answers.append(.found(task, find(session, destination), parts[session]?[ExactText(destination)]))
             case .isKnown(let task, let path): answers.append(.known(task, isKnown(path)))
-            case .file(let session, let destination, let answer): take(session, destination, answer)
+            case .file(let session, let destination, let answer): recordPublishedFile(session, destination, answer)
             case .confirm(let session, let destination, let kept): put(session, destination, kept)
-            case .part(let session, let destination, let record): take(session, destination, record)
+            case .part(let session, let destination, let record): recordPartialFile(session, destination, record)
             case .dropPart(let session, let destination):
                 guard let record = parts[session]?.removeValue(forKey: ExactText(destination)) else { continue }
-                take(session, destination, nil)
+                recordPartialFile(session, destination, nil)
                 let folder = record.folder == "/" ? "" : record.folder
                 answers.append(.useless(path: "\(folder)/\(record.part.name)"))
-            case .upload(let session, let change): take(session, change)
+            case .upload(let session, let change): recordUpload(session, change)
             case .findSent(let task, let session, let url): answers.append(.foundSent(task, findSent(session, url)))
             case .sent(let session, let url, let sent): noteSent(sent, to: url, session)
             case .cache(let session, let order):
                 if let answer = perform(order, session) { answers.append(answer) }
-            case .learned(let session, let changes): take(session, changes)
+            case .learned(let session, let changes): recordSessionState(session, changes)
             case .captured(let news): secrets = secrets.adding(news)
             case .write: pace.hurry(Clocks.instant())
             }
@@ -164,8 +164,8 @@ final class MemoryWorker {
         return isKnown
     }
 
-    /// Notes a published file. Where nothing identifies the file's version, the record of an earlier one is deleted.
-    private func take(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
+    /// Records a published file. Where nothing identifies the file's version, the record of an earlier one is deleted.
+    private func recordPublishedFile(_ session: SessionIndex, _ destination: String, _ answer: FiledAnswer) {
         guard !isGivenUp else { return }
         let found = answer.kept
         let kept = holdsSecret([destination, found?.url, found?.etag, found?.lastModified]) ? nil : found
@@ -190,9 +190,9 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    /// Notes a partial file. One that contains a secret is not recorded, and the previous record is deleted as
+    /// Records a partial file. One that contains a secret is not recorded, and the previous record is deleted as
     /// outdated.
-    private func take(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
+    private func recordPartialFile(_ session: SessionIndex, _ destination: String, _ record: ResumeRecord?) {
         guard !isGivenUp, !holdsSecret([destination]) else { return }
         let kept = record.flatMap { record in
             let headers = String(decoding: record.point.headers.bytes, as: UTF8.self)
@@ -203,7 +203,7 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    private func take(_ session: SessionIndex, _ change: UploadChange) {
+    private func recordUpload(_ session: SessionIndex, _ change: UploadChange) {
         let key = change.key
         guard !isGivenUp, !holdsSecret([key.task, key.url, key.file]) else { return }
         let kept = change.record.flatMap { holdsSecret([$0.point.place]) ? nil : $0 }
@@ -229,7 +229,7 @@ final class MemoryWorker {
         noteUnwritten()
     }
 
-    private func take(_ session: SessionIndex, _ changes: [SessionState.Change]) {
+    private func recordSessionState(_ session: SessionIndex, _ changes: [SessionState.Change]) {
         guard !isGivenUp else { return }
         unwritten[session].states += changes
         noteUnwritten()

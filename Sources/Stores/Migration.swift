@@ -263,10 +263,10 @@ package struct Migration: Sendable {
         guard try expected(steps.prefix(found)) == fingerprint(database) else {
             throw StoreError(.damaged, "\(database.title) does not hold what its format \(found) holds")
         }
-        try take(steps[found...], database)
+        try apply(steps[found...], database)
     }
 
-    private static func take(
+    private static func apply(
         _ migrations: ArraySlice<Migration>, _ database: borrowing Database
     ) throws(StoreError) {
         for (index, migration) in zip(migrations.indices, migrations) {
@@ -282,7 +282,7 @@ package struct Migration: Sendable {
     /// Returns the schema fingerprint of a file that took these steps and no others.
     package static func fingerprint(of steps: ArraySlice<Migration>) throws(StoreError) -> UInt64 {
         let model = try Database(path: ":memory:", title: "a model in memory")
-        try take(steps, model)
+        try apply(steps, model)
         return try fingerprint(model)
     }
 

@@ -112,6 +112,6 @@ package struct Caller: ~Copyable, Sendable {
 
 /// Decides which users may talk to the program's processes.
 package enum Admission {
-    /// Returns whether `user` is this process's user or root.
-    package static func admits(_ user: UInt32, own: UInt32 = Surroundings.userID()) -> Bool { user == own || user == 0 }
+    /// Returns whether `uid` is this process's user or root.
+    package static func admits(_ uid: UInt32, own: UInt32 = CurrentProcess.userID()) -> Bool { uid == own || uid == 0 }
 }

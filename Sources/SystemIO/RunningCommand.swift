@@ -55,7 +55,7 @@ package final class RunningCommand {
         for raw in [input, output, errors] { _ = fcntl(raw, F_SETFL, 0) }
         var process: Int32 = 0
         let code = unsafe CStrings.with(command.words) { words in
-            unsafe CStrings.with(command.environment ?? Surroundings.variables()) { variables in
+            unsafe CStrings.with(command.environment ?? CurrentProcess.variables()) { variables in
                 unsafe tr_spawn(words, variables, command.folder, input, output, errors, &process)
             }
         }

@@ -13,7 +13,7 @@ package struct ServiceManager: Sendable {
     package let watchdog: TimeSpan?
     private let passed: Int
 
-    package init(_ environment: [String: String], process: Int32 = Surroundings.processID()) {
+    package init(_ environment: [String: String], process: Int32 = CurrentProcess.processID()) {
         socket = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
         // Variables inherited from a parent process, for which they were meant, do not count.
         func isMeant(_ variable: String, _ needed: Bool) -> Bool {

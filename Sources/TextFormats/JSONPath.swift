@@ -31,18 +31,7 @@ package struct JSONPath: Sendable {
     /// Whether the last segment selects any number of values: `[*]`, a slice, a filter, `..name`.
     package var selectsSeveral: Bool {
         guard let last = segments.last else { return false }
-        return last.isDescendant || last.selectors.count > 1
-            || last.selectors.contains { selector in
-                switch selector {
-                case .name, .index: false
-                case .wildcard, .slice, .filter: true
-                }
-            }
-    }
-
-    /// The path without its last segment.
-    package var parent: JSONPath {
-        JSONPath(segments: segments.dropLast(), beginning(max(0, segments.count - 1)), ends: ends.dropLast())
+        return last.selectors.count > 1 || last.selectsElements
     }
 
     /// The path's first `count` segments as they are written.
@@ -66,6 +55,17 @@ package struct JSONPath: Sendable {
     /// Returns the longest beginning of the path that selects anything, as it is written, and the values it selects;
     /// `nil` if that takes `steps` steps or more. For messages about a path that leads to nothing.
     package func reach(in root: JSONValue, steps: Int) -> (path: String, found: [JSONValue])? {
+        longestReach(in: root, steps).map { (beginning($0.count), $0.found) }
+    }
+
+    /// Whether the path, which selects nothing, ends at a list that is there and has no such element, and not at a name
+    /// that is not there. Null in the place of a list counts as an empty one.
+    package func endsAtEmptyList(in root: JSONValue, steps: Int) -> Bool {
+        guard let (count, found) = longestReach(in: root, steps), count < segments.count else { return false }
+        return segments[count].selectsElements && found.contains { $0.mayBeList }
+    }
+
+    private func longestReach(in root: JSONValue, _ steps: Int) -> (count: Int, found: [JSONValue])? {
         let walk = Walk(root: root, left: steps)
         var (reached, found) = (0, [root])
         for segment in segments {
@@ -74,7 +74,7 @@ package struct JSONPath: Sendable {
             if next.isEmpty { break }
             (reached, found) = (reached + 1, next)
         }
-        return (beginning(reached), found)
+        return (reached, found)
     }
 
     /// State of one selection: the document and the steps that are left.
@@ -102,6 +102,17 @@ package struct JSONPath: Sendable {
         var selectors: [Selector]
         /// Whether the segment begins with `..`: the selectors apply to all descendants, too.
         var isDescendant: Bool
+
+        /// Whether it selects any number of values of a list, which may be none.
+        var selectsElements: Bool {
+            isDescendant
+                || selectors.contains { selector in
+                    switch selector {
+                    case .name, .index: false
+                    case .wildcard, .slice, .filter: true
+                    }
+                }
+        }
     }
 
     indirect enum Selector: Equatable, Sendable {
@@ -264,6 +275,15 @@ package struct JSONPath: Sendable {
         case (.string(let left)?, .string(let right)?):
             left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
         default: false
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var mayBeList: Bool {
+        switch self {
+        case .array, .object, .null: true
+        case .boolean, .number, .string, .broken: false
         }
     }
 }

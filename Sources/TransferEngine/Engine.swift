@@ -146,7 +146,7 @@ package final class Engine: AttemptMoments {
 
     private func start(_ task: TaskIndex, _ number: Int, _ mirror: Int) {
         guard let begun = participants.taskBegins(task, number, mirror) else { return }
-        let partial = core.carryovers[task]?.takePartialFile(at: mirror)
+        let partial = core.retryStates[task]?.takePartialFile(at: mirror)
         let attempt = makeAttempt(
             task, number, mirror, begun.specification, begun.url, partial: partial, startedAt: core.now)
         core.attempts[Int(task.raw)] = attempt
@@ -162,7 +162,7 @@ package final class Engine: AttemptMoments {
     /// Makes an attempt of the task, or the part of it that is about one page.
     func makeAttempt(
         _ task: TaskIndex, _ number: Int, _ mirror: Int, _ specification: TaskSpecification, _ url: ResourceURL,
-        partial: Carryover.PartialFile?, startedAt: Now
+        partial: RetryState.PartialFile?, startedAt: Now
     ) -> Attempt {
         let attempt = Attempt(
             task: task, number: number, mirror: mirror, specification: specification,
@@ -230,7 +230,7 @@ package final class Engine: AttemptMoments {
         }
         core.active.add(attempt)
         var nextCheck = core.now.instant + attempt.transport.idleLimit
-        _ = attempt.slowness(at: core.now.instant, nextLook: &nextCheck)
+        _ = attempt.slowness(at: core.now.instant, nextCheck: &nextCheck)
         core.active.check(by: nextCheck)
     }
 
@@ -245,7 +245,7 @@ package final class Engine: AttemptMoments {
         if let command = attempt.transport.command { participants.commands.stopCommand(command) }
         guard let transfer = attempt.transport.transfer else { return }
         if let metrics = core.loop.stop(transfer) {
-            note(metrics, attempt)
+            recordMetrics(metrics, attempt)
             participants.bodies.endBody(attempt, metrics)
         }
         forgetTransfer(attempt)
@@ -286,8 +286,8 @@ package final class Engine: AttemptMoments {
     }
 
     /// Records a request's metrics, however it ended.
-    private func note(_ metrics: CurlMetrics, _ attempt: Attempt) {
-        attempt.note(metrics, participants.connections.networks)
+    private func recordMetrics(_ metrics: CurlMetrics, _ attempt: Attempt) {
+        attempt.recordMetrics(metrics, participants.connections.networks)
         core.countConnections(metrics, attempt)
     }
 
@@ -297,9 +297,9 @@ package final class Engine: AttemptMoments {
         }
         guard let attempt = completion.receiver as? Attempt, attempt.result == nil else { return }
         // It ended before it could be stopped for the sake of another stream.
-        guard attempt.transport.transfer != nil else { return note(completion.metrics, attempt) }
+        guard attempt.transport.transfer != nil else { return recordMetrics(completion.metrics, attempt) }
         participants.streamEnds(attempt, completion)
-        note(completion.metrics, attempt)
+        recordMetrics(completion.metrics, attempt)
         forgetTransfer(attempt)
         attempt.exchange.lostAnswer = completion.lostAnswer
         let isOurs = attempt.exchange.endedByUs
@@ -317,7 +317,7 @@ package final class Engine: AttemptMoments {
             guard attempt.streams.segmented == nil, let transfer = attempt.transport.transfer,
                 let last = core.loop.lastActivity(of: transfer)
             else { continue }
-            if let error = attempt.slowness(at: core.now.instant, nextLook: &next) {
+            if let error = attempt.slowness(at: core.now.instant, nextCheck: &next) {
                 stopTransfer(attempt)
                 ended(attempt, error, sawCloseNotify: false)
                 continue
@@ -398,13 +398,14 @@ package final class Engine: AttemptMoments {
 
     /// Ends the attempt with what it fetched.
     func succeed(_ attempt: Attempt) {
-        let source = attempt.exchange.head == nil ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: attempt.exchange.source ?? source)
+        let exchange = attempt.exchange
+        let source = exchange.head == nil ? ResultSource.local : attempt.life.offset > 0 ? .resumed : .network
+        endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: exchange.source ?? source)
     }
 
     /// Ends the attempt with what stands there.
     func finishUnchanged(_ attempt: Attempt) {
-        finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+        endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
     /// Fails the attempt; nothing of what came is of use.
@@ -425,7 +426,7 @@ package final class Engine: AttemptMoments {
         let outcome =
             participants.bodies.lostUpload(attempt).map { Verdict.Outcome.failed($0) }
             ?? .cancelled(TransferError(.cancelled, "the transfer was cancelled"))
-        finish(attempt, Verdict(outcome, status: attempt.life.lastStatus))
+        endAttempt(attempt, Verdict(outcome, status: attempt.life.lastStatus))
     }
 
     /// Ends the attempt as called off by a rule of the job.
@@ -433,7 +434,7 @@ package final class Engine: AttemptMoments {
         var verdict = Verdict(.cancelled(error), status: attempt.life.lastStatus)
         verdict.isForNextRun = attempt.isForNextRun
         verdict.sentSomething = attempt.sending.sentSomething
-        finish(attempt, verdict)
+        endAttempt(attempt, verdict)
     }
 
     /// Fails the attempt, unless a participant has another try.
@@ -449,11 +450,11 @@ package final class Engine: AttemptMoments {
         verdict.tookEffect = attempt.life.tookEffect
         verdict.lostNetwork = attempt.transport.lostNetwork
         participants.judge(&verdict, error, attempt)
-        finish(attempt, verdict)
+        endAttempt(attempt, verdict)
     }
 
     /// Ends the attempt: its result is kept for the runner, its verdict goes to the scheduler.
-    func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource) {
+    func endAttempt(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource) {
         if participants.goesOn(attempt, verdict, source) { return }
         var verdict = core.redacted(verdict)
         verdict.lacksCredential = attempt.life.lacksCredential

@@ -42,7 +42,7 @@ final class EngineCore {
     /// The attempts whose request is under way.
     var active = ActiveTransfers()
     /// What ended attempts leave to the next ones of their tasks.
-    var carryovers: [TaskIndex: Carryover] = [:]
+    var retryStates: [TaskIndex: RetryState] = [:]
     /// Tasks that were cancelled without keeping their partial files.
     var unwanted: Set<TaskIndex> = []
 

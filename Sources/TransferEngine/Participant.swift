@@ -53,16 +53,16 @@ protocol AttemptMoments: AnyObject {
     /// Ends the attempt as cancelled by a rule of the job.
     func cancelled(_ attempt: Attempt, _ error: TransferError)
     /// Ends the attempt with a verdict.
-    func finish(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource)
+    func endAttempt(_ attempt: Attempt, _ verdict: Verdict, source: ResultSource)
     /// Makes an attempt of the task, or the part of it that is about one page.
     func makeAttempt(
         _ task: TaskIndex, _ number: Int, _ mirror: Int, _ specification: TaskSpecification, _ url: ResourceURL,
-        partial: Carryover.PartialFile?, startedAt: Now
+        partial: RetryState.PartialFile?, startedAt: Now
     ) -> Attempt
     /// Returns the result of the task's ended attempt and forgets the attempt.
     func takeResult(of task: TaskIndex) -> AttemptResult?
 }
 
 extension AttemptMoments {
-    func finish(_ attempt: Attempt, _ verdict: Verdict) { finish(attempt, verdict, source: .network) }
+    func endAttempt(_ attempt: Attempt, _ verdict: Verdict) { endAttempt(attempt, verdict, source: .network) }
 }

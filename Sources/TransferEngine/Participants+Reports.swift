@@ -25,7 +25,7 @@ extension Participants {
             }
         case .digested(let task, let digest): digests.digested(task, digest)
         case .fetched(let task): bodies.fetched(task)
-        case .looked(let task, let stamp, let found): keptFiles.looked(task, stamp, found)
+        case .stampRead(let task, let stamp, let found): keptFiles.stampRead(task, stamp, found)
         case .adopted(let task, let problem): partials.adopted(task, problem)
         case .part(let staging, let task, let part): partials.noted(staging, task, part)
         case .contents(let task, let bytes): if let attempt = core.attempt(of: task) { read(bytes, attempt) }

@@ -106,14 +106,14 @@ extension Participants {
             specification = filled
             problem = problem ?? filling.refuseFilled(task, filled)
         }
-        let nextPage = core.carryovers[task]?.pages?.url
+        let nextPage = core.retryStates[task]?.pages?.url
         guard let url = nextPage ?? specification.location(mirror: mirror).url else { return nil }
         return BegunTask(specification: specification, url: url, problem: problem)
     }
 
     /// Hands the attempt what earlier ones of its task left; returns why it cannot begin.
     func attemptBegins(_ attempt: Attempt, _ url: ResourceURL) -> TransferError? {
-        if core.carryovers[attempt.task] != nil {
+        if core.retryStates[attempt.task] != nil {
             segments.attemptBegins(attempt)
             cache.attemptBegins(attempt)
             pages.attemptBegins(attempt)
@@ -373,9 +373,9 @@ extension Participants {
         bodies.taskEnded(task)
         objects.endedObject(task)
         if outcome != .succeeded { names.release(task) }
-        guard !core.carryovers.isEmpty, let carryover = core.carryovers.removeValue(forKey: task) else { return }
-        if let upload = carryover.upload { uploads.uploadEnded(task, outcome, upload) }
-        partials.taskEnded(task, outcome, carryover)
+        guard !core.retryStates.isEmpty, let retryState = core.retryStates.removeValue(forKey: task) else { return }
+        if let upload = retryState.upload { uploads.uploadEnded(task, outcome, upload) }
+        partials.taskEnded(task, outcome, retryState)
     }
 }
 

@@ -37,7 +37,7 @@ struct RunSecrets {
         unwritten = unwritten.adding(news)
         bound.add(news)
         captured = captured.adding(news)
-        note(news)
+        addKnown(news)
         return news
     }
 
@@ -46,11 +46,11 @@ struct RunSecrets {
     mutating func learnPassword(_ text: String) -> KnownSecret? {
         guard text.utf8.count >= 8, learned.insert(ExactText(text)).inserted else { return nil }
         let secret = KnownSecret(name: "password", value: text)
-        note([secret])
+        addKnown([secret])
         return secret
     }
 
-    private mutating func note(_ news: [KnownSecret]) {
+    private mutating func addKnown(_ news: [KnownSecret]) {
         known += news
         logRedactor = nil
     }

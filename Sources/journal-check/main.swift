@@ -53,7 +53,7 @@ for number in 0..<runs {
         say("written \(number) \(last)")
     }
     let end = RunEnd(at: WallTime(nanoseconds: 1), outcome: .failed, exitStatus: 1)
-    guard insist({ () throws(StoreError) in try journal.finish(id, end) }) != nil else { exit(1) }
+    guard insist({ () throws(StoreError) in try journal.recordEnd(of: id, end) }) != nil else { exit(1) }
     say("finished \(number) 0")
     guard insist({ () throws(StoreError) in try journal.deliver(id, now: end.at) }) != nil else { exit(1) }
     say("delivered \(number) 0")

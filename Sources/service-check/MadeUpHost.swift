@@ -27,7 +27,7 @@ final class MadeUpHost: ServiceHost {
         self.slowness = slowness
     }
 
-    func begin(_ board: NewsBoard) throws(ServiceTrouble) {
+    func resumeRuns(reportingTo board: NewsBoard) throws(ServiceTrouble) {
         do throws(SystemError) {
             let file = Witness(try Descriptor.open("\(directory)/witness", O_RDWR | O_CREAT, mode: 0o600))
             if try !file.file.tryLock() { note("two-at-once", "\(getpid())") }

@@ -37,7 +37,7 @@ func daemon(_ words: [String]) throws -> Int32 {
     }
     Signals.hold()
     var process = ServiceProcess(
-        try place(directory), version: "0.0.1", environment: Surroundings.environment())
+        try place(directory), version: "0.0.1", environment: CurrentProcess.environment())
     if let idle = option("idle", words).flatMap({ Int64($0) }) { process.limits.idle = .milliseconds(idle) }
     let host: any ServiceHost =
         words.contains("--carry")
@@ -66,7 +66,7 @@ func carrier(_ directory: String, _ runsAtOnce: Int?) throws -> BackgroundHost {
 
 func starter(_ directory: String, idle: String?) throws -> ServiceStarter {
     var starter = ServiceStarter(
-        try place(directory), version: "0.0.1", stateDirectory: directory, environment: Surroundings.environment())
+        try place(directory), version: "0.0.1", stateDirectory: directory, environment: CurrentProcess.environment())
     if let idle { starter.command += ["--idle", idle] }
     return starter
 }

@@ -26,7 +26,7 @@ extension Stages {
         let socket = try Measure.cost(per: repeats, wholeProcess: true) { _ in
             for _ in 0..<repeats {
                 try ControlListener(
-                    folder: "\(state)/runtime", process: Surroundings.processID(), leavesNothing: false,
+                    folder: "\(state)/runtime", process: CurrentProcess.processID(), leavesNothing: false,
                     deliver: { _ in }
                 ).close()
             }

@@ -68,7 +68,7 @@ final class CarriedStage {
         let run = AcceptedRun(
             identifiers: [Self.identifier(name)], job: name, file: "\(name).yaml", folder: tree.path,
             report: tree.path("\(name).json"), createdAt: Clocks.wall())
-        return try Handover(folder).perform(run, recipe, JobSeam(job).background).run
+        return try Handover(folder).perform(run, recipe, JobSplit(job).background).run
     }
 
     // MARK: The process

@@ -26,48 +26,48 @@ struct ConversationTests {
     @Test func greetsAndAsks() {
         var talk = conversation()
         let ring = ServiceRequest(1, .ring(nil))
-        #expect(talk.take(hello() + ring.frame + ring.frame, Self.start) == [.greeted, .ask(ring), .ask(ring)])
+        #expect(talk.receive(hello() + ring.frame + ring.frame, Self.start) == [.greeted, .ask(ring), .ask(ring)])
         #expect(!talk.isOver && talk.deadline == .distantFuture)
     }
 
     @Test func whoDoesNotGreetIsNotHeard() {
         var talk = conversation()
-        #expect(
-            reason(talk.take(ServiceRequest(1, .ring(nil)).frame, Self.start))?.contains("begins with `hello`") == true)
+        let refusal = reason(talk.receive(ServiceRequest(1, .ring(nil)).frame, Self.start))
+        #expect(refusal?.contains("begins with `hello`") == true)
         #expect(talk.isOver)
-        #expect(talk.take(hello(), Self.start).isEmpty)
+        #expect(talk.receive(hello(), Self.start).isEmpty)
         var web = conversation()
         #expect(
-            reason(web.take(Array("GET / HTTP/1.1\r\n".utf8), Self.start))?.contains("a frame of 1195725856 bytes")
+            reason(web.receive(Array("GET / HTTP/1.1\r\n".utf8), Self.start))?.contains("a frame of 1195725856 bytes")
                 == true)
     }
 
     /// Whatever else has changed between two versions.
     @Test func anyVersionMayAskItToMakeRoom() {
         var talk = conversation()
-        #expect(talk.take(ServiceRequest(1, .stop).frame, Self.start) == [.ask(ServiceRequest(1, .stop))])
+        #expect(talk.receive(ServiceRequest(1, .stop).frame, Self.start) == [.ask(ServiceRequest(1, .stop))])
     }
 
     @Test func versionsThatDoNotFitAreTold() {
         var old = conversation()
         #expect(
-            reason(old.take(hello(1...1), Self.start))?.contains("no longer speaks what transfer-run 0.4.0 does")
+            reason(old.receive(hello(1...1), Self.start))?.contains("no longer speaks what transfer-run 0.4.0 does")
                 == true)
         var new = conversation()
-        #expect(reason(new.take(hello(4...6), Self.start))?.contains("must be restarted") == true)
+        #expect(reason(new.receive(hello(4...6), Self.start))?.contains("must be restarted") == true)
     }
 
     @Test func patienceIsForWhatWasBegun() {
         var talk = conversation { $0.patience = .seconds(5) }
         #expect(talk.deadline == Self.start + .seconds(5))
         // Bytes that trickle in do not buy time.
-        _ = talk.take(Array(hello().prefix(3)), Self.start + .seconds(4))
+        _ = talk.receive(Array(hello().prefix(3)), Self.start + .seconds(4))
         #expect(talk.deadline == Self.start + .seconds(5))
-        _ = talk.take(Array(hello().dropFirst(3)), Self.start + .seconds(4))
+        _ = talk.receive(Array(hello().dropFirst(3)), Self.start + .seconds(4))
         #expect(talk.deadline == .distantFuture)
-        _ = talk.take([0, 0], Self.start + .seconds(60))
+        _ = talk.receive([0, 0], Self.start + .seconds(60))
         #expect(talk.deadline == Self.start + .seconds(65))
-        _ = talk.take([0], Self.start + .seconds(64))
+        _ = talk.receive([0], Self.start + .seconds(64))
         #expect(talk.deadline == Self.start + .seconds(65))
         #expect(reason([talk.timeOut()]) == "the rest of a frame did not come within 5.0 s")
         var silent = conversation()
@@ -77,11 +77,11 @@ struct ConversationTests {
     @Test func framesASecondAreLimited() {
         var talk = conversation { $0.framesPerSecond = 10 }
         let ring = ServiceRequest(1, .ring(nil)).frame
-        _ = talk.take(hello(), Self.start)
-        for _ in 0..<9 { #expect(talk.take(ring, Self.start).count == 1) }
+        _ = talk.receive(hello(), Self.start)
+        for _ in 0..<9 { #expect(talk.receive(ring, Self.start).count == 1) }
         // Time gives some back.
-        #expect(talk.take(ring, Self.start + .milliseconds(150)) == [.ask(ServiceRequest(1, .ring(nil)))])
-        #expect(reason(talk.take(ring, Self.start + .milliseconds(150))) == "more than 10 frames a second")
+        #expect(talk.receive(ring, Self.start + .milliseconds(150)) == [.ask(ServiceRequest(1, .ring(nil)))])
+        #expect(reason(talk.receive(ring, Self.start + .milliseconds(150))) == "more than 10 frames a second")
     }
 
     // MARK: What is owed
@@ -92,7 +92,7 @@ struct ConversationTests {
         while messages.count < limit {
             let bytes = queue.next()
             if bytes.isEmpty { break }
-            messages += try reader.take(Array(bytes)).frames.map { try ServiceMessage.parse($0) }
+            messages += try reader.receive(Array(bytes)).frames.map { try ServiceMessage.parse($0) }
             queue.sent(bytes.count)
         }
         return messages
@@ -153,18 +153,18 @@ struct ConversationTests {
             board.progress(ProtocolTests.progress("t", bytes, of: "c"))
         }
         #expect(wakes.value == 2)
-        let first = board.take(withProgress: false)
+        let first = board.takeNews(withProgress: false)
         #expect(first.events == ["a": 500] && first.progress.isEmpty && first.hasMore)
         board.events(of: "a", upTo: 501)
         #expect(wakes.value == 2, "the listener comes by of itself")
-        let second = board.take(withProgress: true)
+        let second = board.takeNews(withProgress: true)
         #expect(second.events == ["a": 501])
         #expect(second.progress == [ProtocolTests.progress("t", 100)])
-        #expect(board.take(withProgress: true).isEmpty)
+        #expect(board.takeNews(withProgress: true).isEmpty)
         board.events(of: "a", upTo: 502)
         #expect(wakes.value == 3)
         board.unfollow("a")
-        #expect(board.take(withProgress: true).isEmpty && !board.isFollowed("a"))
+        #expect(board.takeNews(withProgress: true).isEmpty && !board.isFollowed("a"))
         #expect(board.follow("a") == 502)
         board.forget("a")
         #expect(board.follow("a") == 0)
@@ -176,6 +176,6 @@ struct ConversationTests {
         for number in 0..<10_000 {
             board.progress(ProtocolTests.progress("t\(number)", 1))
         }
-        #expect(board.take(withProgress: true).progress.count == 4096)
+        #expect(board.takeNews(withProgress: true).progress.count == 4096)
     }
 }

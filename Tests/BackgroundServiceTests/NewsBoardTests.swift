@@ -16,10 +16,10 @@ import Testing
         _ = board.follow("a")
         board.events(of: "a", upTo: 7)
         #expect(bell.rings == 1 && !board.isHurried)
-        #expect(board.take(withProgress: true).events == ["a": 7])
+        #expect(board.takeNews(withProgress: true).events == ["a": 7])
         board.ended("a")
         #expect(bell.rings == 2 && board.isHurried)
-        #expect(board.take(withProgress: true).events == ["a": 7])
+        #expect(board.takeNews(withProgress: true).events == ["a": 7])
         #expect(!board.isHurried)
         board.ended("nobody follows it")
         #expect(bell.rings == 2 && !board.isHurried)
@@ -36,14 +36,14 @@ import Testing
         board.forget("a")
         switch what {
         case "taken":
-            #expect(board.take(withProgress: true).events == ["a": 70])
+            #expect(board.takeNews(withProgress: true).events == ["a": 70])
             #expect(board.follow("a") == 0)
         case "left":
             // It has not gone out yet.
             #expect(board.follow("a") == 70)
         case "begun anew":
             board.events(of: "a", upTo: 1)
-            #expect(board.take(withProgress: true).events == ["a": 1])
+            #expect(board.takeNews(withProgress: true).events == ["a": 1])
             #expect(board.follow("a") == 1)
         default:
             board.unfollow("a")

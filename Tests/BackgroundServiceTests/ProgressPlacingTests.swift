@@ -46,30 +46,30 @@ struct ProgressPlacingTests {
     }
 
     @Test mutating func itWaitsForWhatCameBefore() {
-        placing.take(progress("a", .received, 1, after: 2, at: 5))
+        placing.receive(progress("a", .received, 1, after: 2, at: 5))
         #expect(told() == [])
         placing.passed([event(1, 0, start)][...])
         #expect(told() == [])
-        placing.take(progress("a", .received, 2, after: 2, at: 6))
+        placing.receive(progress("a", .received, 2, after: 2, at: 6))
         placing.passed([event(2, 0, response, at: 7)][...])
         // The last word, and never a time that lies before the event before it.
         #expect(told() == ["received 2 7"])
-        placing.take(progress("a", .received, 3, after: 2, at: 9))
+        placing.receive(progress("a", .received, 3, after: 2, at: 9))
         #expect(told() == ["received 3 9"])
         #expect(told() == [])
     }
 
     @Test mutating func itComesInAnAttemptThatCanHaveMadeIt() {
         placing.passed([event(1, 0, start), event(2, 1, start)][...])
-        placing.take(progress("a", .received, 1, after: 0))
-        placing.take(progress("b", .sent, 2, after: 2))
-        placing.take(progress("nobody", .sent, 3, after: 2))
+        placing.receive(progress("a", .received, 1, after: 0))
+        placing.receive(progress("b", .sent, 2, after: 2))
+        placing.receive(progress("nobody", .sent, 3, after: 2))
         #expect(told() == ["sent 2 0"])
         placing.passed([event(3, 0, response), event(4, 1, response)][...])
-        placing.take(progress("b", .sent, 4, after: 3))
-        placing.take(progress("a", .received, 5, after: 3))
+        placing.receive(progress("b", .sent, 4, after: 3))
+        placing.receive(progress("a", .received, 5, after: 3))
         #expect(told() == ["received 5 0"])
-        placing.take(progress("a", .received, 6, after: 4))
+        placing.receive(progress("a", .received, 6, after: 4))
         placing.passed([event(5, 0, .taskFinished(Self.end))][...])
         #expect(told() == [], "it is over")
     }

@@ -80,7 +80,7 @@ struct ProtocolTests {
         while let frame = parts.next() {
             #expect(frame.count - 4 <= ServiceProtocol.maximumFrame)
             var reader = FrameReader()
-            let progress = reader.take(frame)
+            let progress = reader.receive(frame)
             #expect(progress.problem == nil && reader.isBetweenFrames && progress.frames.count == 1)
             messages += try progress.frames.map { try ServiceMessage.parse($0) }
         }
@@ -207,7 +207,7 @@ struct ProtocolTests {
             var found: [[UInt8]] = []
             while !stream.isEmpty {
                 let count = min(stream.count, 1 + random.below(random.oneIn(2) ? 5 : 20_000))
-                let progress = reader.take(Array(stream.prefix(count)))
+                let progress = reader.receive(Array(stream.prefix(count)))
                 #expect(progress.problem == nil)
                 found += progress.frames
                 stream = stream.dropFirst(count)
@@ -220,12 +220,12 @@ struct ProtocolTests {
         for length: [UInt8] in [[0, 0, 0, 0], [0, 1, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF], [0x7F, 0, 0, 0]] {
             var reader = FrameReader()
             let before = Frame.around([1, 2, 3])
-            let progress = reader.take(before + length)
+            let progress = reader.receive(before + length)
             #expect(progress.frames == [[1, 2, 3]])
             #expect(progress.problem?.description.contains("it must have 1 to 65536") == true)
         }
         var reader = FrameReader()
-        #expect(reader.take([0, 1, 0, 0]).problem == nil)
+        #expect(reader.receive([0, 1, 0, 0]).problem == nil)
         #expect(!reader.isBetweenFrames)
     }
 

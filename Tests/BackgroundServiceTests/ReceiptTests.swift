@@ -21,7 +21,7 @@ struct ReceiptTests {
             let written = Mutex<UInt64>(0)
             var (sequence, seen, journalled) = (UInt64(0), UInt64(0), [UInt64]())
             var asked: [UInt64] = []
-            receipts.begin(after: 0)
+            receipts.resume(after: 0)
             var queue: [Event] = []
             for _ in 0..<40 {
                 switch random.below(4) {
@@ -60,7 +60,7 @@ struct ReceiptTests {
     @Test(arguments: [false, true]) func theEndAnswersAll(_ isWritten: Bool) {
         let receipts = Receipts()
         let answers = Mutex<[Bool]>([])
-        receipts.begin(after: 0)
+        receipts.resume(after: 0)
         receipts.hold(upTo: 5) { isWritten in answers.withLock { $0.append(isWritten) } }
         #expect(answers.withLock { $0.isEmpty })
         receipts.close(isWritten: isWritten)
@@ -74,7 +74,7 @@ struct ReceiptTests {
         let receipts = Receipts()
         let answers = Mutex<[Bool]>([])
         let give: Receipts.Give = { isWritten in answers.withLock { $0.append(isWritten) } }
-        receipts.begin(after: 0)
+        receipts.resume(after: 0)
         receipts.hold(upTo: 1, give)
         receipts.holdUp()
         receipts.hold(upTo: 2, give)

@@ -42,7 +42,7 @@ import TransferModel
     @Test func troubleInTheProcess_isNoRefusal() throws {
         try stage.start()
         let starter = ServiceStarter(
-            stage.place, version: "0.0.1", stateDirectory: stage.place.state, environment: Surroundings.environment())
+            stage.place, version: "0.0.1", stateDirectory: stage.place.state, environment: CurrentProcess.environment())
         let control = ServiceControl(.suspend, of: "a")
         func answer(_ reason: String) throws -> ControlReply {
             stage.host.script.withLock { $0.control = .refused(reason) }

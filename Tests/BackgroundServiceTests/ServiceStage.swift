@@ -33,7 +33,7 @@ final class FakeHost: ServiceHost {
     let script = Mutex(Script())
     var board: NewsBoard { script.withLock { $0.board }! }
 
-    func begin(_ board: NewsBoard) throws(ServiceTrouble) {
+    func resumeRuns(reportingTo board: NewsBoard) throws(ServiceTrouble) {
         let (gate, trouble) = script.withLock { script in
             script.board = board
             return (script.gate, script.trouble)
@@ -171,7 +171,7 @@ final class Socket: Sendable {
                     continue
                 }
                 if bytes.isEmpty { break }
-                frames += reader.take(bytes).frames
+                frames += reader.receive(bytes).frames
             } catch { break }
         }
         return try frames.dropFirst().map { try ServiceMessage.parse($0) }

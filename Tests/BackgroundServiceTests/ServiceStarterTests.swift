@@ -26,7 +26,7 @@ import TransferModel
 
     private func starter(_ command: [String] = ["daemon", "--idle", "300"]) -> ServiceStarter {
         var starter = ServiceStarter(
-            place, version: "0.0.1", stateDirectory: directory, environment: Surroundings.environment())
+            place, version: "0.0.1", stateDirectory: directory, environment: CurrentProcess.environment())
         starter.program = Self.program
         starter.command = command
         return starter
@@ -43,7 +43,7 @@ import TransferModel
     }
 
     /// Waits until the process of that number is no more.
-    private func waitForEnd(_ process: Int32) throws { try waitUntil { !Surroundings.isRunning(process) } }
+    private func waitForEnd(_ process: Int32) throws { try waitUntil { !CurrentProcess.processExists(process) } }
 
     /// Its number may be another's by now.
     private func end(_ process: Int32, _ signal: Int32) {

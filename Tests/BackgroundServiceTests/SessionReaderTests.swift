@@ -120,7 +120,7 @@ struct SessionReaderTests {
         #expect(try reader.sessions(live: nil).map(\.identifier) == ["a", "b"])
         #expect(try reader.sessions("b", live: nil).map(\.identifier) == ["b"])
         try tell(run, [(0, start(1)), (0, over(.cancelled))])
-        try journal.finish(run, RunEnd(at: WallTime(nanoseconds: 5), outcome: .failed, exitStatus: 1))
+        try journal.recordEnd(of: run, RunEnd(at: WallTime(nanoseconds: 5), outcome: .failed, exitStatus: 1))
         #expect(try reader.sessions(live: nil).map(\.state) == [.finished, .finished])
         guard case .run(let found) = try NamedSession.find("b", folder) else { throw ServiceTrouble("not found") }
         #expect(found.id == run)
@@ -129,7 +129,7 @@ struct SessionReaderTests {
         guard case .over = try NamedSession.find("b", folder) else { throw ServiceTrouble("not over") }
         guard case .unknown([]) = try NamedSession.find("c", folder) else { throw ServiceTrouble("known") }
         // Forgotten, it never was.
-        try journal.erase(JournalledSession.told(of: "nightly", journal))
+        try journal.erase(JournalledSession.deliveredRuns(of: "nightly", journal))
         guard case .unknown([]) = try NamedSession.find("b", folder) else { throw ServiceTrouble("known") }
         let next = try accept(["c"], tasks: ["x"])
         try journal.erase([next])

@@ -4,7 +4,7 @@ import Testing
 import TextFormats
 import TransferModel
 
-/// Tasks that are made of what another task captured, in background sessions and on either side of the seam.
+/// Tasks that are made of what another task captured, in background sessions and on either side of the split.
 @Suite struct BackgroundCapturedTests {
     private static let json = [("Content-Type", "application/json")]
 

@@ -5,7 +5,7 @@ import Testing
 import TextFormats
 import TransferModel
 
-/// Tasks that are made of what another task brought, in background sessions and on either side of the seam.
+/// Tasks that are made of what another task brought, in background sessions and on either side of the split.
 @Suite struct BackgroundFoundWorkTests {
     private static let names = ["a", "b", "c"]
 

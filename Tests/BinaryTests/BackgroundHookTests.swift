@@ -87,6 +87,29 @@ import TransferModel
         #expect(told.count == 2 && told.first != told.last, "\(scene.log)")
     }
 
+    /// What is handed over then is a run of its own: it would otherwise be reported as under way, and never begin.
+    @Test(arguments: [["--detach"], ["--detach", "--new-run"]])
+    func aRunWhoseCommandGoesOn_isWaitedFor(_ options: [String]) throws {
+        let server = try ScriptedServer { _ in .respond(201) }
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let hook = ", onFinish: [sh, -c, 'touch told; while ! test -e go; do sleep 0.01; done']"
+        let job =
+            BackgroundScene.head("org.example.hook", hook)
+            + "tasks: [{ id: t, type: upload, method: PUT, url: \"\(server.url("/x"))\", body: { file: night } }]"
+        try scene.folder.write("night", "first")
+        #expect(try scene.stage.start(job, ["--detach"]).wait().exitStatus == 0)
+        waitUntil { scene.folder.exists("told") }
+        try scene.folder.write("night", "second")
+        let next = try scene.stage.start(job, options)
+        #expect(next.waitForOutput("waiting for its `onFinish`"))
+        try scene.folder.write("go", "")
+        let ended = next.wait()
+        #expect(ended.exitStatus == 0, "\(ended.errorText)")
+        #expect(server.waitForRequests(2, "/x") && scene.waitForEnd())
+        #expect(server.requests("/x").map { String(decoding: $0.body, as: UTF8.self) } == ["first", "second"])
+    }
+
     /// The run is over and only its command goes on: whoever asks after it, or after others, is answered at once.
     @Test func whoAsksWhileItRunsIsAnswered() throws {
         let server = try ScriptedServer { _ in .respond(200, body: "x") }

@@ -522,6 +522,6 @@ import TransferModel
         program.send(signal: 2)
         let run = try stage.finish(program)
         #expect(run.status == 130)
-        #expect(process.map { Surroundings.isRunning($0) } == false)
+        #expect(process.map { CurrentProcess.processExists($0) } == false)
     }
 }

@@ -114,7 +114,7 @@ import Testing
         let binary = try Binary()
         try binary.folder.write(
             "x.sh",
-            "#!/bin/sh\nfor x in a b; do curl -o $x.json http://h.test/$x; done\ncurl -T a.json http://h.test/up\n")
+            "#!/bin/sh\nfor x in a b; do curl -o $x.json http://h.test/$x; done &\ncurl -T a.json http://h.test/up\n")
         let made = try binary.run("import", "x.sh")
         #expect(made.exitStatus == 0 && !made.outputText.contains("h.test/up"), "\(made.outputText)")
         #expect(

@@ -108,6 +108,42 @@ import Testing
         #expect(try binary.run("job.yaml").exitStatus == 0 && binary.folder.text("in/x") == "body of a")
     }
 
+    @Test func whatIsLeftOut_isCountedAtTheEnd() throws {
+        let binary = try Binary()
+        let script = "curl -O https://a.test/x\ncurl --frobnicate https://a.test/y\n"
+        let made = try binary.run("import", "-", input: script)
+        #expect(made.exitStatus == 0 && made.errorText.hasSuffix("\n1 carried over, 1 left out\n"), "\(made.errorText)")
+    }
+
+    /// What the server sees of a script is in its order, also where a request takes its time or fails.
+    @Test func requestsThatChangeSomething_keepTheirOrder() throws {
+        let server = try ScriptedServer { request in
+            if request.method == "DELETE" { return .respond(404) }
+            return .respond(200, body: request.path == "/get?id=1" ? "got" : "ok")
+        }
+        defer { server.stop() }
+        let binary = try Binary()
+        try binary.folder.write("f", "file")
+        try binary.folder.write(
+            "x.sh",
+            """
+            #!/bin/bash
+            for i in $(seq 1 3); do curl -sf \(server.url("/up")) > /dev/null && break; sleep 1; done
+            curl -s -X DELETE \(server.url("/old"))
+            curl -s -T f \(server.url("/new"))
+            wget -q '\(server.url("/get?id=1"))'
+            curl -s -d text=done \(server.url("/tell")) -o - > /dev/null
+            wget -qO- \(server.url("/")){a,b} > /dev/null
+            """)
+        try binary.folder.write("job.yaml", try binary.run("import", "x.sh").output)
+        #expect(try binary.run("job.yaml").exitStatus == 1)
+        let seen = server.requests().map { "\($0.method) \($0.target)" }
+        #expect(
+            seen.prefix(5) == ["GET /up", "DELETE /old", "PUT /new", "GET /get?id=1", "POST /tell"], "\(seen)")
+        #expect(Set(seen.dropFirst(5)) == ["GET /a", "GET /b"], "\(seen)")
+        #expect(try binary.folder.text("get?id=1").isEmpty == false)
+    }
+
     @Test func theHistoryOfAShell() throws {
         let binary = try Binary()
         let made = try binary.run("import", "-", input: "  101  ls\n  102  curl -O https://a.test/x\n  103  history\n")

@@ -68,7 +68,7 @@ import TransferModel
         #expect(server.requests().count == 1)
     }
 
-    /// `failFast` is the whole job's: what waits is not begun, on either side of the seam, and what runs comes to its end.
+    /// `failFast` is the whole job's: what waits is not begun, on either side of the split; what runs comes to its end.
     @Test(arguments: ["day", "night"]) func theFirstFailureEndsTheRestOfBoth(_ failing: String) throws {
         let server = try ScriptedServer { request in
             request.target == "/bad"

@@ -125,8 +125,8 @@ import TransferModel
         server.stop()
         #expect(server.requests("/a").allSatisfy { !$0.isComplete })
         let process = try #require(Int32(try stage.text("pid").filter { $0 != "\n" }))
-        waitUntil { !Surroundings.isRunning(process) }
-        #expect(!Surroundings.isRunning(process))
+        waitUntil { !CurrentProcess.processExists(process) }
+        #expect(!CurrentProcess.processExists(process))
     }
 
     /// A command that is slower than the network is waited for, and what it wrote goes out meanwhile.

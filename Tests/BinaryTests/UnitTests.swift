@@ -44,6 +44,21 @@ import Testing
         #expect(try binary.run("unit", "-").exitStatus == 2 && binary.run("unit", "none.yaml").exitStatus == 2)
     }
 
+    /// The service's reports go where its working folder is, wherever the unit was typed.
+    @Test func aRelativeReportIsWrittenBesideTheJob() throws {
+        let binary = try Binary()
+        try binary.folder.write(
+            "jobs/n.yaml", "report: { html: html/n.html }\ntasks: [{ url: \"https://a.test/a\", to: out/a }]\n")
+        let other = try Binary()
+        for options in [[], ["--user", "nobody"], ["--dynamic-user"]] where options.isEmpty || geteuid() == 0 {
+            let unit = try other.run(arguments: ["unit", "\(binary.folder.path)/jobs/n.yaml"] + options)
+            #expect(unit.exitStatus == 0, "\(unit.errorText)")
+            let writable = unit.outputText.split(separator: "\n").filter { $0.hasPrefix("ReadWritePaths=") }
+            let isDynamic = options == ["--dynamic-user"]
+            #expect(writable == (isDynamic ? [] : ["ReadWritePaths=\(binary.folder.path)/jobs"]), "\(writable)")
+        }
+    }
+
     @Test func theAccountIsSaid_andRootChoosesIt() throws {
         let binary = try binary()
         let (job, isRoot) = ("my jobs/nightly 1%.yaml", geteuid() == 0)

@@ -19,6 +19,6 @@ import TransferModel
     func whatASignalMeans(_ signals: [(Int32, Int64)], _ meanings: [HeardSignal.Meaning]) {
         let heard = HeardSignal()
         let start = Instant(nanoseconds: 5_000_000_000)
-        #expect(signals.map { heard.note($0.0, at: start + .milliseconds($0.1)) } == meanings)
+        #expect(signals.map { heard.signalReceived($0.0, at: start + .milliseconds($0.1)) } == meanings)
     }
 }

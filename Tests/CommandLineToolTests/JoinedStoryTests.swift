@@ -64,7 +64,7 @@ private final class Told: EventConsumer {
                 parts[first].next += 1
             }
             let batch = parts[first].events[from..<parts[first].next]
-            story.take(batch, from: parts[first].side, now: WallTime(nanoseconds: now * 1_000_000))
+            story.add(batch, from: parts[first].side, now: WallTime(nanoseconds: now * 1_000_000))
         }
     }
 
@@ -134,28 +134,28 @@ private final class Told: EventConsumer {
     @Test(arguments: [0, 1, 2]) func nobodyIsWaitedForWhoTellsNothingMore(_ who: Int) {
         let (story, told) = Self.told(Self.job([0, 1]), here: Self.job([0]), background: Self.job([1]))
         switch who {
-        case 0: story.take(Self.end(0, at: 5), from: .background, now: Self.now(10))
-        case 1: story.take(Self.end(0, at: 5), from: .here, now: Self.now(10))
+        case 0: story.add(Self.end(0, at: 5), from: .background, now: Self.now(10))
+        case 1: story.add(Self.end(0, at: 5), from: .here, now: Self.now(10))
         default: story.hearsNoMore(of: .background)
         }
         #expect(told.events.isEmpty)
-        story.take(Self.event(.taskCreated, at: 20, task: 0), from: who == 1 ? .background : .here, now: Self.now(21))
+        story.add(Self.event(.taskCreated, at: 20, task: 0), from: who == 1 ? .background : .here, now: Self.now(21))
         #expect(told.events.count == 1)
     }
 
     /// Also while both go on: what both have come past has its place.
     @Test func whatBothHaveComePastIsTold() {
         let (story, told) = Self.told(Self.job([0, 1]), here: Self.job([0]), background: Self.job([1]))
-        story.take(Self.event(.taskCreated, at: 20, task: 0), from: .here, now: Self.now(21))
+        story.add(Self.event(.taskCreated, at: 20, task: 0), from: .here, now: Self.now(21))
         #expect(told.events.isEmpty)
-        story.take(Self.event(.taskCreated, at: 30, task: 0), from: .background, now: Self.now(31))
+        story.add(Self.event(.taskCreated, at: 30, task: 0), from: .background, now: Self.now(31))
         #expect(told.events.map(\.task) == [TaskIndex(raw: 0)])
     }
 
     @Test func theEndIsToldOnce() {
         let (story, told) = Self.told(Self.job([0, 1]), here: Self.job([0]), background: Self.job([1]))
-        story.take(Self.end(1, at: 10), from: .here, now: Self.now(11))
-        story.take(Self.end(0, at: 20), from: .background, now: Self.now(21))
+        story.add(Self.end(1, at: 10), from: .here, now: Self.now(11))
+        story.add(Self.end(0, at: 20), from: .background, now: Self.now(21))
         story.endAlone(now: Self.now(30))
         #expect(told.events.count == 1)
     }
@@ -163,9 +163,9 @@ private final class Told: EventConsumer {
     /// What the command comes to, though all that it carried went well.
     @Test func itEndsAloneAsTheCommandDoes() throws {
         let (story, told) = Self.told(Self.job([0, 1]), here: Self.job([0]), background: Self.job([1]))
-        story.take(Self.end(0, at: 10), from: .here, now: Self.now(11))
+        story.add(Self.end(0, at: 10), from: .here, now: Self.now(11))
         story.endAlone((.cancelled, 130), now: Self.now(500))
-        story.take(Self.event(.taskCreated, at: 20, task: 0), from: .background, now: Self.now(600))
+        story.add(Self.event(.taskCreated, at: 20, task: 0), from: .background, now: Self.now(600))
         #expect(told.events.count == 1)
         let record = try #require(told.end)
         #expect(record.outcome == .cancelled && record.exitStatus == 130 && record.duration == .milliseconds(490))
@@ -180,20 +180,20 @@ private final class Told: EventConsumer {
             [2, 9, 4], night, Self.session("gone", .background), day, Self.session("dusk", .default))
         let (story, told) = Self.told(job, here: Self.job([5, 3], day, dusk, night), background: accepted)
         for session in UInt16(0)..<4 {
-            story.take(Self.event(.sessionStarted, at: 1, session: session), from: .background, now: Self.now(1))
+            story.add(Self.event(.sessionStarted, at: 1, session: session), from: .background, now: Self.now(1))
         }
         for session in UInt16(0)..<3 {
-            story.take(Self.event(.sessionStarted, at: 2, session: session), from: .here, now: Self.now(2))
+            story.add(Self.event(.sessionStarted, at: 2, session: session), from: .here, now: Self.now(2))
         }
         for task in UInt32(0)..<3 {
-            story.take(
+            story.add(
                 Self.event(.taskCreated, at: 3, task: task, session: 0), from: .background, now: Self.now(3))
         }
         func group(_ name: String, _ isPublished: Bool) -> RunRecord.Group {
             RunRecord.Group(name: name, published: isPublished, error: nil)
         }
-        story.take(Self.end(0, at: 4, group("b", false), group("c", true)), from: .here, now: Self.now(4))
-        story.take(Self.end(0, at: 5, group("a", true), group("b", true)), from: .background, now: Self.now(5))
+        story.add(Self.end(0, at: 4, group("b", false), group("c", true)), from: .here, now: Self.now(4))
+        story.add(Self.end(0, at: 5, group("a", true), group("b", true)), from: .background, now: Self.now(5))
         let sessions = told.events.compactMap { event -> UInt16? in
             if case .sessionStarted = event.kind { event.session?.raw } else { nil }
         }

@@ -15,26 +15,26 @@ import TransferModel
 
     @Test func rate_isOfTheLastSeconds() {
         var rates = WatchedRates()
-        #expect(rates.take(progress(0), at: at(0)) == [:])
-        #expect(rates.take(progress(10), at: at(1)) == [.session("s"): 10])
-        for time: Int64 in 2...5 { _ = rates.take(progress(10), at: at(time)) }
-        #expect(rates.take(progress(10), at: at(6)) == [.session("s"): 0])
-        #expect(rates.take(progress(110), at: at(7)) == [.session("s"): 20])
+        #expect(rates.update(progress(0), at: at(0)) == [:])
+        #expect(rates.update(progress(10), at: at(1)) == [.session("s"): 10])
+        for time: Int64 in 2...5 { _ = rates.update(progress(10), at: at(time)) }
+        #expect(rates.update(progress(10), at: at(6)) == [.session("s"): 0])
+        #expect(rates.update(progress(110), at: at(7)) == [.session("s"): 20])
     }
 
     /// What an earlier attempt had fetched moves no more.
     @Test func attemptThatBeginsAtAnOffset_addsNothing() {
         var rates = WatchedRates()
-        _ = rates.take(progress(0, attempts: 0), at: at(0))
-        #expect(rates.take(progress(1_000), at: at(1)) == [.session("s"): 0])
-        #expect(rates.take(progress(1_050), at: at(2)) == [.session("s"): 25])
+        _ = rates.update(progress(0, attempts: 0), at: at(0))
+        #expect(rates.update(progress(1_000), at: at(1)) == [.session("s"): 0])
+        #expect(rates.update(progress(1_050), at: at(2)) == [.session("s"): 25])
     }
 
     @Test func whatIsSeenNoMore_isForgotten() {
         var rates = WatchedRates()
-        _ = rates.take(progress(0), at: at(0))
-        #expect(rates.take([:], at: at(1)) == [:])
-        #expect(rates.take(progress(500), at: at(2)) == [:])
+        _ = rates.update(progress(0), at: at(0))
+        #expect(rates.update([:], at: at(1)) == [:])
+        #expect(rates.update(progress(500), at: at(2)) == [:])
     }
 
     @Test func aPage_takesThePlaceOfTheOneBefore() {

@@ -19,7 +19,7 @@ import TransferModel
         var parser = ResponseHeadParser()
         #expect(read("HTTP/1.1 206 Partial\r\nA: 1\r\nB:2\r\n\r\n", &parser) == [.status, .field, .field, .end])
         #expect(!parser.isComplete && parser.size == 11)
-        let head = parser.finish()
+        let head = parser.completeHead()
         #expect(head.status == 206 && head.version == .http1 && head.headers.bytes == Array("A: 1\r\nB:2\r\n".utf8))
         #expect(parser.isComplete && parser.size == 0 && parser.problem == nil)
     }
@@ -39,7 +39,7 @@ import TransferModel
         var parser = ResponseHeadParser()
         read("HTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/2 204\r\nY: 2\r\n", &parser)
         #expect(parser.status == 204 && parser.headers.bytes == Array("Y: 2\r\n".utf8))
-        _ = parser.finish()
+        _ = parser.completeHead()
         read("HTTP/1.1 401 Who\r\n", &parser)
         #expect(!parser.isComplete && parser.size == 0)
     }
@@ -67,7 +67,7 @@ import TransferModel
     @Test func aTrailer_isNoPartOfTheHead_andBounded() {
         var parser = ResponseHeadParser()
         read("HTTP/1.1 200 OK\r\nA: 1\r\n\r\n", &parser)
-        let head = parser.finish()
+        let head = parser.completeHead()
         #expect(read("Content-Length: 7\r\n more\r\n", &parser) == [.trailer, .trailer])
         #expect(parser.size == 0 && head.headers.bytes.count == 6)
         let line = "X: " + String(repeating: "x", count: 65_531) + "\r\n"
@@ -77,7 +77,7 @@ import TransferModel
 
     @Test func aFileWithoutAHead_isCompleteAllTheSame() {
         var parser = ResponseHeadParser()
-        parser.finishWithoutHead()
+        parser.completeWithoutHead()
         #expect(parser.isComplete && parser.status == 0)
     }
 
@@ -99,7 +99,7 @@ import TransferModel
                 case .violation: #expect(parser.problem != nil)
                 case .end:
                     guard parser.problem == nil, !parser.isComplete else { break }
-                    #expect(parser.finish().headers == HeaderBlock(raw: expected))
+                    #expect(parser.completeHead().headers == HeaderBlock(raw: expected))
                 }
                 if parser.problem != nil { break }
             }

@@ -37,14 +37,14 @@ import TransferModel
         !tree.list().contains { $0.contains(".transfer-run-") } && Folders.names(in: state.path("state/kept")).isEmpty
     }
 
-    /// What a `look` at a member finds.
+    /// The stamp that `readStamp` reports of a member.
     private func size(_ stage: GroupStage, _ name: String, _ existing: ExistingPolicy = .revalidate) throws -> Int64? {
         stage.desk.submit(
-            .look(
+            .readStamp(
                 .init(
                     TaskIndex(raw: 1), path: "\(stage.place.folder)/\(name)", member: GroupMember(stage.place, existing)
                 )))
-        guard case .looked(_, let stamp, _) = try stage.desk.next() else { throw Desk.Silence() }
+        guard case .stampRead(_, let stamp, _) = try stage.desk.next() else { throw Desk.Silence() }
         return stamp?.size
     }
 

@@ -18,9 +18,25 @@ struct CapturedListTests {
         #expect(found.captures.map(\.value) == [.list([.string("x"), .number("3.10"), .boolean(true)])])
     }
 
-    @Test func aPathThatLeadsNowhereIsAnEmptyList() throws {
-        let found = try findings("$.a[*]", #"{"a": []}"#)
+    @Test(arguments: [
+        ("$.a[*]", #"{"a": []}"#), ("$.a[*]", #"{"a": null}"#), ("$.a[*].b", #"{"a": []}"#), ("$[*]", "[]"),
+        ("$.a[?@.x == 1]", #"{"a": [{"x": 2}]}"#), ("$..b", #"{"a": []}"#), ("$.a[*].b[*]", #"{"a": [{"b": []}, {}]}"#),
+    ])
+    func aListWithoutElementsIsEmpty(_ path: String, _ body: String) throws {
+        let found = try findings(path, body)
         #expect(found.error == nil && found.captures.map(\.value) == [.list([])])
+    }
+
+    /// A server that names its list anew must not look like one that has nothing to do.
+    @Test(arguments: [
+        ("$.items[*]", #"{"data": [{"id": 1}], "next": null}"#, "`$.items[*]` leads to nothing; the body has the keys"),
+        ("$.a[*].id", #"{"a": [{"key": 1}]}"#, "`$.a[*].id` leads to nothing"),
+        ("$.a[*]", #"{"a": 7}"#, "`$.a[*]` leads to nothing"), ("$[*]", "true", "`$[*]` leads to nothing"),
+    ])
+    func aListThatIsNotThereIsNotCaptured(_ path: String, _ body: String, _ words: String) throws {
+        let found = try findings(path, body)
+        #expect(found.captures.isEmpty && found.error?.name == .captureNotFound)
+        #expect(found.error?.message.contains(words) == true, "\(found.error?.message ?? "")")
     }
 
     @Test func objectsKeepTheirMembers() throws {

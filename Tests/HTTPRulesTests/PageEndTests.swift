@@ -68,6 +68,34 @@ struct PageEndTests {
         #expect(map.error?.message.contains("which names no page") == true)
     }
 
+    /// An answer that names a next page is not the last one, whatever the job's path is.
+    @Test(
+        arguments: [
+            ("$.nextcursor", #"{"next_cursor": "c2"}"#, "next_cursor"),
+            ("$.cursor", #"{"nextPageToken": 7}"#, "nextPageToken"),
+            ("$.meta.cursor", #"{"meta": {"next": "/2"}}"#, "next"),
+            ("$.page.cursor", #"{"has_more": true}"#, "has_more"),
+            ("$.nxt", #"{"@odata.nextLink": "https://a.test/2"}"#, "@odata.nextLink"),
+            ("$.nextcursor", #"{"next_cursor": null, "hasMore": false, "nextRun": "today"}"#, nil),
+            ("$.cursor", #"{"cursor": "", "has_more": true}"#, nil), ("$.cursor", #"{"cursor": null, "next": 1}"#, nil),
+            ("$.cursor", #"{"items": [{"next": 1}]}"#, nil),
+        ] as [(String, String, String?)])
+    func aPathBesideTheNextPage_isNoEnd(_ path: String, _ body: String, _ name: String?) throws {
+        for next in [
+            NextPage(.cursor(.json(path), parameter: "after")), NextPage(.url(.json(path))), counted(.json(path)),
+        ] {
+            let found = try findings(next, body)
+            guard let name else {
+                #expect(found.error == nil)
+                continue
+            }
+            let words = "the next page was not found: `\(path)` leads to nothing, and the answer has `\(name)`"
+            #expect(
+                found.error?.name == .nextPageUnusable && found.error?.message == words, "\(found.error?.message ?? "")"
+            )
+        }
+    }
+
     // MARK: Captured URLs
 
     private func link(_ source: String, _ body: String) throws -> AnswerFindings {

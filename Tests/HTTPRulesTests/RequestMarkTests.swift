@@ -35,6 +35,19 @@ import TransferModel
         #expect(mark(proof: "ntlm alice").fits(proven) && !mark(proof: "ntlm bob").fits(proven))
     }
 
+    /// An API's key says who asks as `Authorization` does, whatever the server forgot to say in `Vary`.
+    @Test(arguments: ["X-Api-Key", "PRIVATE-TOKEN", "Ocp-Apim-Subscription-Key", "My-Key"])
+    func headersThatMeanCredentialsCountAlways(_ name: String) throws {
+        func asked(_ value: String) -> RequestMark {
+            RequestMark(
+                typed: [HeaderField(name: name, value: SecretText(value))],
+                names: CredentialNames(addingHeaders: ["my-key"]))
+        }
+        let text = try #require(asked("alice").text(answer: answer(), key: 7))
+        #expect(asked("alice").fits(text) && !asked("bob").fits(text) && !mark().fits(text) && !text.contains("alice"))
+        #expect(mark([("X-Tenant", "a")]).text(answer: answer(), key: 7) == nil)
+    }
+
     @Test(arguments: ["Cookie, X-Tenant", "cookie,x-tenant, Accept", "*"])
     func whatVaryNamesMustBeTheSame(_ vary: String) throws {
         let first = mark([("X-Tenant", "a")], sent: [("Cookie", "u=1")])

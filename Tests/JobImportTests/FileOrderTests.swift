@@ -36,8 +36,8 @@ struct FileOrderTests {
             "curl -o x https://a.test/one\ncurl -o x https://a.test/two\ncurl -F f=@x https://a.test/\ncurl -d @x https://a.test/"
         )
         #expect(result.text.contains("filename: x }"))
-        #expect(lines[2].contains("file: x.2,") && lines[2].hasSuffix("[two]"), "\(result.text)")
-        #expect(lines[3].contains(", x.2] } }") && lines[3].hasSuffix("[two]"), "\(result.text)")
+        #expect(lines[2].contains("file: x.2,") && lines[2].hasSuffix("[two, one]"), "\(result.text)")
+        #expect(lines[3].contains(", x.2] } }") && lines[3].hasSuffix("[two, a.test]"), "\(result.text)")
     }
 
     @Test func scratchFileOfALoop_isReadInItsTurn() {
@@ -46,7 +46,8 @@ struct FileOrderTests {
         )
         #expect(
             lines.count == 2 && lines[1].hasSuffix("{ file: \"s.${x.index}\" } [\"x-${x.index}\"]"), "\(result.text)")
-        #expect(result.warnings.count == 1 && result.warnings[0].contains("each turn of a loop writes `s`"))
+        #expect(result.warnings.count == 2 && result.warnings[1].contains("each turn of a loop writes `s`"))
+        #expect(result.warnings[0].contains("in each turn of the loop, but not of the turns"), "\(result.warnings)")
     }
 
     /// A command of a loop runs in each turn, whether or not it uses the value.

@@ -178,7 +178,7 @@ struct GuardedTransferTests {
         "{ date; } > b.json", "curl --frobnicate -o b.json https://a.test/1", "if true; then cp a b.json; fi",
     ])
     func fileThatTheScriptWrites_isNotSent(_ script: String) {
-        Self.expectLeftOut("\(script)\ncurl -d @b.json https://b.test/x", script.contains("a.test/1 |") ? 2 : 1)
+        Self.expectLeftOut("\(script)\ncurl -d @b.json https://b.test/x", 1)
     }
 
     @Test(arguments: ["sha256sum f", "ls -l f", "cat f", "[ -f f ]"])

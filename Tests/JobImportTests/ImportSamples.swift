@@ -329,5 +329,7 @@ enum ImportSamples {
         "$(basename ", "$(curl ", "echo x | ", "cd d\n", "f() ", "{ ", " -F f=@", " -H \"$X\"", " -T ", "  12  ",
         "\n  13  ",
         "{\"password\": \"",
+        " -d x", " & ", "wait\n", "sleep 1\n", "umask 077\n", "break; ", " || ", "{1..3}", "then ", "esac ",
+        "https://u:p@h/", " | tar x",
     ]
 }

@@ -206,7 +206,7 @@ struct JobImportTests {
         ("curl -O \"$U\"", "./"), ("wget \"$U\"", "./"), ("wget -P d ${U:-https://a.test/x.iso}", "d/"),
         ("U=https://a.test/x.iso\ncurl -O $U", "x.iso"), ("U=https://a.test/x.iso\nwget -P d $U", "d/x.iso"),
         ("U=https://a.test\ncurl -O $U/y/$V.iso", "${env.V}.iso"), ("wget https://a.test", "index.html"),
-        ("wget -P d https://a.test/b/?x=1", "d/index.html"),
+        ("wget -P d https://a.test/b/?x=1", "d/index.html?x=1"),
     ])
     func fileIsNamed_asTheProgramDoes_whereTheURLIsKnown(_ script: String, _ to: String) {
         let result = Self.translated("#!/bin/sh\n\(script)\n")

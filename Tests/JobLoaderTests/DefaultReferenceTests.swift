@@ -1,3 +1,4 @@
+import Diagnostics
 import JobLoader
 import Testing
 import TransferModel
@@ -6,7 +7,7 @@ import TransferModel
 struct DefaultReferenceTests {
     private func needs(_ text: String) throws -> [[UInt32]] {
         let result = load(text)
-        #expect(result.summary == [], "\(result.messages)")
+        #expect(!result.diagnostics.hasErrors, "\(result.messages)")
         return try #require(result.job).tasks.map { $0.needs.map(\.raw) }
     }
 

@@ -186,6 +186,9 @@ struct RowReaderTests {
         #expect(
             problem(text, .json(path: "$.items[0].v[*]"))
                 == "0: `$.items[0].v[*]` finds nothing; `$.items[0]` has the key `u`")
+        // Many servers write null for a list without elements.
+        #expect(problem(#"{"items": null}"#, .json(path: "$.items[*]")) == nil)
+        #expect(problem(#"{"items": "none"}"#, .json(path: "$.items[*]")) != nil)
         #expect(problem(text, .json(path: "$.items")) == "0: `$.items` is one list; its elements are `$.items[*]`")
         #expect(problem(text, .json(path: nil)) == "1: the file must hold a JSON list\(there)")
         #expect(problem("[1,\n2,,", .json(path: nil))?.hasPrefix("2: ") == true)

@@ -73,7 +73,7 @@ import TransferModel
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(JournalCase.run(), inputs: [], tasks: ["post"])
         try begin(tree, id, 1, request("post"))
-        try journal.finish(id, JournalCase.end)
+        try journal.recordEnd(of: id, JournalCase.end)
         try journal.forget(now: now)
         #expect(try journal.begun(of: id).count == 1)
         try journal.deliver(id, now: now)

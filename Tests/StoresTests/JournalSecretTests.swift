@@ -32,7 +32,7 @@ import TransferModel
         try expectNone("accepted")
         #expect(try journal?.inputs(of: id) == inputs + [captured])
         #expect(keys(tree).count == 2 && keys(tree).allSatisfy { tree.mode("s/\($0)") == 0o600 })
-        try journal?.finish(id, JournalCase.end)
+        try journal?.recordEnd(of: id, JournalCase.end)
         try journal?.deliver(id, now: now)
         #expect(try journal?.inputs(of: id) == [])
         #expect(keys(tree).count == 1)
@@ -50,7 +50,7 @@ import TransferModel
         let copy = try tree.bytes("s/journal.sqlite")
         var journal: Journal? = try Journal.open(folder: tree.path("s"))
         #expect(try journal?.inputs(of: id) == [input])
-        try journal?.finish(id, JournalCase.end)
+        try journal?.recordEnd(of: id, JournalCase.end)
         try journal?.deliver(id, now: now)
         journal = nil
         for name in tree.list("s") where name.hasPrefix("journal.sqlite") { tree.remove("s/\(name)") }
@@ -113,7 +113,7 @@ import TransferModel
         #expect(keys(tree) == needed)
         #expect(try journal.inputs(of: live) == [])
         // One whose end nobody ever asked for, in the end.
-        try journal.finish(live, JournalCase.end)
+        try journal.recordEnd(of: live, JournalCase.end)
         try journal.forget(now: now + JournalBounds().abandoned + .seconds(120))
         #expect(keys(tree).isEmpty)
     }

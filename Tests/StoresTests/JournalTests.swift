@@ -26,7 +26,7 @@ enum JournalCase {
     static func finished(_ journal: Journal, _ identifier: String, at date: WallTime = end.at) throws -> RunID {
         let id = try journal.accept(run([identifier]), inputs: [], tasks: ["t"])
         try journal.append([event(1, .taskCreated)], to: id)
-        try journal.finish(id, RunEnd(at: date, outcome: .succeeded, exitStatus: 0))
+        try journal.recordEnd(of: id, RunEnd(at: date, outcome: .succeeded, exitStatus: 0))
         return id
     }
 
@@ -75,7 +75,7 @@ enum JournalCase {
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(JournalCase.run(["i", "j"], job: "first"), inputs: [], tasks: [])
         for state in [JournalRun.State.accepted, .finished] {
-            if state == .finished { try journal.finish(id, JournalCase.end) }
+            if state == .finished { try journal.recordEnd(of: id, JournalCase.end) }
             let problem = #expect(throws: AcceptProblem.self) {
                 try journal.accept(JournalCase.run(["new", "j"], job: "second"), inputs: [], tasks: ["x"])
             }
@@ -98,9 +98,9 @@ enum JournalCase {
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(
             JournalCase.run(["i"]), inputs: [JournalInput(kind: "k", bytes: [1])], tasks: ["a", "b"])
-        #expect(try !journal.finish(id, JournalCase.end, tasks: 1, deliveredAt: now))
+        #expect(try !journal.recordEnd(of: id, JournalCase.end, tasks: 1, deliveredAt: now))
         #expect(try journal.run(id)?.deliveredAt == nil && journal.inputs(of: id).count == 1)
-        #expect(try journal.finish(id, JournalCase.end, tasks: 2, deliveredAt: now))
+        #expect(try journal.recordEnd(of: id, JournalCase.end, tasks: 2, deliveredAt: now))
         let run = try #require(try journal.run(id))
         #expect(run.end == JournalCase.end && run.deliveredAt == now && run.state == .finished)
         #expect(try journal.holder(of: "i") == nil && journal.inputs(of: id).isEmpty)
@@ -112,8 +112,8 @@ enum JournalCase {
         let journal = try Journal.open(folder: tree.path)
         let id = try journal.accept(JournalCase.run(), inputs: [], tasks: [])
         #expect(throws: StoreError.self) { try journal.deliver(id, now: now) }
-        try journal.finish(id, JournalCase.end)
-        try journal.finish(id, RunEnd(at: now, outcome: .succeeded, exitStatus: 0))
+        try journal.recordEnd(of: id, JournalCase.end)
+        try journal.recordEnd(of: id, RunEnd(at: now, outcome: .succeeded, exitStatus: 0))
         try journal.deliver(id, now: now)
         try journal.deliver(id, now: now + .seconds(9))
         let run = try #require(try journal.run(id))
@@ -219,7 +219,7 @@ enum JournalCase {
         #expect(try journal.tasks(of: id) == ["t", "u"])
         try expectProof(tree)
         #expect(try Journal.open(folder: tree.path).run(id)?.accepted.identifiers == ["a", "b"])
-        try journal.finish(id, JournalCase.end)
+        try journal.recordEnd(of: id, JournalCase.end)
         try journal.deliver(id, now: now)
         #expect(try journal.holder(of: "b") == nil)
     }
@@ -252,7 +252,7 @@ enum JournalCase {
         #expect(try journal.holder(of: "i")?.state == .running)
         #expect(throws: StoreError.self) { try journal.deliver(id, now: now) }
         try journal.append([JournalCase.event(2, .taskCreated, task: 1)], to: id)
-        try journal.finish(id, JournalCase.end)
+        try journal.recordEnd(of: id, JournalCase.end)
         #expect(try journal.run(id)?.end == JournalCase.end)
         try expectProof(tree)
         try journal.deliver(id, now: now)
@@ -323,7 +323,7 @@ enum JournalCase {
         let journal = try Journal.open(folder: tree.path)
         let secret = Array("what nobody may know".utf8)
         let id = try journal.accept(JournalCase.run(), inputs: [JournalInput(kind: "k", bytes: secret)], tasks: ["t"])
-        try journal.finish(id, JournalCase.end)
+        try journal.recordEnd(of: id, JournalCase.end)
         try journal.deliver(id, now: now, leavesLog: true)
         #expect(try !tree.bytes("journal.sqlite-wal").isEmpty)
         #expect(!Folders.names(in: tree.path).contains { $0.hasPrefix("journal.key-") })
@@ -403,7 +403,7 @@ enum JournalCase {
                 outcome: .succeeded, tolerated: false, changed: nil, source: nil, waits: [], error: nil, body: body,
                 lengthUnverified: false, captures: [], duration: .zero, explanation: nil)
             try journal.append([JournalCase.event(1, .taskFinished(record))], to: id)
-            try journal.finish(id, JournalCase.end)
+            try journal.recordEnd(of: id, JournalCase.end)
             try journal.deliver(id, now: now)
             try journal.forget(bounds, now: now)
             largest = max(largest, try tree.bytes("journal.sqlite").count)

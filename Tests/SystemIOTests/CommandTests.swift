@@ -86,7 +86,7 @@ struct CommandTests {
             "trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $! > \(tree.path("pid")); wait; wait"
         #expect(try run("sh", "-c", script, timeout: .milliseconds(500)).result.ending == .timedOut)
         let child = try #require(Int32(tree.text("pid").filter { $0 != "\n" }))
-        #expect(happens { !Surroundings.isRunning(child) || isZombie(child) })
+        #expect(happens { !CurrentProcess.processExists(child) || isZombie(child) })
     }
 
     /// Nobody may be there who takes an orphan's end away.
@@ -137,7 +137,7 @@ struct CommandTests {
         }
         #expect(result.ending == .cancelled)
         let left = try #require(Int32(String(decoding: output, as: UTF8.self).dropLast()))
-        #expect(happens { !Surroundings.isRunning(left) || isZombie(left) })
+        #expect(happens { !CurrentProcess.processExists(left) || isZombie(left) })
     }
 
     @Test func onlyTheEndOfItsErrorsIsKept() throws {

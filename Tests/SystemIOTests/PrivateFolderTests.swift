@@ -150,8 +150,8 @@ struct PollingTests {
     }
 
     @Test func processesAreKnownByTheirNumber() {
-        #expect(Surroundings.isRunning(Surroundings.processID()))
-        #expect(Surroundings.isRunning(1))
-        #expect(!Surroundings.isRunning(.max))
+        #expect(CurrentProcess.processExists(CurrentProcess.processID()))
+        #expect(CurrentProcess.processExists(1))
+        #expect(!CurrentProcess.processExists(.max))
     }
 }

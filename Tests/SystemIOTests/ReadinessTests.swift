@@ -57,7 +57,7 @@ struct ReadinessTests {
         let left = try DetachedProcess("/bin/true", words: ["true"], environment: [], errors: log)
         left.release()
         // No zombie stays.
-        #expect(happens { !Surroundings.isRunning(left.number) })
+        #expect(happens { !CurrentProcess.processExists(left.number) })
     }
 
     @Test func descriptorLimitsAreRaisedAndNeverLowered() {

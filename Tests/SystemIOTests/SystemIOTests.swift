@@ -299,6 +299,6 @@ struct ThreadingTests {
     }
 
     @Test func theEnvironmentIsTheProcesss() {
-        #expect(Surroundings.environment()["PATH"] == getenv("PATH").map { String(cString: $0) })
+        #expect(CurrentProcess.environment()["PATH"] == getenv("PATH").map { String(cString: $0) })
     }
 }

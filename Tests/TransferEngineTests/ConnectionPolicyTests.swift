@@ -26,7 +26,7 @@ import TransferModel
         let answers: [(HTTPProtocol, OriginID)] = [
             (.http1, origin), (.http1, origin), (.http1, other), (.http2, origin), (.http2, origin),
         ]
-        let isNews = answers.map { policy.note($0, of: $1) }
+        let isNews = answers.map { policy.recordVersion($0, of: $1) }
         #expect(isNews == [true, false, true, true, false])
     }
 
@@ -35,10 +35,10 @@ import TransferModel
         var policy = try policy()
         let (plain, new) = (try request("https://a.example/"), try request("https://a.example/", mayUseHTTP2: true))
         #expect(!policy.standsAlone(plain, origin))
-        _ = policy.note(.http2, of: origin)
+        _ = policy.recordVersion(.http2, of: origin)
         #expect(policy.standsAlone(plain, origin) && !policy.standsAlone(new, origin))
         #expect(!policy.standsAlone(plain, other))
-        _ = policy.note(.http1, of: origin)
+        _ = policy.recordVersion(.http1, of: origin)
         #expect(!policy.standsAlone(plain, origin))
     }
 
@@ -47,9 +47,9 @@ import TransferModel
         var policy = try policy()
         let plain = try request("https://a.example/")
         #expect(policy.isApart(plain, origin) && policy.isApart(plain, nil))
-        _ = policy.note(.http2, of: origin)
+        _ = policy.recordVersion(.http2, of: origin)
         #expect(policy.isApart(plain, origin))
-        _ = policy.note(.http1, of: origin)
+        _ = policy.recordVersion(.http1, of: origin)
         #expect(!policy.isApart(plain, origin) && policy.isApart(plain, other))
     }
 

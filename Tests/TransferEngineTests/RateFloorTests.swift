@@ -11,7 +11,7 @@ struct RateFloorTests {
         for bytes in tenths {
             time = time + .milliseconds(100)
             if bytes > 0 { floor.moved(bytes) }
-            if case .isTooSlow = floor.look(at: time) { return time.seconds }
+            if case .isTooSlow = floor.check(at: time) { return time.seconds }
         }
         return nil
     }
@@ -42,10 +42,10 @@ struct RateFloorTests {
         var floor = RateFloor(MinimumRate(rate: 1_000, over: .seconds(3)), timeout: .seconds(60))
         floor.moved(1)
         for tenth in 1...29 {
-            #expect(floor.look(at: .milliseconds(Int64(tenth) * 100)) != .isTooSlow(bytes: 0, .zero))
+            #expect(floor.check(at: .milliseconds(Int64(tenth) * 100)) != .isTooSlow(bytes: 0, .zero))
         }
         floor.restart()
-        #expect(floor.look(at: .seconds(9)) == .holds(nextLook: .milliseconds(300)))
+        #expect(floor.check(at: .seconds(9)) == .holds(nextCheck: .milliseconds(300)))
     }
 
     // MARK: Without a `minimumRate`
@@ -55,7 +55,7 @@ struct RateFloorTests {
         var floor = RateFloor(nil, timeout: timeout)
         for second in 1...seconds {
             floor.moved(bytes)
-            if case .isTooSlow = floor.look(at: .seconds(second)) { return second }
+            if case .isTooSlow = floor.check(at: .seconds(second)) { return second }
         }
         return nil
     }
@@ -72,12 +72,12 @@ struct RateFloorTests {
         var floor = RateFloor(nil, timeout: .seconds(3_600))
         floor.moved(100)
         for second in stride(from: Int64(60), through: 3_540, by: 60) {
-            guard case .holds = floor.look(at: .seconds(second)) else {
+            guard case .holds = floor.check(at: .seconds(second)) else {
                 Issue.record("too slow after \(second) s")
                 return
             }
         }
-        #expect(floor.look(at: .seconds(3_960)) == .isTooSlow(bytes: 100, .seconds(3_900)))
+        #expect(floor.check(at: .seconds(3_960)) == .isTooSlow(bytes: 100, .seconds(3_900)))
     }
 
     @Test func whatIsTooSlow_isToldByItsBytes() {

@@ -148,15 +148,15 @@ struct SessionCacheTests {
         let cache = cache(opened: false)
         let stored = answer(id: 77)
         #expect(cache.held(url) == nil)
-        #expect(cache.take([CachedEntry(stored: stored, body: bytes(), usedAt: now)], under: url) == [stored])
+        #expect(cache.entriesFound([CachedEntry(stored: stored, body: bytes(), usedAt: now)], under: url) == [stored])
         #expect(cache.held(url) == [stored] && cache.body(of: stored.id) == bytes())
         // The same again is the same.
-        #expect(cache.take([CachedEntry(stored: stored, body: bytes(), usedAt: now)], under: url) == [stored])
+        #expect(cache.entriesFound([CachedEntry(stored: stored, body: bytes(), usedAt: now)], under: url) == [stored])
         cache.noteUse(of: stored.id, at: now)
         #expect(orders(cache).isEmpty)
         cache.noteUse(of: stored.id, at: now + .seconds(2 * 86_400))
         #expect(orders(cache) == ["used"])
-        #expect(cache.take([], under: url + "b") == [] && cache.take([], under: url) == [stored])
+        #expect(cache.entriesFound([], under: url + "b") == [] && cache.entriesFound([], under: url) == [stored])
     }
 
     /// A body that is too long for memory is read each time, and its entry asked for anew.
@@ -165,9 +165,9 @@ struct SessionCacheTests {
         cache.store(answer(length: 100_000), bytes(100_000), inMemoryOnly: false)
         #expect(orders(cache) == ["put"] && cache.held(url) == nil && !cache.isEmpty)
         let stored = answer(length: 100_000, id: 77)
-        #expect(cache.take([CachedEntry(stored: stored, body: nil, usedAt: now)], under: url) == [stored])
+        #expect(cache.entriesFound([CachedEntry(stored: stored, body: nil, usedAt: now)], under: url) == [stored])
         #expect(cache.held(url) == [stored] && cache.body(of: stored.id) == nil)
-        cache.take(bytes(100_000), of: stored.id)
+        cache.bodyRead(bytes(100_000), of: stored.id)
         #expect(cache.body(of: stored.id) == nil)
         cache.noteUse(of: stored.id, at: now)
         #expect(cache.held(url) == nil)

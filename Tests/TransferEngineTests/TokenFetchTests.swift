@@ -98,6 +98,23 @@ import TransferModel
         #expect(try rig.request().header("Authorization") == "Bearer \(token)")
     }
 
+    /// Each question would count as a wrong password; what may pass, and what no client is to blame for, is asked anew.
+    @Test(arguments: [
+        (401, #"{"error":"invalid_client"}"#, true), (403, "no", true), (400, #"{"error":"invalid_grant"}"#, true),
+        (200, "<html>", false), (503, #"{"error":"temporarily_unavailable"}"#, false),
+    ])
+    func clientThatIsRefused_isNotShownAgain(_ status: Int, _ body: String, _ isForGood: Bool) throws {
+        let rig = try EngineRig(
+            Self.job(
+                Self.whole, "id: a, url: \"https://a.example/a\", to: a", "id: b, url: \"https://a.example/b\", to: b"))
+        rig.start("a")
+        try rig.answer(status, [], body)
+        rig.start("b")
+        #expect(rig.loop.underWay.map(\.request.url) == (isForGood ? [] : [Self.tokenURL]))
+        guard isForGood else { return }
+        #expect(rig.error("b") == rig.error("a") && rig.error("b")?.name == .userAuthenticationRequired)
+    }
+
     /// One that lives for no time is of use for those that waited.
     @Test func tokenWithoutALife_isUsedOnce() throws {
         let rig = try rigWithToken(",\"expires_in\":0")

@@ -17,8 +17,10 @@ import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = ROOT / ".build" / "package"
-# What the program may be linked to. All else is in it, or loaded when it is first called.
-LINKED = {"libc.so.6", "libm.so.6", "libz.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+# What a program of STATIC=1 may be linked to. All else is in it, or loaded when it is first called.
+LINKED = {
+    "libc.so.6", "libm.so.6", "libz.so.1", "libgcc_s.so.1", "libstdc++.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+}
 
 
 def fail(message):
@@ -64,18 +66,53 @@ def called_late(binary):
     return sorted({name.decode() for name in names} - set(needed(binary)))
 
 
+def is_static(binary):
+    """Whether libcurl is in the program; else the program loads the system's."""
+    return "libcurl.so.4" not in called_late(binary)
+
+
 def program():
-    """The stripped program, which must be one of STATIC=1; TRANSFER_RUN_BINARY names another than the last that was built."""
-    built = pathlib.Path(os.environ.get("TRANSFER_RUN_BINARY", ROOT / ".build/release/transfer-run"))
+    """The program of STATIC=1, stripped; TRANSFER_RUN_BINARY names another than the last that was built."""
+    built = pathlib.Path(os.environ.get("TRANSFER_RUN_BINARY", ROOT / ".build/static/program/release/transfer-run"))
     if not built.exists():
         fail(f"there is no {built}: `make build STATIC=1`")
     others = set(needed(built)) - LINKED
-    if others or "libcurl.so.4" in called_late(built):
+    if others or not is_static(built):
         fail(f"the program was not built with STATIC=1 ({', '.join(sorted(others)) or 'it loads libcurl'})")
-    OUT.mkdir(parents=True, exist_ok=True)
-    stripped = OUT / "transfer-run"
-    subprocess.run(["strip", "-o", str(stripped), str(built)], check=True)
-    return stripped
+    return stripped(built, OUT / "transfer-run")
+
+
+def system_program():
+    """The program that loads the system's libraries, stripped."""
+    built = ROOT / ".build/release/transfer-run"
+    if not built.exists():
+        fail(f"there is no {built}: `make build`")
+    if is_static(built):
+        fail(f"{built} was built with STATIC=1")
+    return stripped(built, OUT / "system" / "transfer-run")
+
+
+def section(binary, name):
+    """Where a section is in the file: its first byte and the one behind its last."""
+    found = re.search(rf"\] {re.escape(name)} +\S+ +\S+ (\S+) (\S+)", run("readelf", "-SW", str(binary)))
+    offset, size = (int(number, 16) for number in found.groups()) if found else (0, 0)
+    return offset, offset + size
+
+
+def stripped(built, place):
+    """The program without what debuggers need. The hashes that the compiler notes for its own next build are not the same in each
+    build: they are emptied, and the build's identity is made of what is left."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["strip", "-o", str(place), str(built)], check=True)
+    content = bytearray(place.read_bytes())
+    start, end = section(place, ".swift_modhash")
+    content[start:end] = bytes(end - start)
+    start, end = section(place, ".note.gnu.build-id")
+    size = min(20, end - start)
+    content[end - size:end] = bytes(size)
+    content[end - size:end] = hashlib.sha256(content).digest()[:size]
+    place.write_bytes(content)
+    return place
 
 
 # Where completion scripts are looked for, below `share`.

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
-"""Makes .build/package/transfer-run_VERSION-1_ARCH.deb.
+"""Makes .build/package/transfer-run_VERSION-1~debN_ARCH.deb for the Debian that it runs on, such as `~deb12`.
 
-It depends on what the program is linked to, with the versions that dpkg-shlibdeps finds, and on OpenSSL, which each run
-needs. What only some jobs need is recommended.
+The program in it uses this Debian's libraries, whose security updates reach it. The package depends on those that the program
+is linked to, with the versions that dpkg-shlibdeps finds, and on those that it loads later, from the version on that it was
+compiled with.
 
-usage: tools/package/deb.py    (after `make build STATIC=1`)
+usage: tools/package/deb.py    (after `make build`)
 """
 
 import email.utils
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -21,8 +23,8 @@ import sbom
 PACKAGING = common.ROOT / "packaging"
 MAINTAINER = os.environ.get("DEBFULLNAME", "transfer-run maintainers")
 ADDRESS = os.environ.get("DEBEMAIL", "maintainers@transfer-run.invalid")
-# What every run calls, though the program begins without it.
-ALWAYS = {"libcrypto.so.3", "libssl.so.3"}
+# What the program does without where it is missing.
+OPTIONAL = {"libsystemd.so.0"}
 UNIT_FOLDER = "usr/lib/systemd"
 
 
@@ -35,24 +37,31 @@ def depends(binary):
         # Into the program's own list of libraries: not those that it loads later.
         text = common.run("dpkg-shlibdeps", "-O", "--ignore-missing-info", str(binary), cwd=folder)
     linked = re.search(r"shlibs:Depends=(.*)", text).group(1).split(", ")
-    called = {sbom.owner(library)[0] for library in ALWAYS & set(common.called_late(binary))}
-    return sorted(set(linked) | called)
+    loaded = []
+    for library in set(common.called_late(binary)) - OPTIONAL:
+        package, version = sbom.owner(library) or common.fail(f"{library} is not installed on this machine")
+        loaded.append(f"{package} (>= {sbom.upstream(version)})")
+    return sorted({*linked, *loaded})
 
 
-def recommends(binary, depended):
-    packages = {sbom.owner(library)[0] for library in common.called_late(binary) if sbom.owner(library)}
-    return sorted(packages - {"libsystemd0"} - {name.split(" ")[0] for name in depended}) + ["ca-certificates"]
+def suite():
+    """`deb12` on Debian 12; `sid` where there is no number yet."""
+    release = platform.freedesktop_os_release()
+    return f"deb{release['VERSION_ID']}" if "VERSION_ID" in release else release["VERSION_CODENAME"]
+
+
+def debian_version():
+    return f"{common.version()}-1~{suite()}"
 
 
 def control(binary, size):
-    needs = depends(binary)
     return f"""Package: transfer-run
-Version: {common.version()}-1
+Version: {debian_version()}
 Architecture: {common.debian_architecture()}
 Maintainer: {MAINTAINER} <{ADDRESS}>
 Installed-Size: {size}
-Depends: {", ".join(needs)}
-Recommends: {", ".join(recommends(binary, needs))}
+Depends: {", ".join(depends(binary))}
+Recommends: ca-certificates
 Suggests: libsystemd0
 Section: net
 Priority: optional
@@ -69,7 +78,7 @@ Description: many transfers from one job file
 
 def changelog():
     date = email.utils.formatdate(common.epoch())
-    return f"""transfer-run ({common.version()}-1) unstable; urgency=medium
+    return f"""transfer-run ({debian_version()}) unstable; urgency=medium
 
   * What is new stands in changelog.gz beside this file.
 
@@ -116,7 +125,7 @@ def tree(binary):
 
 
 def main():
-    binary = common.program()
+    binary = common.system_program()
     files = tree(binary)
     contents = [(path, content) for path, (_, content) in sorted(files.entries.items()) if isinstance(content, bytes)]
     size = sum(-(-len(content) // 1024) for _, content in contents)
@@ -128,7 +137,7 @@ def main():
     root = common.OUT / "deb"
     shutil.rmtree(root, ignore_errors=True)
     files.write(root)
-    name = f"transfer-run_{common.version()}-1_{common.debian_architecture()}.deb"
+    name = f"transfer-run_{debian_version()}_{common.debian_architecture()}.deb"
     subprocess.run(
         ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(common.OUT / name)],
         check=True, stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": str(common.epoch())})

@@ -71,8 +71,6 @@ def base(binary):
     tree.folder("usr/sbin")
     tree.folder("usr/lib64")
     tree.add("etc/ssl/certs/ca-certificates.crt", pathlib.Path("/etc/ssl/certs/ca-certificates.crt"))
-    tree.link("usr/lib/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt")
-    tree.link("usr/lib/ssl/certs", "/etc/ssl/certs")
     tree.add("etc/passwd", f"root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/home/nonroot:/sbin/nologin\n")
     tree.add("etc/group", f"root:x:0:\nnonroot:x:{USER}:\n")
     tree.add("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n")
@@ -152,7 +150,7 @@ def main():
             "Entrypoint": ["/usr/bin/transfer-run"],
             "Cmd": ["--help"],
             "WorkingDir": "/work",
-            "Env": ["PATH=/usr/bin", "HOME=/home/nonroot", "LANG=C.UTF-8", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"],
+            "Env": ["PATH=/usr/bin", "HOME=/home/nonroot", "LANG=C.UTF-8"],
             "Labels": labels,
         },
         "rootfs": {"type": "layers", "diff_ids": diffs},

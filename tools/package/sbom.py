@@ -5,7 +5,7 @@ What is in the program is proven by it: each archive that was linked leaves its 
 linked to stands in its header, and what it loads later is named in its text; for both, Debian's package and version are
 those of the machine that built it.
 
-usage: tools/package/sbom.py [--check-notice]    (after `make build STATIC=1`)
+usage: tools/package/sbom.py [--check-notice]    (after `make build STATIC=1`; a .deb has one of its own)
 """
 
 import hashlib
@@ -18,16 +18,18 @@ import time
 
 import common
 
-CURL, MIT, BSD, BLESSING, APACHE = "curl", "MIT", "BSD-2-Clause", "blessing", "Apache-2.0"
-# Of each archive: its project's name, licence, and what of its text holds the version.
-ARCHIVES = {
-    "libcurl.a": ("libcurl", CURL, r"libcurl/(\d+\.\d+\.\d+)", "https://curl.se"),
-    "libnghttp2.a": ("nghttp2", MIT, None, "https://nghttp2.org"),
-    "libpsl.a": ("libpsl", MIT, None, "https://rockdaboot.github.io/libpsl"),
-    "libyaml.a": ("libyaml", MIT, None, "https://pyyaml.org/wiki/LibYAML"),
-    "libsqlite3.a": ("SQLite", BLESSING, None, "https://sqlite.org"),
+CURL, MIT, BSD, BLESSING, APACHE, MOZILLA = "curl", "MIT", "BSD-2-Clause", "blessing", "Apache-2.0", "MPL-2.0"
+# Of each source package that is linked: its project's name, licence, home, and what of the program's text says its version.
+LINKED = {
+    "curl": ("libcurl", CURL, "https://curl.se", r"(\d+\.\d+\.\d+)"),
+    "nghttp2": ("nghttp2", MIT, "https://nghttp2.org", r"(\d+\.\d+\.\d+)"),
+    "openssl": ("OpenSSL", APACHE, "https://openssl.org", r"OpenSSL (\d+\.\d+\.\d+)"),
+    "libpsl": ("libpsl", f"{MIT} AND BSD-3-Clause", "https://rockdaboot.github.io/libpsl", r"(\d+\.\d+\.\d+)"),
+    "libyaml": ("libyaml", MIT, "https://pyyaml.org/wiki/LibYAML", r"(\d+\.\d+\.\d+)"),
+    "sqlite3": ("SQLite", BLESSING, "https://sqlite.org", r"(\d+\.\d+\.\d+)"),
+    # Data without a version in its text.
+    "publicsuffix": ("Public Suffix List", MOZILLA, "https://publicsuffix.org", None),
 }
-GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 
 
 def debian_version(package):
@@ -63,22 +65,20 @@ def xxhash_version():
 
 
 def inside(binary):
-    """What is in the program: (name, upstream's version, package, Debian's version, licence, home)."""
+    """What is in the program: (name, upstream's version, locator of Debian's package, licence, home)."""
     text = binary.read_bytes()
     rows = []
-    for line in (common.ROOT / ".build/static/contents").read_text().splitlines():
-        package, version, _, archive = line.split()
-        name, licence, pattern, home = ARCHIVES[archive]
-        proof = re.search(pattern.encode(), text).group(1).decode() if pattern else upstream(version)
-        if proof != upstream(version) or proof.encode() not in text:
-            common.fail(f"{archive} of {package} {version} was not linked: the program says {proof}")
-        rows.append((name, proof, package, version, licence, home))
-    swift = swift_version()
-    rows.append(("Swift standard library and runtime", swift, None, swift, APACHE, "https://swift.org"))
-    rows.append(("xxHash", upstream(xxhash_version()), "libxxhash-dev", xxhash_version(), BSD, "https://xxhash.com"))
-    compiler = common.run("gcc", "-dumpversion").strip()
-    package = f"libstdc++-{compiler}-dev"
-    rows.append(("libstdc++", upstream(debian_version(package)), package, debian_version(package), GCC, "https://gcc.gnu.org"))
+    contents = common.ROOT / ".build/static/contents"
+    for line in contents.read_text().splitlines() if common.is_static(binary) else []:
+        source, version, package = line.split()
+        name, licence, home, pattern = LINKED[source]
+        said = {found.decode() for found in re.findall(pattern.encode(), text)} if pattern else {upstream(version)}
+        if upstream(version) not in said:
+            common.fail(f"{source} {version} was not linked: the program does not say this version")
+        locator = purl(source, version, "source") if package == "-" else purl(package, version)
+        rows.append((name, upstream(version), locator, licence, home))
+    rows.append(("Swift standard library and runtime", swift_version(), None, APACHE, "https://swift.org"))
+    rows.append(("xxHash", upstream(xxhash_version()), purl("libxxhash-dev", xxhash_version()), BSD, "https://xxhash.com"))
     return rows
 
 
@@ -86,7 +86,13 @@ def identifier(name):
     return "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]+", "-", name)
 
 
-def package(name, version, licence, home="NOASSERTION", debian=None):
+def purl(package, version, architecture=None):
+    """A locator of a package of Debian, https://github.com/package-url/purl-spec."""
+    version = version.replace("+", "%2B").replace(":", "%3A")
+    return f"pkg:deb/debian/{package}@{version}?arch={architecture or common.debian_architecture()}"
+
+
+def package(name, version, licence, home="NOASSERTION", locator=None):
     entry = {
         "SPDXID": identifier(name),
         "name": name,
@@ -97,8 +103,7 @@ def package(name, version, licence, home="NOASSERTION", debian=None):
         "licenseDeclared": licence,
         "copyrightText": "NOASSERTION",
     }
-    if debian:
-        locator = f"pkg:deb/debian/{debian[0]}@{debian[1].replace('+', '%2B').replace(':', '%3A')}?arch={common.debian_architecture()}"
+    if locator:
         entry["externalRefs"] = [
             {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}
         ]
@@ -112,8 +117,8 @@ def document(binary):
     root["checksums"] = [{"algorithm": "SHA256", "checksumValue": digest}]
     root["primaryPackagePurpose"] = "APPLICATION"
     packages, relations = [root], [("SPDXRef-DOCUMENT", "DESCRIBES", root["SPDXID"])]
-    for name, number, debian, debian_number, licence, home in inside(binary):
-        entry = package(name, number, licence, home, (debian, debian_number) if debian else None)
+    for name, number, locator, licence, home in inside(binary):
+        entry = package(name, number, licence, home, locator)
         packages.append(entry)
         relations.append((root["SPDXID"], "STATIC_LINK", entry["SPDXID"]))
     unknown = []
@@ -121,7 +126,8 @@ def document(binary):
         for library in sorted(libraries):
             found = owner(library)
             unknown += [] if found else [library]
-            entry = package(library, upstream(found[1]) if found else "NOASSERTION", "NOASSERTION", debian=found)
+            locator = purl(*found) if found else None
+            entry = package(library, upstream(found[1]) if found else "NOASSERTION", "NOASSERTION", locator=locator)
             packages.append(entry)
             pair = (root["SPDXID"], kind, entry["SPDXID"])
             relations.append(pair if kind == "DYNAMIC_LINK" else (pair[2], kind, pair[0]))

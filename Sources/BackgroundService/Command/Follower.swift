@@ -202,7 +202,7 @@ package final class Follower {
             while let news = try link.nextNews(within: .zero) {
                 switch news {
                 case .leaving: return drop()
-                case .progress(let progress): placing?.take(progress)
+                case .progress(let progress): placing?.receive(progress)
                 case .events(identifier, _, let trouble): holdup = trouble
                 case .events: break
                 }

@@ -16,6 +16,8 @@ package struct Handover {
         /// What an earlier command had handed the run over with, whose end has not been delivered; `nil` for a run that
         /// begins now.
         package var earlier: RunRecipe?
+        /// Whether it has ended, and only its end is left to be told.
+        package var hasEnded = false
         /// Whether an earlier command had handed it over.
         package var cameBack: Bool { earlier != nil }
 
@@ -46,6 +48,9 @@ package struct Handover {
         case inUse(IdentifierHolder, by: String)
         /// `--new-run` was given, and the earlier run is still under way.
         case underWay(IdentifierHolder)
+        /// All tasks of the earlier run have ended; its `onFinish` and its report are under way, and then the run can be
+        /// handed over.
+        case ending(IdentifierHolder)
         case failed(String)
     }
 
@@ -106,9 +111,18 @@ package struct Handover {
                     try giveUp(found.run, journal)
                     continue
                 }
+                // Nobody follows it, and nothing of it is left to do: to come back to it would begin nothing.
+                if isNew || recipe.isDetached, found.state != .finished,
+                    try isEnding(found.run, handed, with: background, journal)
+                {
+                    return .failure(.ending(found))
+                }
                 if isNew { return .failure(.underWay(found)) }
                 do throws(ServiceTrouble) {
-                    return .success(try comeBack(found.run, handed, run.identifiers, recipe, background, journal))
+                    var result = try comeBack(found.run, handed, run.identifiers, recipe, background, journal)
+                    result.hasEnded =
+                        found.state == .finished && result.part.job.tasks.count == handed.part.job.tasks.count
+                    return .success(result)
                 } catch {
                     return .failure(.failed(error.description))
                 }
@@ -128,11 +142,26 @@ package struct Handover {
         return .failure(.failed("other commands take the identifiers of this job again and again"))
     }
 
+    /// Whether all tasks of the run have ended, and the job has no task that would be added to it.
+    private func isEnding(
+        _ run: RunID, _ handed: HandedJob, with background: JobPart, _ journal: Journal
+    ) throws(StoreError) -> Bool {
+        let known = Set(handed.part.job.tasks.map(\.id))
+        guard isNew || background.job.tasks.allSatisfy({ known.contains($0.id) }) else { return false }
+        if let last = try journal.run(run)?.lastSequence, last > 0,
+            case .runFinished? = try journal.events(of: run, after: last - 1).last?.kind
+        {
+            return true
+        }
+        let past = try? JournalledPast(of: run, handed, journal)
+        return past?.history.tasks.allSatisfy { $0.ending != nil } ?? false
+    }
+
     /// Ends a run whose inputs can never be read again: a process that carries it could not resume it either.
     private func giveUp(_ run: RunID, _ journal: Journal) throws(StoreError) {
         let now = Clocks.wall()
-        try journal.finish(
-            run, RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
+        try journal.recordEnd(
+            of: run, RunEnd(at: now, outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
         try journal.deliver(run, now: now)
     }
 

@@ -49,7 +49,7 @@ package struct ProgressPlacing {
     }
 
     /// Takes progress from the process; it replaces earlier progress of the same body.
-    package mutating func take(_ progress: TaskProgress) {
+    package mutating func receive(_ progress: TaskProgress) {
         guard let task = tasks[progress.task] else { return }
         let subject = Subject(task: task, direction: progress.direction)
         pending.removeAll { $0.subject == subject }

@@ -214,7 +214,7 @@ package final class ServiceLink {
             do throws(SystemError) { bytes = try LocalSocket.receive(socket) } catch { throw .gone }
             if let bytes {
                 if bytes.isEmpty { throw .gone }
-                let progress = reader.take(bytes)
+                let progress = reader.receive(bytes)
                 if let problem = progress.problem { throw .refused(problem.description) }
                 return progress.frames
             }

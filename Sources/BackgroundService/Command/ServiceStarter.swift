@@ -56,7 +56,7 @@ package struct ServiceStarter: Sendable {
                 guard case .absent = error else { throw trouble(error) }
             }
             guard Clocks.instant() < deadline else { throw notThere(nil) }
-            try begin(&attempt)
+            try startIfNeeded(&attempt)
             attempt.rest()
         }
     }
@@ -99,7 +99,7 @@ package struct ServiceStarter: Sendable {
     }
 
     /// Starts a process unless one is about to begin.
-    private func begin(_ attempt: inout Attempt) throws(ServiceTrouble) {
+    private func startIfNeeded(_ attempt: inout Attempt) throws(ServiceTrouble) {
         if let process = attempt.process {
             guard process.hasEnded else { return }
             attempt.process = nil
@@ -138,7 +138,7 @@ package struct ServiceStarter: Sendable {
 
     /// Returns kept variables whose value is no valid text, as raw bytes: a `PATH` may name a folder with such a name.
     private static func stray() -> [RawName] {
-        Surroundings.variables().filter { line in
+        CurrentProcess.variables().filter { line in
             let name = line.bytes.prefix { $0 != UInt8(ascii: "=") }
             return line.text == nil && isKept(String(decoding: name, as: UTF8.self))
         }

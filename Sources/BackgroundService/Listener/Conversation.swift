@@ -32,9 +32,9 @@ package struct Conversation {
     package var isOver: Bool { if case .over = phase { true } else { false } }
 
     /// Takes bytes from the socket and returns what to do, in order.
-    package mutating func take(_ bytes: [UInt8], _ now: Instant) -> [Step] {
+    package mutating func receive(_ bytes: [UInt8], _ now: Instant) -> [Step] {
         if isOver { return [] }
-        let progress = reader.take(bytes)
+        let progress = reader.receive(bytes)
         var steps: [Step] = []
         for frame in progress.frames where !isOver { steps.append(step(frame, now)) }
         if let problem = progress.problem, !isOver { steps.append(end(problem.description)) }
@@ -49,7 +49,7 @@ package struct Conversation {
     }
 
     private mutating func step(_ frame: [UInt8], _ now: Instant) -> Step {
-        guard allowance.take(now) else {
+        guard allowance.takeToken(now) else {
             return end("more than \(limits.framesPerSecond) frames a second")
         }
         do throws(ServiceProblem) {
@@ -111,7 +111,7 @@ struct FrameAllowance {
         last = now
     }
 
-    mutating func take(_ now: Instant) -> Bool {
+    mutating func takeToken(_ now: Instant) -> Bool {
         left = min(Double(rate), left + (now - last).seconds * Double(rate))
         last = now
         guard left >= 1 else { return false }

@@ -172,7 +172,7 @@ package final class NewsBoard: Sendable {
     }
 
     /// Takes what is new. When nothing is, the next report wakes the listener.
-    package func take(withProgress: Bool) -> Content {
+    package func takeNews(withProgress: Bool) -> Content {
         state.withLock { state in
             var content = Content()
             for identifier in state.news {

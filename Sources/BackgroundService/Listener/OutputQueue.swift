@@ -17,7 +17,7 @@ package struct OutputQueue {
     package mutating func say(_ frame: [UInt8]) { unsent += frame }
 
     /// Appends the last frame: it follows what is encoded already and replaces the rest.
-    package mutating func finish(_ frame: [UInt8]) {
+    package mutating func end(with frame: [UInt8]) {
         unsent += frame
         (answers, owed) = ([], [:])
     }

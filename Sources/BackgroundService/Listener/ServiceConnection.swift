@@ -47,7 +47,7 @@ final class ServiceConnection {
         }
         if bytes.isEmpty { isGone = true }
         var requests: [ServiceRequest] = []
-        for step in conversation.take(bytes, now) {
+        for step in conversation.receive(bytes, now) {
             switch step {
             case .greeted: break
             case .ask(let request): requests.append(request)
@@ -82,7 +82,7 @@ final class ServiceConnection {
     func sayLastWord(_ now: Instant) {
         guard let reason = lastWord else { return }
         lastWord = nil
-        output.finish(AnswerParts.refused(nil, reason))
+        output.end(with: AnswerParts.refused(nil, reason))
         flush(now)
     }
 

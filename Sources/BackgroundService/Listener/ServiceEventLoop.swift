@@ -209,7 +209,7 @@ final class ServiceEventLoop {
     private func spread(_ now: Instant) {
         guard news.isDue(now) || requests.board.isHurried else { return news.postpone() }
         let withProgress = news.isProgressDue(now)
-        let content = requests.board.take(withProgress: withProgress)
+        let content = requests.board.takeNews(withProgress: withProgress)
         for (identifier, sequence) in content.events {
             let news = ServiceNews.events(identifier, upTo: sequence, trouble: content.troubles[identifier])
             let frame = news.frame
@@ -218,7 +218,7 @@ final class ServiceEventLoop {
         for (identifier, frames) in Self.progressFrames(content.progress) {
             each(identifier) { $0.tellIfIdle(frames, now) }
         }
-        news.told(content, followers: followers.values.reduce(0) { $0 + $1.count }, now)
+        news.newsSent(content, followers: followers.values.reduce(0) { $0 + $1.count }, now)
     }
 
     private func each(_ identifier: String, _ body: (ServiceConnection) -> Void) {

@@ -14,7 +14,7 @@ struct NewsPace {
     func isDue(_ now: Instant) -> Bool { now >= notBefore }
     func isProgressDue(_ now: Instant) -> Bool { now >= nextProgress }
 
-    mutating func told(_ content: NewsBoard.Content, followers: Int, _ now: Instant) {
+    mutating func newsSent(_ content: NewsBoard.Content, followers: Int, _ now: Instant) {
         if !content.progress.isEmpty { nextProgress = now + limits.progressPace }
         if !content.isEmpty {
             let share = TimeSpan(nanoseconds: limits.newsPacePerFollower.nanoseconds * Int64(followers))

@@ -46,7 +46,7 @@ package struct FrameReader: Sendable {
     package var isBetweenFrames: Bool { bytes.isEmpty }
 
     /// Takes the next bytes from the socket and returns the frames that they complete.
-    package mutating func take(_ piece: [UInt8]) -> Progress {
+    package mutating func receive(_ piece: [UInt8]) -> Progress {
         var progress = Progress()
         bytes += piece
         var offset = 0

@@ -26,14 +26,14 @@ struct MessageMembers {
         }
     }
 
-    /// Refuses members that no call has taken: this message does not have them.
-    func finish() throws(ServiceProblem) {
+    /// Refuses members that no call has read: this message does not have them.
+    func refuseUnknown() throws(ServiceProblem) {
         guard let stray = members.keys.filter({ !known.contains($0) }).min() else { return }
         let list = known.isEmpty ? "nothing" : known.map { "`\($0)`" }.joined(separator: ", ")
         throw ServiceProblem("`\(type)` has no `\(stray.prefix(64))`: it has \(list)")
     }
 
-    private mutating func take(_ name: String) -> JSONValue? {
+    private mutating func read(_ name: String) -> JSONValue? {
         known.append(name)
         let value = members[name]
         return value == .null ? nil : value
@@ -51,7 +51,7 @@ struct MessageMembers {
     mutating func textIfAny(
         _ name: String, limit: Int = ServiceProtocol.maximumFrame
     ) throws(ServiceProblem) -> String? {
-        guard let value = take(name) else { return nil }
+        guard let value = read(name) else { return nil }
         guard case .string(let text) = value, text.utf8.count <= limit else {
             throw problem(name, "text of at most \(limit) bytes")
         }
@@ -59,7 +59,7 @@ struct MessageMembers {
     }
 
     mutating func identifierIfAny() throws(ServiceProblem) -> String? {
-        guard let value = take("identifier") else { return nil }
+        guard let value = read("identifier") else { return nil }
         guard case .string(let text) = value, (1...ServiceProtocol.maximumIdentifier).contains(text.utf8.count) else {
             throw problem("identifier", "a session's identifier of 1 to \(ServiceProtocol.maximumIdentifier) bytes")
         }
@@ -80,7 +80,7 @@ struct MessageMembers {
     mutating func numberIfAny<Number: FixedWidthInteger>(
         _ name: String, _: Number.Type
     ) throws(ServiceProblem) -> Number? {
-        guard let value = take(name) else { return nil }
+        guard let value = read(name) else { return nil }
         guard case .number(let digits) = value, let number = Number(digits), number >= 0 else {
             throw problem(name, "a whole number from 0 to \(Number.max)")
         }
@@ -88,7 +88,7 @@ struct MessageMembers {
     }
 
     mutating func flag(_ name: String) throws(ServiceProblem) -> Bool {
-        switch take(name) {
+        switch read(name) {
         case nil: return false
         case .boolean(let flag)?: return flag
         default: throw problem(name, "`true` or `false`")
@@ -107,12 +107,12 @@ struct MessageMembers {
     }
 
     mutating func elements(_ name: String) throws(ServiceProblem) -> [JSONValue]? {
-        guard let value = take(name) else { return nil }
+        guard let value = read(name) else { return nil }
         guard case .array(let elements) = value else { throw problem(name, "a list") }
         return elements
     }
 
-    mutating func object(_ name: String) -> JSONValue? { take(name) }
+    mutating func object(_ name: String) -> JSONValue? { read(name) }
 }
 
 extension JSONValue {

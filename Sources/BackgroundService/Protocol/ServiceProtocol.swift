@@ -56,7 +56,7 @@ package struct ServiceHello: Hashable, Sendable {
 
     package init(
         version: String, protocols: ClosedRange<Int> = ServiceProtocol.supported,
-        process: Int32 = Surroundings.processID(), started: WallTime? = nil, state: String? = nil
+        process: Int32 = CurrentProcess.processID(), started: WallTime? = nil, state: String? = nil
     ) {
         self.version = version
         self.protocols = protocols

@@ -97,7 +97,7 @@ extension ServiceRequest {
         }
         let number = try members.number("id", UInt32.self)
         let wish = try read(&members)
-        try members.finish()
+        try members.refuseUnknown()
         return ServiceRequest(number, wish)
     }
 

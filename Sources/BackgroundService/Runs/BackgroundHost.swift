@@ -8,7 +8,7 @@ import TransferModel
 package final class BackgroundHost: ServiceHost {
     /// Work for the thread that owns `LiveRuns`.
     private enum Order: Sendable {
-        case look(String?)
+        case journalChanged(String?)
         case control(ServiceControl, @Sendable (ControlReply) -> Void)
         case status(String?, @Sendable ([SessionStatus]) -> Void)
         case ended(RunID, CarriedRun.Outcome)
@@ -28,12 +28,12 @@ package final class BackgroundHost: ServiceHost {
         orders = Mailbox { wake.signal() }
     }
 
-    package func begin(_ board: NewsBoard) throws(ServiceTrouble) {
+    package func resumeRuns(reportingTo board: NewsBoard) throws(ServiceTrouble) {
         let hasCrashed = try watchCrashes()
         let runs = LiveRuns(
             tools, board, hasCrashed: hasCrashed, ended: { [self] in post(.ended($0, $1)) },
             turn: { [self] in post(.turn($0, $1)) })
-        try runs.look()
+        try runs.readJournal()
         live.store(runs.count, ordering: .releasing)
         do throws(SystemError) {
             try thread.start(named: "runs") { [self] in work(runs) }
@@ -60,7 +60,7 @@ package final class BackgroundHost: ServiceHost {
         return hasCrashed
     }
 
-    package func ring(_ identifier: String?) { post(.look(identifier)) }
+    package func ring(_ identifier: String?) { post(.journalChanged(identifier)) }
 
     package func status(_ identifier: String?, reply: @escaping @Sendable ([SessionStatus]) -> Void) {
         post(.status(identifier, reply))
@@ -88,7 +88,7 @@ package final class BackgroundHost: ServiceHost {
             let batch = orders.takeAll()
             for order in batch { perform(order, runs) }
             if isEnding { break }
-            runs.lookAgainIfDue()
+            runs.readJournalIfDue()
             live.store(runs.count, ordering: .releasing)
             waiting.subtract(batch.count, ordering: .acquiringAndReleasing)
             if batch.isEmpty { runs.wait(on: thread.wake) }
@@ -99,7 +99,7 @@ package final class BackgroundHost: ServiceHost {
 
     private func perform(_ order: Order, _ runs: LiveRuns) {
         switch order {
-        case .look(let identifier): runs.look(for: identifier)
+        case .journalChanged(let identifier): runs.journalChanged(for: identifier)
         case .ended(let id, let outcome): runs.ended(id, outcome)
         case .turn(let id, let news): runs.turn(of: id, news)
         case .control(let control, let reply): runs.control(control, reply)
@@ -109,7 +109,7 @@ package final class BackgroundHost: ServiceHost {
 
     private func refuse(_ order: Order) {
         switch order {
-        case .look, .ended, .turn: break
+        case .journalChanged, .ended, .turn: break
         case .control(_, let reply): reply(.refused("the background process is about to end; ask again"))
         case .status(_, let reply): reply([])
         }

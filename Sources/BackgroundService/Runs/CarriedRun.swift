@@ -150,8 +150,8 @@ final class CarriedRun: Sendable {
         }
     }
 
-    /// Looks at what was added to the run in the journal: ends of tasks that it waits for, or tasks.
-    func look(_ journal: Journal, _ run: JournalRun) throws(StoreError) {
+    /// Reads what was added to the run in the journal: ends of tasks that it waits for, or tasks.
+    func readAdditions(_ journal: Journal, _ run: JournalRun) throws(StoreError) {
         if try notes.isOutgrown(by: run, journal) { return inbox.postMakeWay() }
         for end in try notes.new(journal, id) { inbox.post(.outside(end)) }
     }
@@ -225,8 +225,8 @@ final class CarriedRun: Sendable {
         tools.log("run \(id.raw) is given up: \(why)")
         // Where the key is gone no input can be kept; the reader of the trouble finds that out.
         try? journal.keep(JournalInput(kind: InputKind.trouble, bytes: Array(why.description.utf8)), of: id)
-        try journal.finish(
-            id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
+        try journal.recordEnd(
+            of: id, RunEnd(at: Clocks.wall(), outcome: .failed, exitStatus: Int(ExitStatus.runnerFailed.code)))
         for identifier in identifiers { board.ended(identifier) }
         return .finished
     }
@@ -239,13 +239,13 @@ final class CarriedRun: Sendable {
         let writer = try JournalWriter(
             folder: tools.folder.state, run: id, after: past.history.lastSequence,
             writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
-        ) { [self] in take($0) }
+        ) { [self] in journalReported($0) }
         let lines: EventLines?
         let log: EventLog
         do {
             let last = past.history.lastSequence
-            receipts.begin(after: last)
-            beginnings.begin(after: last)
+            receipts.resume(after: last)
+            beginnings.resume(after: last)
             lines = recipe.isDetached ? try eventLines(job) : nil
             var consumers: [any EventConsumer] = [
                 writer, receipts, beginnings, ProgressReporter(job, board, after: last),
@@ -329,7 +329,7 @@ final class CarriedRun: Sendable {
     }
 
     /// Handles the journal writer's messages, on its thread.
-    private func take(_ news: JournalNews) {
+    private func journalReported(_ news: JournalNews) {
         switch news {
         case .written(let last):
             if writing.passed() { inbox.post(.command(.pauseStarts(.unrecorded, false))) }

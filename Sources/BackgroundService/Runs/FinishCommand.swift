@@ -61,8 +61,8 @@ package struct FinishCommand {
             let result = try unsafe command.run(
                 cancellation: cancellation, takeErrors: { unsafe _ = errors.add($0, take) }
             ) { unsafe output.add($0, take) }
-            output.finish(take)
-            errors.finish(take)
+            output.flush(take)
+            errors.flush(take)
             switch result.ending {
             case .exited(let status):
                 hook.exitStatus = Int(status)
@@ -87,7 +87,7 @@ package struct FinishCommand {
             "REPORT": facts.report, "OUTCOME": facts.ends.told(facts.outcome).rawValue, "IDENTIFIER": facts.identifier,
             "DELIVERY_ID": facts.delivery,
         ]
-        return Surroundings.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
+        return CurrentProcess.variables().filter { !$0.bytes.starts(with: Self.prefix.utf8) }
             + told.map { RawName("\(Self.prefix)\($0.key)=\($0.value)") }
     }
 }
@@ -125,7 +125,7 @@ private struct MaskedLines {
     }
 
     /// Passes on a last line without a line break.
-    mutating func finish(_ take: (UnsafeRawBufferPointer) -> Bool) {
+    mutating func flush(_ take: (UnsafeRawBufferPointer) -> Bool) {
         if !pending.isEmpty { _ = pass(pending.count, take) }
     }
 

@@ -42,7 +42,7 @@ package struct HandedJob: Sendable {
         self.recipe = recipe
         newest = growing.recipes.last ?? recipe
         count = growing.recipes.count
-        part = JobSeam(growing.job).background
+        part = JobSplit(growing.job).background
         let templates = Dictionary(
             part.job.tasks.enumerated().compactMap { index, task in
                 task.options.values.template.map { ($0, TaskIndex(raw: UInt32(index))) }

@@ -6,7 +6,7 @@ import TransferModel
 
 /// The runs under way, and the look at the journal for more. Belongs to one thread at a time.
 ///
-/// Unchecked: `BackgroundHost.begin` makes it, looks once, and passes it to the thread that it starts; starting a thread
+/// Unchecked: `BackgroundHost.resumeRuns` makes it, reads the journal, and passes it to a new thread; starting a thread
 /// orders what was written before. The first thread does not use it again.
 final class LiveRuns: @unchecked Sendable {
     private let tools: HostTools
@@ -26,7 +26,7 @@ final class LiveRuns: @unchecked Sendable {
     private var held: [RunID: [Asked]] = [:]
     /// Runs that could not be carried: the number of failures in a row, and when they are tried again.
     private var failures: [RunID: Failure] = [:]
-    private var nextLook = Instant.distantFuture
+    private var nextReading = Instant.distantFuture
     /// Why the journal could not be read at the last look; logged once.
     private var trouble: ServiceTrouble?
     /// Runs without a delivered end at the last look.
@@ -73,8 +73,8 @@ final class LiveRuns: @unchecked Sendable {
     // MARK: The journal
 
     /// Begins every run of the journal that is not under way and should be.
-    func look() throws(ServiceTrouble) {
-        nextLook = .distantFuture
+    func readJournal() throws(ServiceTrouble) {
+        nextReading = .distantFuture
         do throws(StoreError) {
             let journal = try opened()
             let all = try journal.undelivered()
@@ -84,9 +84,9 @@ final class LiveRuns: @unchecked Sendable {
             for run in all {
                 if let carried = live[run.id] {
                     // One that is about to rest might not read it.
-                    if run.state != .finished, !resting.has(run.id) { try carried.look(journal, run) }
+                    if run.state != .finished, !resting.has(run.id) { try carried.readAdditions(journal, run) }
                 } else if run.state != .finished, try !isResting(run.id, journal) {
-                    begin(run)
+                    requestTurn(for: run)
                 }
             }
             takeTurns()
@@ -112,30 +112,30 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     /// Looks at the journal for a command that has come to this session: what failed of it is tried again at once.
-    func look(for identifier: String?) {
+    func journalChanged(for identifier: String?) {
         for (id, failure) in failures where failure.run.identifiers.contains(where: { $0 == identifier }) {
             failures[id]?.due = Clocks.instant()
         }
-        lookOrTell()
+        readJournalOrRetry()
     }
 
     /// Looks at the journal; a failure is logged and tried again, since no caller could handle it.
-    func lookOrTell() {
+    func readJournalOrRetry() {
         do throws(ServiceTrouble) {
-            try look()
+            try readJournal()
             trouble = nil
         } catch {
             if trouble != error { tools.log("the journal cannot be read: \(error)") }
             trouble = error
-            nextLook = Clocks.instant() + .seconds(5)
+            nextReading = Clocks.instant() + .seconds(5)
         }
     }
 
-    func lookAgainIfDue() { if Clocks.instant() >= nextLook { lookOrTell() } }
+    func readJournalIfDue() { if Clocks.instant() >= nextReading { readJournalOrRetry() } }
 
     func wait(on wake: WakeSignal) {
-        guard nextLook < .distantFuture else { return wake.wait() }
-        let left = nextLook - Clocks.instant()
+        guard nextReading < .distantFuture else { return wake.wait() }
+        let left = nextReading - Clocks.instant()
         if left > .zero { _ = wake.wait(nanoseconds: left.nanoseconds) }
     }
 
@@ -180,10 +180,10 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     /// Carries the run when its turn has come.
-    private func begin(_ run: JournalRun) {
+    private func requestTurn(for run: JournalRun) {
         if let first = suspected.first, first != run.id { return }
         if let failure = failures[run.id], failure.due > Clocks.instant() {
-            nextLook = min(nextLook, failure.due)
+            nextReading = min(nextReading, failure.due)
             return
         }
         guard waiting.updateValue(run, forKey: run.id) == nil else { return }
@@ -205,7 +205,7 @@ final class LiveRuns: @unchecked Sendable {
             let why = "it cannot be begun: \(error)"
             for name in run.accepted.identifiers { board.trouble(of: name, why) }
             tools.log("run \(run.id.raw): \(why)")
-            nextLook = min(nextLook, Clocks.instant() + .seconds(5))
+            nextReading = min(nextReading, Clocks.instant() + .seconds(5))
         }
     }
 
@@ -220,7 +220,7 @@ final class LiveRuns: @unchecked Sendable {
             resting.remove(id)
             answerHeld(id)
             // What others told it meanwhile.
-            lookOrTell()
+            readJournalOrRetry()
         case .givenUp(let rest):
             places.leave(id.raw)
             letRest(id, rest)
@@ -286,7 +286,7 @@ final class LiveRuns: @unchecked Sendable {
             resting.remove(id)
             return false
         }
-        nextLook = min(nextLook, look)
+        nextReading = min(nextReading, look)
         return true
     }
 
@@ -314,7 +314,7 @@ final class LiveRuns: @unchecked Sendable {
             failure.hasBegun = hasBegun
             failure.count += 1
             failure.due = Clocks.instant() + .seconds(Int64(min(60, 1 << min(failure.count, 6))))
-            nextLook = min(nextLook, failure.due)
+            nextReading = min(nextReading, failure.due)
             // The failure may come from a damaged journal, which is put aside when it is opened next.
             journal = nil
             // Log once for each reason: it may stay for days.
@@ -322,7 +322,7 @@ final class LiveRuns: @unchecked Sendable {
             failure.why = why
             failures[id] = failure
         }
-        lookOrTell()
+        readJournalOrRetry()
         answerHeld(id)
     }
 
@@ -351,7 +351,7 @@ final class LiveRuns: @unchecked Sendable {
     }
 
     func control(_ control: ServiceControl, _ reply: @escaping @Sendable (ControlReply) -> Void) {
-        if carrying(control.identifier) == nil { lookOrTell() }
+        if carrying(control.identifier) == nil { readJournalOrRetry() }
         // What is asked of a run need not wait for its turn: only its tasks do.
         let idle = waiting.values.first { $0.accepted.identifiers.contains(control.identifier) }
         if carrying(control.identifier) == nil, let run = idle ?? resting.run(with: control.identifier) {
@@ -394,6 +394,6 @@ final class LiveRuns: @unchecked Sendable {
                 gathering.add(name, of: failure.run)
             }
         }
-        gathering.begin()
+        gathering.askRuns()
     }
 }

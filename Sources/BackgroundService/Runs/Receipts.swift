@@ -28,7 +28,7 @@ package final class Receipts: EventConsumer, Sendable {
     package init() {}
 
     /// Sets the number up to which events are in the journal already.
-    package func begin(after sequence: UInt64) {
+    package func resume(after sequence: UInt64) {
         state.withLock { ($0.seen, $0.lastJournalled, $0.written) = (sequence, sequence, sequence) }
     }
 

@@ -40,7 +40,7 @@ struct RunEnding {
         let commands = commands
         let writesReport = recipe.isDetached || !commands.isEmpty || !isReported
         let report = writesReport ? try begun ?? report(journal) : JSONReport(job: job, runner: tools.runner)
-        var end = try told(journal)
+        var end = try recordedEnd(journal)
         let isLast = !isReported && (recipe.isDetached || !commands.isEmpty)
         var isWritten = writesReport ? try write(report, isLast: isLast) : false
         if !commands.isEmpty {
@@ -54,11 +54,11 @@ struct RunEnding {
         }
         let delivered = isLast || recipe.isDetached && isWritten ? Clocks.wall() : nil
         // A command may have added tasks to the run at the last moment.
-        guard try journal.finish(id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
+        guard try journal.recordEnd(of: id, end, tasks: job.tasks.count, deliveredAt: delivered) else { throw Left() }
     }
 
     /// Returns the end that the run's last event says.
-    private func told(_ journal: Journal) throws -> RunEnd {
+    private func recordedEnd(_ journal: Journal) throws -> RunEnd {
         if let last = try journal.run(id)?.lastSequence, last > 0,
             let event = try journal.events(of: id, after: last - 1).last, case .runFinished(let record) = event.kind
         {

@@ -33,7 +33,7 @@ final class StatusGathering: Sendable {
         state.withLock { $0.asked.append((run, identifier, turn)) }
     }
 
-    func begin() {
+    func askRuns() {
         let (asked, found) = state.withLock { state in
             state.open = state.asked.count
             return (state.asked, state.found)
@@ -42,12 +42,12 @@ final class StatusGathering: Sendable {
         for (run, identifier, turn) in asked {
             run.ask(
                 ControlRequest(action: .status, patterns: [], identifier: identifier) { [self] answer, _ in
-                    take(answer, identifier, run, turn)
+                    replyReceived(answer, identifier, run, turn)
                 })
         }
     }
 
-    private func take(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun, _ turn: String?) {
+    private func replyReceived(_ answer: ControlReply, _ identifier: String, _ run: CarriedRun, _ turn: String?) {
         // No task of it is under way any more, though its end may still wait to be written.
         if case .refused = answer { add(identifier, of: run.accepted) }
         let all: [SessionStatus]? = state.withLock { state in

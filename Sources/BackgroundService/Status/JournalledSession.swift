@@ -35,7 +35,7 @@ package struct JournalledSession: Sendable {
     }
 
     /// Returns the runs of this job whose end was delivered. The journal no longer tells which sessions they had.
-    package static func told(of job: String, _ journal: Journal) throws(StoreError) -> [RunID] {
+    package static func deliveredRuns(of job: String, _ journal: Journal) throws(StoreError) -> [RunID] {
         try journal.runs().filter { run in
             run.deliveredAt != nil && run.accepted.mayBe(of: JobIdentity(text: job))
         }.map(\.id)

@@ -103,7 +103,7 @@ private struct RunFold {
         var own: [SessionTask] = []
         for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier && !task.isGone {
             var task = task
-            if let known = told[task.id] { task.take(known) } else if !isCarried { task.isAlone() }
+            if let known = told[task.id] { task.update(from: known) } else if !isCarried { task.isAlone() }
             own.append(task)
         }
         let counts = own.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } as [RunStatus.State: Int]

@@ -84,8 +84,8 @@ package struct SessionTask: Hashable, Sendable {
         if state == .running || isLimited { stand(.waiting) }
     }
 
-    /// Takes over what the process says, unless the journal already has the task's end.
-    mutating func take(_ live: RunStatus.Task) {
+    /// Adopts what the process says, unless the journal already has the task's end.
+    mutating func update(from live: RunStatus.Task) {
         guard state != .finished else { return }
         stand(live.state, live.waitingFor, live.lacks)
         // The journal is written a little later than the process reports.

@@ -7,11 +7,19 @@
 #include <late.h>
 LATE_CURL(LATE_LABEL)
 
-// libcurl and what it needs are loaded when something of it is first called: a short command may need none of it
-// (docs/performance.md). A build with STATIC=1 has libcurl in itself and loads only what that needs, each library at the
-// first call. Whoever is about to need something asks before: it is loaded then, or what is returned says what cannot be.
-enum tr_curl_need { tr_curl_itself, tr_curl_handshake, tr_curl_sign_in, tr_curl_everything };
+// libcurl is loaded, with the libraries that it needs, when one of its functions is first called: a short command may
+// need none (docs/performance.md). A build with STATIC=1 has libcurl and OpenSSL linked in, and loads a library for
+// Negotiate alone. Loads what `need` takes; returns 0, or the dynamic linker's words about what cannot be loaded.
+enum tr_curl_need { tr_curl_itself, tr_curl_handshake, tr_curl_negotiate };
 const char *tr_curl_lacks(enum tr_curl_need need);
+#ifdef TRANSFER_RUN_IS_STATIC
+const char *tr_gssapi_lack(void);
+#endif
+
+// Where this system keeps its certificate authorities, as one file and as a folder with a file for each; 0 where libcurl
+// knows that itself, because it is the system's.
+const char *tr_curl_authorities(void);
+const char *tr_curl_authority_folder(void);
 
 // The version of the libcurl that is used; 0 when it cannot be loaded.
 const char *tr_curl_version_text(void);
@@ -117,5 +125,14 @@ enum {
     tr_read_pause = CURL_READFUNC_PAUSE,
     tr_write_pause = CURL_WRITEFUNC_PAUSE,
     tr_auth_basic = CURLAUTH_BASIC,
+};
+// Macros in later versions of libcurl, enumerators in earlier ones.
+enum {
+    tr_proxy_http = CURLPROXY_HTTP,
+    tr_proxy_https = CURLPROXY_HTTPS,
+    tr_proxy_socks4 = CURLPROXY_SOCKS4,
+    tr_proxy_socks4a = CURLPROXY_SOCKS4A,
+    tr_proxy_socks5 = CURLPROXY_SOCKS5,
+    tr_proxy_socks5h = CURLPROXY_SOCKS5_HOSTNAME,
 };
 #endif

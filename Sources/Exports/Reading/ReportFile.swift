@@ -53,7 +53,7 @@ package final class ReportFile {
 
     /// Opens a private file without a name in the folder for temporary files; it is gone when this process ends.
     private static func unnamed() throws(SystemError) -> SystemIO.Descriptor {
-        let place = try SystemIO.Descriptor.openFolder(Surroundings.temporaryFolder())
+        let place = try SystemIO.Descriptor.openFolder(CurrentProcess.temporaryFolder())
         do throws(SystemError) { return try place.openUnnamed(mode: 0o600) } catch {
             // The file system supports no files without a name.
             let name = ".transfer-run-\(getpid())-\(UInt32.random(in: 0 ... .max)).tmp"

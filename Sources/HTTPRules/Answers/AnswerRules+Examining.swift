@@ -65,7 +65,9 @@ extension AnswerRules {
                 isOfNextPage: capture.isNextPage)
         }
         switch find(source, answer) {
-        case .failure(let miss) where capture.isNextPage && miss.isAbsence: return nil
+        case .failure(let miss) where capture.isNextPage && miss.isAbsence:
+            guard let path = source.path, let name = nextPageElsewhere(path, answer) else { return nil }
+            return notCaptured("\(miss.reason), and the answer has \(ForeignText.quoted(name))", isThere: true)
         case .success(let found) where capture.isNextPage && found.isNoURL:
             // Some say so that there is none.
             if found.value == .boolean(false) { return nil }
@@ -120,6 +122,32 @@ extension AnswerRules {
         return "; \(words)"
     }
 
+    /// The member by which an answer says that another page follows, where the path of `next` leads to nothing: it was
+    /// written wrongly, or the server has another name for it by now, and the pages to come would be missed.
+    private func nextPageElsewhere(_ path: JSONPath, _ answer: borrowing ReadAnswer) -> String? {
+        guard case .success(let root) = answer.document, path.select(from: root, steps: Self.steps)?.isEmpty == true,
+            let reach = path.reach(in: root, steps: Self.steps)
+        else { return nil }
+        for case .object(let members) in [root] + reach.found {
+            let named = members.first {
+                Self.namesOfNextPages.contains(Self.plainName($0.name)) && !$0.value.saysNothing
+            }
+            if let named { return named.name }
+        }
+        return nil
+    }
+
+    /// In small letters and without signs: `next_cursor`, `nextCursor` and `@odata.nextLink` are among them.
+    private static let namesOfNextPages: Set<String> = [
+        "next", "nextpage", "nexturl", "nexturi", "nextlink", "nexthref", "nextcursor", "nexttoken", "nextpagetoken",
+        "nextpageurl", "nextpagecursor", "nextrecordsurl", "nextmarker", "nextcontinuationtoken", "continuationtoken",
+        "odatanextlink", "hasmore", "hasnext", "hasnextpage",
+    ]
+
+    private static func plainName(_ name: String) -> String {
+        String(decoding: name.lowercased().utf8.filter { (0x61...0x7A).contains($0) }, as: UTF8.self)
+    }
+
     private func find(_ source: Source, _ answer: borrowing ReadAnswer) -> Result<FoundValue, Miss> {
         switch source {
         case .link(let relation): return link(relation, answer)
@@ -142,6 +170,12 @@ extension AnswerRules {
         case .moreRows(let count):
             return rows(answer).flatMap { Self.continues($0 >= count, "the answer has \($0) rows") }
         case .jsonList(let path):
+            if case .success(let root) = answer.document, path.select(from: root, steps: Self.steps)?.isEmpty == true,
+                !path.endsAtEmptyList(in: root, steps: Self.steps)
+            {
+                let reason = "\(ForeignText.quoted(path.text)) leads to nothing"
+                return .failure(Miss(reason: reason, isAbsence: true, isDeadEnd: true))
+            }
             return select(path, answer).flatMap { found in list(found, path) }
         case .urlAt(let path):
             let url = answer.url

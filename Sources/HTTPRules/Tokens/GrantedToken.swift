@@ -105,10 +105,13 @@ package struct TokenRefusal: Error, Hashable, Sendable {
     package let words: String
     /// The status, where it may be another one later; `nil` where the answer stays what it is.
     package let status: Int?
+    /// Whether the server refuses this client itself, so that to ask again would only count as a wrong password.
+    package let isOfClient: Bool
 
-    init(_ words: String, status: Int? = nil) {
+    init(_ words: String, status: Int? = nil, isOfClient: Bool = false) {
         self.words = words
         self.status = status
+        self.isOfClient = isOfClient
     }
 
     /// The answer is longer than a token's can be.
@@ -121,11 +124,12 @@ package struct TokenRefusal: Error, Hashable, Sendable {
         let later = mayPass(status) ? status : nil
         // Some servers refuse with 200.
         if case .string(let code)? = answer?["error"], answer?["access_token"] == nil {
-            throw TokenRefusal(refusal(code, answer), status: later)
+            throw TokenRefusal(refusal(code, answer), status: later, isOfClient: later == nil)
         }
         guard (200..<300).contains(status) else {
             let why = (300..<400).contains(status) ? ", and a request for a token follows no redirect" : ""
-            throw TokenRefusal(StatusReason.text(status) + why, status: later)
+            let isOfClient = later == nil && (400..<500).contains(status)
+            throw TokenRefusal(StatusReason.text(status) + why, status: later, isOfClient: isOfClient)
         }
         guard let answer, case .object = answer else { throw TokenRefusal("its answer is no JSON object") }
         return answer

@@ -33,7 +33,7 @@ struct JobKeyReader {
                 "invalid-value", "`\(reader.key)` must be a path of a file, not `\(Reader.short(text))`", hint: hint,
                 node)
         }
-        let path = Paths.absolute(text, in: reader.resources.workingDirectory)
+        let path = Paths.absolute(text, in: reader.resources.reportFolder ?? reader.resources.workingDirectory)
         reader.recordFile(.write, path, node)
         return path
     }

@@ -93,6 +93,7 @@ struct TaskChecker {
         checkConditions()
         checkTemplates()
         checkCaching()
+        checkCredentials()
         if !reportCycle() {
             if !groups.isEmpty { reportGroupCycle() }
             checkOutputOrder()

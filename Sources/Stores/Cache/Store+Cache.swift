@@ -94,10 +94,10 @@ extension Store {
         return try batch { () throws(StoreError) in
             try noteLateUse(of: session, now: now)
             guard let size = try Self.openCache(database, session, key) else { return nil }
-            if changes.contains(where: \.isInFile) { try Self.note(database, session, folder) }
+            if changes.contains(where: \.isInFile) { try Self.recordCacheFolder(database, session, folder) }
             let writer = try CacheWriter(database, session, size)
             for (number, change) in changes.enumerated() {
-                try writer.take(change, used: now.nanoseconds + Int64(number))
+                try writer.apply(change, used: now.nanoseconds + Int64(number))
             }
             try writer.makeRoom(capacity)
             return try writer.end()
@@ -119,7 +119,7 @@ extension Store {
         return found.integer(1) ?? 0
     }
 
-    private static func note(
+    private static func recordCacheFolder(
         _ database: borrowing Database, _ session: StoredSession, _ folder: String
     ) throws(StoreError) {
         let insert = try database.prepare(
@@ -207,7 +207,7 @@ private final class CacheWriter {
         self.note = note
     }
 
-    func take(_ change: CacheChange, used: Int64) throws(StoreError) {
+    func apply(_ change: CacheChange, used: Int64) throws(StoreError) {
         switch change {
         case .put(let stored, let digest, let body):
             guard !digest.isEmpty else { return }
@@ -216,12 +216,12 @@ private final class CacheWriter {
         case .remove(let id):
             delete.bind(1, id.raw)
             delete.bind(2, session.id)
-            try take(delete)
+            try runDeletion(delete)
         case .forget(let url):
             deletePlace.bind(1, session.id)
             deletePlace.bind(2, CacheRow.place(url))
             deletePlace.bind(3, url)
-            try take(deletePlace)
+            try runDeletion(deletePlace)
         case .used(let id):
             touch.bind(1, id.raw)
             touch.bind(2, session.id)
@@ -240,7 +240,7 @@ private final class CacheWriter {
             deleteLike.bind(3, stored.url)
             deleteLike.bind(4, stored.selecting.text)
             deleteLike.bind(5, stored.credentials.text)
-            try take(deleteLike)
+            try runDeletion(deleteLike)
         }
         let taken = stored.bodyLength + CacheIndex.overhead
         insert.bind(row, session)
@@ -267,7 +267,7 @@ private final class CacheWriter {
     }
 
     /// Runs a deletion, subtracts the size of the deleted rows and notes their files.
-    private func take(_ deletion: borrowing Statement) throws(StoreError) {
+    private func runDeletion(_ deletion: borrowing Statement) throws(StoreError) {
         while try deletion.step() {
             let id = CacheEntryID(raw: deletion.integer(0) ?? 0)
             size -= deletion.integer(1) ?? 0
@@ -287,7 +287,7 @@ private final class CacheWriter {
             for id in last where size > capacity {
                 delete.bind(1, id.raw)
                 delete.bind(2, session.id)
-                try take(delete)
+                try runDeletion(delete)
             }
         }
     }

@@ -77,7 +77,7 @@ extension Journal {
             try replace(inputs, of: run)
             try insert(tasks, of: id, from: run.taskCount)
             run.taskCount += tasks.count
-            try take(identifiers, for: &run)
+            try claimIdentifiers(identifiers, for: &run)
             if run.state == .finished {
                 (run.state, run.end) = (.running, nil)
                 try dropEnding(of: &run)
@@ -86,7 +86,7 @@ extension Journal {
         }
     }
 
-    private func take(_ identifiers: [String], for run: inout JournalRun) throws(StoreError) {
+    private func claimIdentifiers(_ identifiers: [String], for run: inout JournalRun) throws(StoreError) {
         let new = identifiers.filter { !run.accepted.identifiers.contains($0) }
         if new.isEmpty { return }
         for identifier in new {
@@ -120,8 +120,8 @@ extension Journal {
     ///
     /// With `deliveredAt` the end counts as delivered at that time, in the same transaction.
     @discardableResult
-    package func finish(
-        _ id: RunID, _ end: RunEnd, tasks: Int? = nil, deliveredAt: WallTime? = nil
+    package func recordEnd(
+        of id: RunID, _ end: RunEnd, tasks: Int? = nil, deliveredAt: WallTime? = nil
     ) throws(StoreError) -> Bool {
         var isOver = true
         var delivered: String?

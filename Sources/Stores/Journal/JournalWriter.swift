@@ -135,9 +135,9 @@ package final class JournalWriter: EventConsumer, Sendable {
             let batch = events.takeAll()
             let additions = extensions.takeAll()
             // After these: what was posted before one of them is there by now.
-            worker.take(inputs.takeAll())
-            worker.take(additions)
-            worker.take(batch)
+            worker.queueInputs(inputs.takeAll())
+            worker.queueExtensions(additions)
+            worker.queueEvents(batch)
             worker.beginnings += beginnings.takeAll()
             worker.heard = heard
             worker.writeIfDue(isLast: isLast || isEnding, hurried: hurried.load(ordering: .acquiring))
@@ -174,13 +174,13 @@ private final class JournalWorker {
         self.tell = tell
     }
 
-    func take(_ batch: [JournalInput]) {
+    func queueInputs(_ batch: [JournalInput]) {
         if batch.isEmpty { return }
         unkept += batch
         if due == nil { due = Clocks.instant() + writeAfter }
     }
 
-    func take(_ batch: [RunExtension]) {
+    func queueExtensions(_ batch: [RunExtension]) {
         if batch.isEmpty { return }
         additions += batch
     }
@@ -188,7 +188,7 @@ private final class JournalWorker {
     private var canAdd: Bool { additions.first.map { $0.sequence <= heard } ?? false }
     private var canBegin: Bool { beginnings.first.map { $0.sequence <= heard } ?? false }
 
-    func take(_ batch: [Event]) {
+    func queueEvents(_ batch: [Event]) {
         if batch.isEmpty { return }
         unwritten += batch
         if due == nil { due = Clocks.instant() + writeAfter }

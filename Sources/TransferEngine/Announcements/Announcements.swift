@@ -146,7 +146,7 @@ package final class Announcements: Participant {
                 .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
         }
         if attempt.life.request.mayUseHTTP2, let origin = attempt.origin,
-            participants.connections.policy.note(head.version, of: origin)
+            participants.connections.policy.recordVersion(head.version, of: origin)
         {
             core.reports.append(.protocolIs(origin, head.version))
         }

@@ -24,7 +24,7 @@ package final class AnswerExamination: Participant {
     /// All of an answer is there: if it is as expected, it is the result.
     func examine(_ attempt: Attempt, charset: @autoclosure () -> String?, source: ResultSource) {
         guard let rules = attempt.rules.answer else { return accept(attempt, from: source) }
-        lookInto(attempt, prepareExamination(attempt, rules, charset(), source), rules)
+        examineBody(attempt, prepareExamination(attempt, rules, charset(), source), rules)
     }
 
     /// An answer whose headers are not as the job wants them: its body may not be either, and all is told in one. `false`:
@@ -35,21 +35,21 @@ package final class AnswerExamination: Participant {
         else { return false }
         participants.credentials.tellChallenges(attempt)
         attempt.inspection.missedHead = miss
-        lookInto(attempt, prepareExamination(attempt, rules, charset(attempt), .network), rules)
+        examineBody(attempt, prepareExamination(attempt, rules, charset(attempt), .network), rules)
         return true
     }
 
-    private func lookInto(_ attempt: Attempt, _ answer: ExaminedAnswer, _ rules: AnswerRules) {
+    private func examineBody(_ attempt: Attempt, _ answer: ExaminedAnswer, _ rules: AnswerRules) {
         let body = attempt.lastBody
         let earlier = rules.hidesSomethingInBody ? attempt.earlierParts : []
         guard rules.isHeavy(earlier.reduce(body.count) { $0 + $1.body.count }) else {
-            answer.look(body, after: earlier)
+            answer.examine(body, after: earlier)
             return examined(attempt)
         }
         // Another page may follow.
         if attempt.specification.options.values.next == nil { core.reports.append(.transferred(attempt.task)) }
         attempt.phase = .delivering
-        core.outbox.add(.examine(attempt.task, look: { answer.look(body, after: earlier) }))
+        core.outbox.add(.examine(attempt.task, look: { answer.examine(body, after: earlier) }))
     }
 
     /// Has a file examined before it gets its name. Returns `false` where its headers alone fail the attempt.
@@ -60,14 +60,14 @@ package final class AnswerExamination: Participant {
             let codings = packing(attempt)
             destination.examine = Destination.Examination(most: AnswerRules.longest) { bytes in
                 do throws(TransferError) {
-                    return answer.look(try Self.unpacked(bytes, codings))
+                    return answer.examine(try Self.unpacked(bytes, codings))
                 } catch {
                     return error
                 }
             }
             return true
         }
-        guard let miss = answer.look([]) else { return true }
+        guard let miss = answer.examine([]) else { return true }
         fail(attempt, miss)
         return false
     }
@@ -128,7 +128,7 @@ package final class AnswerExamination: Participant {
     private func accept(_ attempt: Attempt, from source: ResultSource) {
         participants.cache.keepAnswer(attempt)
         if participants.sentUploads.readsSentFile(attempt, source) { return }
-        engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
     }
 
     // MARK: Secrets
@@ -191,7 +191,7 @@ package final class AnswerExamination: Participant {
             attempt.inspection.answer?.isDone != true
         else { return true }
         guard !rules.isHeavy(attempt.exchange.body.count) else { return false }
-        prepareExamination(attempt, rules, charset(attempt), source).look(attempt.exchange.body)
+        prepareExamination(attempt, rules, charset(attempt), source).examine(attempt.exchange.body)
         takeFindings(attempt)
         return true
     }

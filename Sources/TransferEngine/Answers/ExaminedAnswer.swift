@@ -28,7 +28,7 @@ final class ExaminedAnswer: Sendable {
 
     /// Gives back why it is not the one wanted, if so. `earlier`: the parts in whose place it stands, which may hold secrets.
     @discardableResult
-    func look(_ body: [UInt8], after earlier: [AnswerPart] = []) -> TransferError? {
+    func examine(_ body: [UInt8], after earlier: [AnswerPart] = []) -> TransferError? {
         var findings = rules.examine(body, charset: charset, headers, at: url, hiding: redactor)
         for part in earlier {
             findings.secrets += rules.secrets(ofPart: part.body, charset: AnswerExamination.charset(part.headers))

@@ -14,20 +14,20 @@ extension Attempt {
         return all.compactMap { $1 > .zero ? TaskRecord.Wait(reason: $0, duration: $1) : nil }
     }
 
-    func note(_ metrics: CurlMetrics, _ networks: NetworkState) {
-        note(
+    func recordMetrics(_ metrics: CurlMetrics, _ networks: NetworkState) {
+        recordMetrics(
             metrics, networks, start: exchange.startedAt, head: exchange.head, arrived: exchange.arrived,
             received: exchange.decoder?.written ?? exchange.received)
     }
 
     /// One request's cost, from libcurl's microseconds and our own counts. Further requests for parts of a file are like
     /// the last but for their range.
-    func note(
+    func recordMetrics(
         _ metrics: CurlMetrics, _ networks: NetworkState, start: WallTime, head: ResponseHead?, arrived: Int64,
         received: Int64
     ) {
         for lost in metrics.lostRequests {
-            note(lost, networks, start: start, head: nil, arrived: 0, received: 0)
+            recordMetrics(lost, networks, start: start, head: nil, arrived: 0, received: 0)
         }
         let start = start + .microseconds(metrics.beganAfter)
         var transaction = TransactionMetrics(

@@ -8,7 +8,7 @@ package struct RateFloor: Sendable {
     /// Result of a check.
     package enum Finding: Equatable, Sendable {
         /// Fast enough so far; check again after this much of the transfer's time.
-        case holds(nextLook: TimeSpan)
+        case holds(nextCheck: TimeSpan)
         /// Moved only `bytes` in the given time.
         case isTooSlow(bytes: Int64, TimeSpan)
     }
@@ -63,8 +63,8 @@ package struct RateFloor: Sendable {
     }
 
     /// Checks the rate at `time` on the transfer's clock.
-    package mutating func look(at time: TimeSpan) -> Finding {
-        guard moved > 0 else { return .holds(nextLook: step) }
+    package mutating func check(at time: TimeSpan) -> Finding {
+        guard moved > 0 else { return .holds(nextCheck: step) }
         if readings.last.map({ time - $0.time >= step }) ?? true {
             readings.append(Reading(time: time, bytes: readings.isEmpty ? 0 : moved))
         }
@@ -72,7 +72,7 @@ package struct RateFloor: Sendable {
         let first = readings[0]
         let span = time - first.time
         if span >= over, isTooFew(moved - first.bytes) { return .isTooSlow(bytes: moved - first.bytes, span) }
-        return .holds(nextLook: step)
+        return .holds(nextCheck: step)
     }
 
     private func isTooFew(_ bytes: Int64) -> Bool {

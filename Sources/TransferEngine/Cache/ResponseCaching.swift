@@ -13,14 +13,14 @@ final class ResponseCaching: Participant {
 
     /// An attempt begins whose task had one before.
     func attemptBegins(_ attempt: Attempt) {
-        guard let fault = core.carryovers[attempt.task]?.faultOfBody(at: attempt.mirror) else { return }
+        guard let fault = core.retryStates[attempt.task]?.faultOfBody(at: attempt.mirror) else { return }
         attempt.life.passCaches(because: "\(fault): asked for once more past all caches")
     }
 
     /// The attempt is over: after a response that did not do, the next one asks past the caches.
     func attemptEnded(_ attempt: Attempt, _ verdict: Verdict) {
         if case .failed = verdict.outcome, attempt.exchange.head != nil {
-            core.carryovers[attempt.task, default: Carryover()].hadFailedResponse = true
+            core.retryStates[attempt.task, default: RetryState()].hadFailedResponse = true
         }
     }
 
@@ -59,7 +59,7 @@ final class ResponseCaching: Participant {
         let policy = attempt.specification.options.values.policies.cachePolicy
         let isRetry =
             attempt.caching.isDisabled || attempt.life.isAtUploadPlace
-            || core.carryovers[attempt.task]?.hadFailedResponse == true
+            || core.retryStates[attempt.task]?.hadFailedResponse == true
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
@@ -81,9 +81,9 @@ final class ResponseCaching: Participant {
     func mayBeOfACache(_ attempt: Attempt, _ error: TransferError) -> Bool {
         let isWrongFile = error.name == .checksumMismatch && attempt.isDownload && attempt.rules.hasChecksum
         guard isWrongFile || error.name == .cannotDecodeRawData, attempt.life.request.url.isHTTP,
-            core.carryovers[attempt.task]?.placesWithWrongBody[attempt.mirror] == nil
+            core.retryStates[attempt.task]?.placesWithWrongBody[attempt.mirror] == nil
         else { return false }
-        core.carryovers[attempt.task, default: Carryover()].placesWithWrongBody[attempt.mirror] = error.name
+        core.retryStates[attempt.task, default: RetryState()].placesWithWrongBody[attempt.mirror] = error.name
         return true
     }
 
@@ -109,7 +109,7 @@ final class ResponseCaching: Participant {
         _ certificate: String?, _ headers: HeaderBlock, _ presets: [String], _ attempt: Attempt
     ) -> String? {
         let owner = tokenOwner(attempt)
-        let keys = RequestMark.keys(attempt.life.request.headers) + presets + owner
+        let keys = RequestMark.keys(attempt.life.request.headers, attempt.session.credentialNames) + presets + owner
         guard certificate != nil || attempt.life.connectionProof != nil || !keys.isEmpty else { return nil }
         let authorization = owner.isEmpty ? headers.first("authorization") : nil
         let shown = identity(certificate, authorization: authorization, attempt)
@@ -226,7 +226,7 @@ final class ResponseCaching: Participant {
             guard let attempt = core.attempt(of: task), case .askingCache(let request) = attempt.phase,
                 case .asking? = attempt.caching.turn?.state, let cache = attempt.session.cache
             else { return }
-            let held = cache.take(found, under: request.url.text)
+            let held = cache.entriesFound(found, under: request.url.text)
             attempt.phase = .transferring
             if !decide(held, request, attempt, cache) { engine.transmit(request, attempt) }
         case .cachedBody(let task, let id, let body):
@@ -236,7 +236,7 @@ final class ResponseCaching: Participant {
             else { return }
             attempt.phase = .transferring
             if let body {
-                cache.take(body, of: id)
+                cache.bodyRead(body, of: id)
                 return deliverCached(use, body, attempt, cache)
             }
             cache.remove(id)

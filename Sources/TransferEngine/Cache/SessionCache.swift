@@ -83,7 +83,7 @@ package final class SessionCache {
 
     /// Takes all entries that the store has under a URL, with the bodies of short ones, and returns the answers under
     /// it.
-    package func take(_ found: [CachedEntry], under url: String) -> [StoredResponse] {
+    package func entriesFound(_ found: [CachedEntry], under url: String) -> [StoredResponse] {
         var place = places[url] ?? Place()
         place.isComplete = true
         for one in found where entries[one.stored.id] == nil {
@@ -93,13 +93,13 @@ package final class SessionCache {
         let held = place.ids.compactMap { entries[$0]?.stored }
         if !place.ids.isEmpty { places[url] = place }
         for one in found {
-            if let body = one.body { take(body, of: one.stored.id) }
+            if let body = one.body { bodyRead(body, of: one.stored.id) }
         }
         return held
     }
 
     /// Takes a body that the store read; it stays in memory for the next use if it fits.
-    package func take(_ body: [UInt8], of id: CacheEntryID) {
+    package func bodyRead(_ body: [UInt8], of id: CacheEntryID) {
         guard let entry = entries[id], entry.body == nil else { return }
         let (placement, evictions) = memory.insert(id, bodyLength: entry.stored.bodyLength, inMemoryOnly: true)
         if placement != nil { entries[id]?.body = body }

@@ -22,8 +22,8 @@ struct ConnectionPolicy {
         receiveBuffer = min(job.limits.maximumConcurrentTasks, job.tasks.count) > 2 ? 64 << 10 : 512 << 10
     }
 
-    /// Notes the version of an answer. Returns whether the origin answered in another one before, or not at all.
-    mutating func note(_ version: HTTPProtocol, of origin: OriginID) -> Bool {
+    /// Records the version of an answer. Returns whether the origin answered in another one before, or not at all.
+    mutating func recordVersion(_ version: HTTPProtocol, of origin: OriginID) -> Bool {
         versions.updateValue(version, forKey: origin) != version
     }
 

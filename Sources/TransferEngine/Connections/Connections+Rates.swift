@@ -9,19 +9,19 @@ extension Attempt {
         now - startedAt.instant - bandwidth.pause.elapsed(at: now)
     }
 
-    /// What is wrong with an attempt that has been too slow for too long; `nextLook` is brought forward to when that is to
-    /// be asked again.
-    func slowness(at now: Instant, nextLook: inout Instant) -> TransferError? {
+    /// Returns the error of an attempt that has been too slow for too long; `nextCheck` is brought forward to when the
+    /// rate is to be checked again.
+    func slowness(at now: Instant, nextCheck: inout Instant) -> TransferError? {
         // The server has all of the body, or its command has nothing to give: neither is the line's fault.
         if exchange.received == 0, exchange.head == nil, let body = sending.body, body.isSent || body.waitsForCommand {
             transport.rateFloor.restart()
         }
-        switch transport.rateFloor.look(at: ownTime(at: now)) {
+        switch transport.rateFloor.check(at: ownTime(at: now)) {
         case .holds(let span):
-            nextLook = min(nextLook, now + span)
+            nextCheck = min(nextCheck, now + span)
             return nil
         case .isTooSlow(let bytes, let span):
-            nextLook = min(nextLook, now)
+            nextCheck = min(nextCheck, now)
             return transport.rateFloor.error(bytes, in: span)
         }
     }

@@ -72,7 +72,7 @@ final class CredentialWorker: Sendable {
     private let wake = WakeSignal()
     private let findings: Mailbox<Finding>
     private let folder: String
-    private let environment = Surroundings.environment()
+    private let environment = CurrentProcess.environment()
     /// Ends questions at the run's end; what helpers are told is not cut short.
     private let cancellation = try? Command.Cancellation()
 
@@ -166,7 +166,7 @@ final class CredentialWorker: Sendable {
         }
     }
 
-    private func note(_ problem: String) {
+    private func recordProblem(_ problem: String) {
         state.withLock { state in
             if !state.problems.contains(problem) { state.problems.append(problem) }
         }
@@ -186,13 +186,13 @@ final class CredentialWorker: Sendable {
         guard let path = environment["NETRC"] ?? environment["HOME"].map({ "\($0)/.netrc" }) else { return nil }
         do throws(WholeFile.Problem) {
             if let netrc = Netrc(try WholeFile.read(path, limit: Netrc.longest)) { return netrc }
-            note("\(path) is no `.netrc` file: nothing in it was used")
+            recordProblem("\(path) is no `.netrc` file: nothing in it was used")
         } catch {
             switch error {
             case .notFound: break
-            case .notRegular: note("\(path) is no file: no password was taken from it")
-            case .tooLarge: note("\(path) is larger than a `.netrc` file can be: nothing in it was used")
-            case .system(let error): note("\(path) could not be read: \(error.reason)")
+            case .notRegular: recordProblem("\(path) is no file: no password was taken from it")
+            case .tooLarge: recordProblem("\(path) is larger than a `.netrc` file can be: nothing in it was used")
+            case .system(let error): recordProblem("\(path) could not be read: \(error.reason)")
             }
         }
         return nil
@@ -208,7 +208,7 @@ final class CredentialWorker: Sendable {
         case .secret(let secret): return secret
         case .none, .quit: return nil
         case .broken:
-            note("\(name(words)) did not answer as git-credential helpers do")
+            recordProblem("\(name(words)) did not answer as git-credential helpers do")
             return nil
         }
     }
@@ -232,16 +232,16 @@ final class CredentialWorker: Sendable {
                 input: input, limit: GitCredential.longest + 1, cancellation: cancellation)
             switch result.ending {
             case .exited(0): return output
-            case .exited(let status): note("\(name(words)) ended with status \(status) (`\(action.rawValue)`)")
-            case .killed(let number): note("\(name(words)) was ended by signal \(number)")
-            case .timedOut: note("\(name(words)) took longer than \(patience.seconds) s and was ended")
+            case .exited(let status): recordProblem("\(name(words)) ended with status \(status) (`\(action.rawValue)`)")
+            case .killed(let number): recordProblem("\(name(words)) was ended by signal \(number)")
+            case .timedOut: recordProblem("\(name(words)) took longer than \(patience.seconds) s and was ended")
             // By the run's end, or because it said too much.
             case .cancelled where output.count > GitCredential.longest / 2:
-                note("\(name(words)) said more than an answer can be")
+                recordProblem("\(name(words)) said more than an answer can be")
             case .cancelled: break
             }
         } catch {
-            note("\(name(words)) could not be started: \(error.reason)")
+            recordProblem("\(name(words)) could not be started: \(error.reason)")
         }
         return nil
     }

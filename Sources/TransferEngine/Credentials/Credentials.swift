@@ -14,15 +14,15 @@ package final class Credentials: Participant {
 
     /// An attempt begins whose task had one before: what servers rejected is not shown again.
     func attemptBegins(_ attempt: Attempt) {
-        guard let rejected = core.carryovers[attempt.task]?.rejectedCredentials else { return }
+        guard let rejected = core.retryStates[attempt.task]?.rejectedCredentials else { return }
         attempt.life.recall(rejected)
-        core.carryovers[attempt.task]?.rejectedCredentials = nil
+        core.retryStates[attempt.task]?.rejectedCredentials = nil
     }
 
     /// The attempt is over: what servers rejected is for the next one to know.
     func attemptEnded(_ attempt: Attempt) {
         guard let rejected = attempt.life.refusals else { return }
-        core.carryovers[attempt.task, default: Carryover()].rejectedCredentials = rejected
+        core.retryStates[attempt.task, default: RetryState()].rejectedCredentials = rejected
     }
 
     /// Ends the look-ups; returns problems with credential files and helpers, as sentences for people.

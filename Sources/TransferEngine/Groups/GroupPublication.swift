@@ -40,7 +40,7 @@ final class GroupPublication: Participant {
         if attempt.download.keepsExisting {
             // A file that an earlier run kept is another than the one that stands there.
             let source = record.changed ? ResultSource.resumed : .unchanged
-            return engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+            return engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         }
         if attempt.exchange.head == nil { participants.publication.announceFile(attempt, length: record.bytes) }
         // The next run knows the member by that if the group is not published.

@@ -52,11 +52,11 @@ struct Foresight {
         set { sights[task] = newValue }
     }
 
-    /// `nil` where nobody looked, or it was taken already.
+    /// Removes and returns what was foreseen of the task, if anything.
     mutating func take(_ task: TaskIndex) -> Sight? { sights.removeValue(forKey: task) }
 
-    /// `false` when it had begun before.
-    mutating func begin(_ task: TaskIndex) -> Bool {
+    /// Marks the task as begun; returns `false` if it was already.
+    mutating func markBegun(_ task: TaskIndex) -> Bool {
         if begun.isEmpty { begun = Array(repeating: false, count: count) }
         defer { begun[Int(task.raw)] = true }
         return !begun[Int(task.raw)]
@@ -69,7 +69,7 @@ struct Foresight {
 extension KeptFiles {
     /// A task begins; others will soon.
     func lookAhead(of task: TaskIndex, _ memory: StoreClient) {
-        guard memory.isOpen, foresight.begin(task) else { return }
+        guard memory.isOpen, foresight.markBegun(task) else { return }
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))
             guard foresight[next] == nil, !foresight.hasBegun(next), core.attempts[index] == nil,
@@ -89,7 +89,7 @@ extension KeptFiles {
             foresight[task] = .looking(kept)
             let specification = core.job.tasks[Int(task.raw)]
             core.outbox.add(
-                .look(
+                .readStamp(
                     .init(
                         task, path: keptPath(specification, kept), member: participants.groupFiles.member(specification)
                     )))

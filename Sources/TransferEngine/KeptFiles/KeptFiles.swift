@@ -93,7 +93,7 @@ final class KeptFiles: Participant {
     private func lookUpFile(_ attempt: Attempt, at kept: KeptValidators?, digest: DigestAlgorithm? = nil) {
         let specification = attempt.specification
         core.outbox.add(
-            .look(
+            .readStamp(
                 .init(
                     attempt.task, path: keptPath(specification, kept), digest: digest,
                     member: participants.groupFiles.member(specification))))
@@ -136,7 +136,7 @@ final class KeptFiles: Participant {
         let specification = attempt.specification
         guard attempt.known.isKept, let store = core.store, attempt.life.request.url.isHTTP, attempt.life.resume == nil,
             attempt.known.part == nil,
-            core.carryovers[attempt.task]?.leftForeignFileUnanswered != true,
+            core.retryStates[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
             let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
         else { return .done }
@@ -148,7 +148,7 @@ final class KeptFiles: Participant {
 
     private func date(_ attempt: Attempt, _ path: String) {
         core.outbox.add(
-            .look(.init(attempt.task, path: path, member: participants.groupFiles.member(attempt.specification))))
+            .readStamp(.init(attempt.task, path: path, member: participants.groupFiles.member(attempt.specification))))
     }
 
     private func askByDate(_ attempt: Attempt, _ stamp: FileStamp?) {
@@ -173,7 +173,7 @@ final class KeptFiles: Participant {
     }
 
     /// What stands at the destination now.
-    func looked(_ task: TaskIndex, _ stamp: FileStamp?, _ found: Checksum?) {
+    func stampRead(_ task: TaskIndex, _ stamp: FileStamp?, _ found: Checksum?) {
         if foresaw(task, stamp) { return }
         guard let attempt = core.attempt(of: task) else { return }
         switch attempt.phase {
@@ -238,7 +238,7 @@ final class KeptFiles: Participant {
         guard let destination = participants.publication.named(attempt) else { return }
         attempt.download.destination = destination
         attempt.phase = .confirming(nil)
-        core.outbox.add(.look(.init(attempt.task, path: destination.path, member: destination.member)))
+        core.outbox.add(.readStamp(.init(attempt.task, path: destination.path, member: destination.member)))
     }
 
     private func keepOwn(_ attempt: Attempt, _ stamp: FileStamp?) {
@@ -274,7 +274,7 @@ final class KeptFiles: Participant {
             askedAt: attempt.exchange.startedAt, path: record.path)
         answer.isProven = !attempt.download.lengthUnverified
         store.file(answer, attempt.specification, at: core.now.instant)
-        if core.carryovers[attempt.task]?.isPartRecorded == true { store.writeAtOnce() }
+        if core.retryStates[attempt.task]?.isPartRecorded == true { store.writeAtOnce() }
     }
 
     // MARK: What the store says

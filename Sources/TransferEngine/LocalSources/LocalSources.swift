@@ -34,7 +34,7 @@ final class LocalSources: Participant {
         }
         guard attempt.rules.onResponseIsEmpty else {
             attempt.phase = .measuring(path: path)
-            return core.outbox.add(.look(.init(attempt.task, path: path, isSource: true)))
+            return core.outbox.add(.readStamp(.init(attempt.task, path: path, isSource: true)))
         }
         takeFile(path, url, attempt)
     }

@@ -49,7 +49,7 @@ final class ObjectDelivery: Participant {
                 ask(.isAnythingThere, attempt)
             }
         case .revalidate:
-            guard keepsObjects(attempt), core.carryovers[attempt.task]?.leftUploadUnasked != true,
+            guard keepsObjects(attempt), core.retryStates[attempt.task]?.leftUploadUnasked != true,
                 let store = core.store,
                 store.findSent(attempt.task, attempt.specification.session, url: url.text)
             else { return engine.prepare(attempt) }
@@ -262,7 +262,7 @@ final class ObjectDelivery: Participant {
             core.emit(participants.announcements.response(fetch, head, head.headers, fetch.life.announcedLength), fetch)
         }
         core.emit(.fileFinished(record), fetch)
-        engine.finish(fetch, end.verdict, source: end.source == .unchanged ? .network : end.source)
+        engine.endAttempt(fetch, end.verdict, source: end.source == .unchanged ? .network : end.source)
         // An earlier attempt may have fetched it.
         fetch.result?.number = put.number
         fetch.result?.startedAt = put.startedAt
@@ -272,8 +272,8 @@ final class ObjectDelivery: Participant {
     func keepFetched(_ attempt: Attempt, _ verdict: Verdict) {
         guard let object = attempt.object, let fetch = object.fetch else { return }
         if object.leg == .asking, let point = fetch.life.resume {
-            let part = Carryover.PartialFile(staging: fetch.download.staging, point: point, mirror: fetch.mirror)
-            core.carryovers[attempt.task, default: Carryover()].partialFiles.append(part)
+            let part = RetryState.PartialFile(staging: fetch.download.staging, point: point, mirror: fetch.mirror)
+            core.retryStates[attempt.task, default: RetryState()].partialFiles.append(part)
         }
         guard object.leg == .storing else { return }
         switch verdict.outcome {

@@ -77,7 +77,7 @@ final class CommandTransfer {
     func move(at now: Instant) -> Bool {
         program.drainErrors()
         feed(at: now)
-        return failure == nil && take(at: now)
+        return failure == nil && readOutput(at: now)
     }
 
     private func feed(at now: Instant) {
@@ -114,20 +114,20 @@ final class CommandTransfer {
         unsent = piece[...]
     }
 
-    private func take(at now: Instant) -> Bool {
+    private func readOutput(at now: Instant) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: pieceSize, alignment: 16) { buffer in
             for _ in 0..<Self.piecesInATurn {
                 if attempt.isOutOfCredit() { return true }
                 guard let count = program.read(into: buffer), count > 0 else { return true }
                 // A body where there is to be none is passed over, and the patience with it has an end.
                 if takesBody { lastActivity = now }
-                guard take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: now) else { return false }
+                guard outputReceived(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: now) else { return false }
             }
             return true
         }
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer, at now: Instant) -> Bool {
+    private func outputReceived(_ bytes: UnsafeRawBufferPointer, at now: Instant) -> Bool {
         var body = bytes
         if !answer.isComplete {
             do throws(TransferError) {

@@ -40,7 +40,7 @@ struct CommandTransfers {
         var next = leaving.reduce(Instant.distantFuture) { min($0, $1.killDue) }
         for transfer in running where !transfer.attempt.bandwidth.isPaused {
             next = min(next, transfer.silenceDue)
-            _ = transfer.attempt.slowness(at: now, nextLook: &next)
+            _ = transfer.attempt.slowness(at: now, nextCheck: &next)
         }
         return next
     }
@@ -56,7 +56,7 @@ struct CommandTransfers {
         if !transfer.move(at: now) { return .stopped }
         if transfer.program.output == nil, transfer.hasEnded { return .exited }
         var ignored = Instant.distantFuture
-        if let error = transfer.attempt.slowness(at: now, nextLook: &ignored) { return .failed(error) }
+        if let error = transfer.attempt.slowness(at: now, nextCheck: &ignored) { return .failed(error) }
         guard !transfer.attempt.bandwidth.isPaused, transfer.silenceDue <= now else { return nil }
         let seconds = transfer.attempt.transport.idleLimit.seconds
         return .failed(

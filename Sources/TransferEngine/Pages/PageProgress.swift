@@ -48,13 +48,13 @@ struct PageProgress: Sendable {
         return (Array(body[..<end]), true)
     }
 
-    /// Notes a page that was fetched; `first` is the task's own URL.
-    mutating func note(_ page: PageRecord, _ captured: [CapturedValue], first: ResourceURL) throws(TransferError) {
+    /// Records a page that was fetched; `first` is the task's own URL.
+    mutating func pageFetched(_ page: PageRecord, _ found: [CapturedValue], first: ResourceURL) throws(TransferError) {
         isWhole = true
         if asked.count < number { asked.append((url ?? first).text) }
         shownBytes += page.body?.count ?? 0
         if page.file?.changed == true { hasChangedFile = true }
-        try captures.add(captured)
+        try captures.add(found)
     }
 
     /// Goes on to the page at `target`, or throws if that was asked for before or is one too many. Counted pages do not

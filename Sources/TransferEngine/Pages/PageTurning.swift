@@ -12,19 +12,19 @@ package final class PageTurning: Participant {
 
     /// An attempt begins whose task had one before, maybe in another process.
     func attemptBegins(_ attempt: Attempt) {
-        guard let lost = core.carryovers[attempt.task]?.lostPages, lost > 0 else { return }
-        core.carryovers[attempt.task]?.lostPages = 0
+        guard let lost = core.retryStates[attempt.task]?.lostPages, lost > 0 else { return }
+        core.retryStates[attempt.task]?.lostPages = 0
         let pages = lost == 1 ? "page" : "\(lost) pages"
         attempt.life.noteStartedOver(
             "the process that fetched the first \(pages) ended: all are asked for from the first one on")
     }
 
     /// How far the task is with its pages; the first page where it has none.
-    func present(of task: TaskIndex) -> PageProgress { core.carryovers[task]?.pages ?? PageProgress() }
+    func present(of task: TaskIndex) -> PageProgress { core.retryStates[task]?.pages ?? PageProgress() }
 
     /// Notes that an earlier process fetched some pages of the task: what they brought is known no more.
     package func lostPages(of task: TaskIndex, _ count: Int) {
-        core.carryovers[task, default: Carryover()].lostPages = count
+        core.retryStates[task, default: RetryState()].lostPages = count
     }
 
     /// A page of the task is whole: tells of it and, where it names another, begins that. Returns `false` if the attempt
@@ -35,7 +35,7 @@ package final class PageTurning: Participant {
         let found = participants.answers.captures(ofPage: attempt)
         do throws(TransferError) {
             let page = page(attempt, verdict, source)
-            try attempt.pages.note(page, found, first: home(attempt))
+            try attempt.pages.pageFetched(page, found, first: home(attempt))
             try attempt.pages.keep(rows: participants.rows.rows(ofPage: attempt))
             core.emit(.pageFinished(page), attempt)
             core.reports.append(.turnedPage(attempt.task))
@@ -74,7 +74,8 @@ package final class PageTurning: Participant {
         let target =
             switch next.way {
             case .url:
-                try NextPages.target(named.text, from: attempt.life.request.url, policy: policy, secured: secured)
+                try NextPages.target(
+                    Self.reference(named), from: attempt.life.request.url, policy: policy, secured: secured)
             case .cursor(_, let parameter):
                 try NextPages.target(
                     home(attempt), setting: parameter, to: named.text, policy: policy, secured: secured)
@@ -91,16 +92,23 @@ package final class PageTurning: Participant {
         return target
     }
 
+    private static func reference(_ named: CapturedValue) throws(TransferError) -> String {
+        guard case .number(let number) = named.value else { return named.text }
+        throw TransferError(
+            .nextPageUnusable,
+            "the answer names \(number) as the next page, which is no URL; `query: NAME` sends it as a parameter")
+    }
+
     private func beginNextPage(after last: Attempt) {
         core.releaseSlot(last)
         participants.partials.forgetLabel(of: last.download.staging)
-        var carryover = Carryover()
-        carryover.pages = last.pages
-        carryover.rejectedCredentials = last.life.refusals
+        var retryState = RetryState()
+        retryState.pages = last.pages
+        retryState.rejectedCredentials = last.life.refusals
         // Partial files of earlier runs are of the first page.
-        carryover.hasTriedPart = true
-        carryover.isPartRecorded = core.carryovers[last.task]?.isPartRecorded ?? false
-        core.carryovers[last.task] = carryover
+        retryState.hasTriedPart = true
+        retryState.isPartRecorded = core.retryStates[last.task]?.isPartRecorded ?? false
+        core.retryStates[last.task] = retryState
         guard let specification = participants.filling.filled(last.task, last.number, last.mirror),
             let url = last.pages.url
         else { return }
@@ -109,7 +117,7 @@ package final class PageTurning: Participant {
 
     /// Goes on with an attempt as a new object: with its next page, or with the request once more (`isTriedAgain`).
     func beginAnew(
-        _ specification: TaskSpecification, _ url: ResourceURL, after last: Attempt, partial: Carryover.PartialFile?,
+        _ specification: TaskSpecification, _ url: ResourceURL, after last: Attempt, partial: RetryState.PartialFile?,
         isTriedAgain: Bool = false
     ) {
         last.sending.takeUntouchedStream()?.leave()

@@ -15,7 +15,7 @@ final class ForeignFiles: Participant {
         guard mayAdopt(attempt) else { return .done }
         attempt.phase = .lookingForPart
         core.outbox.add(
-            .look(
+            .readStamp(
                 .init(
                     attempt.task, path: attempt.specification.destination ?? "",
                     member: participants.groupFiles.member(attempt.specification)))
@@ -36,13 +36,13 @@ final class ForeignFiles: Participant {
             && (options.values.existing == .revalidate || options.values.existing == .replace)
             && options.values.policies.cachePolicy != .returnCacheDataDontLoad
             && attempt.specification.destination?.hasSuffix("/") == false
-            && core.carryovers[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
+            && core.retryStates[attempt.task]?.refutedForeignFile != true && !attempt.specification.toStandardOutput
     }
 
     /// What stands under the final name, if anything does.
     func foundForeignPart(_ attempt: Attempt, _ stamp: FileStamp?) {
         guard let stamp, stamp.size > 0 else { return engine.stepDone(.findForeignFile, attempt) }
-        if core.carryovers[attempt.task]?.leftForeignFileUnanswered == true {
+        if core.retryStates[attempt.task]?.leftForeignFileUnanswered == true {
             attempt.life.startOver("the server did not answer the question how long the file is")
         } else {
             attempt.known.foreign = .file(stamp)
@@ -97,7 +97,7 @@ final class ForeignFiles: Participant {
         guard error.name == .checksumMismatch, attempt.life.offset > 0, attempt.life.resume?.isForeign == true else {
             return false
         }
-        core.carryovers[attempt.task, default: Carryover()].refutedForeignFile = true
+        core.retryStates[attempt.task, default: RetryState()].refutedForeignFile = true
         attempt.life.startOver("what was there is no part of this file: \(error.message)")
         participants.partials.discardBody(attempt)
         engine.requestSlot(attempt, attempt.life.request)
@@ -128,7 +128,7 @@ final class ForeignFiles: Participant {
     /// The attempt is over: a server that ended the connection at the question is not asked again.
     func attemptEnded(_ attempt: Attempt) {
         if attempt.life.brokeAtQuestion {
-            core.carryovers[attempt.task, default: Carryover()].leftForeignFileUnanswered = true
+            core.retryStates[attempt.task, default: RetryState()].leftForeignFileUnanswered = true
         }
     }
 }

@@ -39,9 +39,9 @@ final class PartialFiles: Participant {
         attempt.handOverRest()
         if attempt.streams.segmented != nil { core.outbox.add(.settle(attempt.download.staging)) }
         partLabels[attempt.download.staging]?.point.unanswered = point.unanswered
-        let file = Carryover.PartialFile(
+        let file = RetryState.PartialFile(
             staging: attempt.download.staging, point: point, mirror: attempt.mirror, brought: attempt.known.brought)
-        core.carryovers[attempt.task, default: Carryover()].partialFiles.append(file)
+        core.retryStates[attempt.task, default: RetryState()].partialFiles.append(file)
         return point
     }
 
@@ -58,16 +58,16 @@ final class PartialFiles: Participant {
         // Of another place of `urls`: its turn may come.
         let places = specification.options.values.mirrors
         if record.start != url.text, places.contains(where: { $0.url?.text == record.start }) {
-            if core.carryovers[attempt.task]?.hasTriedPart != true {
-                core.carryovers[attempt.task, default: Carryover()].otherPart = record
+            if core.retryStates[attempt.task]?.hasTriedPart != true {
+                core.retryStates[attempt.task, default: RetryState()].otherPart = record
             }
             return false
         }
-        core.carryovers[attempt.task]?.otherPart = nil
-        guard core.carryovers[attempt.task]?.hasTriedPart != true else { return false }
-        core.carryovers[attempt.task, default: Carryover()].hasTriedPart = true
+        core.retryStates[attempt.task]?.otherPart = nil
+        guard core.retryStates[attempt.task]?.hasTriedPart != true else { return false }
+        core.retryStates[attempt.task, default: RetryState()].hasTriedPart = true
         if record.start == url.text, participants.foreign.isShaped(record, as: specification) {
-            core.carryovers[attempt.task]?.isPartRecorded = true
+            core.retryStates[attempt.task]?.isPartRecorded = true
             return true
         }
         removePart(record, of: attempt.task)
@@ -79,7 +79,7 @@ final class PartialFiles: Participant {
 
     /// Removes a partial file that is of no use, or not wanted any more: the job may say `resume: false` now.
     func removePart(_ record: ResumeRecord, of task: TaskIndex) {
-        core.carryovers[task, default: Carryover()].isPartRecorded = true
+        core.retryStates[task, default: RetryState()].isPartRecorded = true
         forgetPart(task)
         core.outbox.add(.removePart("\(record.folder)/\(record.part.name)"))
     }
@@ -149,8 +149,8 @@ final class PartialFiles: Participant {
         } else if attempt.known.part == nil {
             return false
         }
-        core.carryovers[attempt.task]?.isPartRecorded = false
-        core.carryovers[attempt.task]?.hasTriedPart = false
+        core.retryStates[attempt.task]?.isPartRecorded = false
+        core.retryStates[attempt.task]?.hasTriedPart = false
         return true
     }
 
@@ -160,13 +160,13 @@ final class PartialFiles: Participant {
         // One that was given up meanwhile.
         guard var record = partLabels[staging] else { return }
         // Only one is remembered.
-        if let other = core.carryovers[task]?.otherPart {
-            core.carryovers[task]?.otherPart = nil
+        if let other = core.retryStates[task]?.otherPart {
+            core.retryStates[task]?.otherPart = nil
             removePart(other, of: task)
         }
         record.part = part
         record.point.offset = part.size
-        core.carryovers[task, default: Carryover()].isPartRecorded = true
+        core.retryStates[task, default: RetryState()].isPartRecorded = true
         store.part(record, core.job.tasks[Int(task.raw)], at: core.now.instant)
     }
 
@@ -182,14 +182,14 @@ final class PartialFiles: Participant {
     }
 
     /// The task is over: its longest partial file stays for the next run, or all are deleted.
-    func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ carryover: Carryover) {
-        if outcome == .succeeded, let other = carryover.otherPart { removePart(other, of: task) }
-        let (kept, discarded) = carryover.filesAtEnd(keeps: outcome != .succeeded && !core.unwanted.contains(task)) {
+    func taskEnded(_ task: TaskIndex, _ outcome: TaskOutcome, _ retryState: RetryState) {
+        if outcome == .succeeded, let other = retryState.otherPart { removePart(other, of: task) }
+        let (kept, discarded) = retryState.filesAtEnd(keeps: outcome != .succeeded && !core.unwanted.contains(task)) {
             partLabels[$0] != nil
         }
         for file in discarded { discard(file.staging) }
         // The store's record is replaced, or removed, once the kept length is known.
-        if carryover.isPartRecorded { core.carryovers[task, default: Carryover()].isPartRecorded = true }
+        if retryState.isPartRecorded { core.retryStates[task, default: RetryState()].isPartRecorded = true }
         guard let kept else { return forgetPart(task) }
         // A run that `limits.maximumBytes` ended may keep little of each of many files, again and again: keep any size.
         let atAnySize = core.ledger?.budget.isSpent == true
@@ -198,8 +198,8 @@ final class PartialFiles: Participant {
 
     /// Removes the store's record of the task's partial file.
     func forgetPart(_ task: TaskIndex) {
-        guard core.carryovers[task]?.isPartRecorded == true else { return }
-        core.carryovers[task]?.isPartRecorded = false
+        guard core.retryStates[task]?.isPartRecorded == true else { return }
+        core.retryStates[task]?.isPartRecorded = false
         core.store?.part(nil, core.job.tasks[Int(task.raw)], at: core.now.instant)
     }
 

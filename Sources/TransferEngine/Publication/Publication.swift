@@ -131,7 +131,7 @@ final class Publication: Participant {
             attempt.phase = .flushing
             unhurriedFlushes += 1
             attempt.download.flushStartedAt = core.now.instant
-            if core.carryovers[task]?.isPartRecorded == true {
+            if core.retryStates[task]?.isPartRecorded == true {
                 participants.keptFiles.keepValidators(attempt, isFlushed: false)
             }
         } else {

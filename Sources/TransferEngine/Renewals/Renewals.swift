@@ -67,7 +67,7 @@ final class Renewals: Participant {
         verdict.tookEffect = failure.tookEffect || attempt.life.tookEffect
         verdict.lostNetwork = failure.lostNetwork
         verdict.isOfOtherHost = true
-        engine.finish(attempt, verdict)
+        engine.endAttempt(attempt, verdict)
     }
 
     // MARK: The task that is run again
@@ -118,7 +118,7 @@ final class Renewals: Participant {
 
     private func renewed(_ source: TaskIndex, _ verdict: Verdict) {
         let result = engine.takeResult(of: source)
-        core.carryovers[source] = nil
+        core.retryStates[source] = nil
         participants.bodies.plans.ended(source)
         endRenewal(source, verdict, result?.transactions ?? [])
     }
@@ -152,7 +152,7 @@ final class Renewals: Participant {
         }
         // Its values are those of the first try.
         if case .multipart? = specification.options.values.body { participants.bodies.plans.planned[last.task] = nil }
-        let partial = core.carryovers[last.task]?.takePartialFile(at: last.mirror)
+        let partial = core.retryStates[last.task]?.takePartialFile(at: last.mirror)
         participants.pages.beginAnew(specification, url, after: last, partial: partial, isTriedAgain: true)
     }
 

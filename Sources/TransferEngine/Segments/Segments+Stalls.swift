@@ -14,7 +14,7 @@ extension Segments {
         var next = Instant.distantFuture
         for attempt in downloads.attempts {
             guard let parts = attempt.streams.segmented else { continue }
-            if let error = attempt.slowness(at: core.now.instant, nextLook: &next) {
+            if let error = attempt.slowness(at: core.now.instant, nextCheck: &next) {
                 for stream in liveStreams(attempt, parts) where attempt.streams.segmented === parts {
                     stop(stream.id, .failed, error, attempt, parts)
                 }

@@ -16,13 +16,13 @@ final class Segments: Participant {
 
     /// An attempt begins whose task had one before.
     func attemptBegins(_ attempt: Attempt) {
-        attempt.streams.isDisabled = core.carryovers[attempt.task]?.takesOneStream == true
+        attempt.streams.isDisabled = core.retryStates[attempt.task]?.takesOneStream == true
     }
 
     /// The attempt fails: parts of several streams that make up a wrong file are not asked for once more.
     func attemptFailed(_ attempt: Attempt, _ error: TransferError) {
         if attempt.streams.wereSeveral, error.name == .checksumMismatch {
-            core.carryovers[attempt.task, default: Carryover()].takesOneStream = true
+            core.retryStates[attempt.task, default: RetryState()].takesOneStream = true
         }
     }
 
@@ -161,7 +161,7 @@ final class Segments: Participant {
         guard segment.transfer != nil, attempt.result == nil else { return }
         guard let parts = attempt.streams.segmented, parts.segments.contains(where: { $0 === segment }) else {
             // It was over before it could be stopped with the others.
-            return note(completion.metrics, segment)
+            return recordMetrics(completion.metrics, segment)
         }
         if segment.hasNewHead { announce(segment) }
         leave(segment, completion.metrics, parts)
@@ -195,19 +195,18 @@ final class Segments: Participant {
 
     /// Its transfer is over: what it cost is told, what it brought goes to the file.
     private func leave(_ segment: Segment, _ metrics: CurlMetrics?, _ parts: SegmentedBody) {
-        if let metrics { note(metrics, segment) }
+        if let metrics { recordMetrics(metrics, segment) }
         segment.transfer = nil
         if segment.received > 0 { parts.hasPart = true }
         segment.handOver()
         parts.segments.removeAll { $0 === segment }
     }
 
-    private func note(_ metrics: CurlMetrics, _ segment: Segment) {
+    private func recordMetrics(_ metrics: CurlMetrics, _ segment: Segment) {
         let attempt = segment.attempt
-        attempt.note(
+        attempt.recordMetrics(
             metrics, participants.connections.networks, start: segment.startedAt, head: segment.head,
-            arrived: segment.received,
-            received: segment.received)
+            arrived: segment.received, received: segment.received)
         core.countConnections(metrics, attempt)
     }
 
@@ -234,12 +233,12 @@ final class Segments: Participant {
     private func lost(_ attempt: Attempt, _ parts: SegmentedBody) {
         let error = parts.lastError ?? TransferError(.networkConnectionLost, "no stream is left")
         if parts.mayBeTheRanges, !attempt.transport.lostNetwork {
-            core.carryovers[attempt.task, default: Carryover()].takesOneStream = true
+            core.retryStates[attempt.task, default: RetryState()].takesOneStream = true
             attempt.rangesBroughtNothing()
         }
         guard error.name == .unexpectedResponse, let head = parts.lastDecline else { return fail(attempt, error) }
         let retryAfter = RetryAfter.parse(head.headers, now: core.now.wall)
-        engine.finish(
+        engine.endAttempt(
             attempt, Verdict(.failed(error), status: head.status, retryAfter: retryAfter, sentSomething: true))
     }
 

@@ -90,7 +90,7 @@ final class OutputQueue {
         order = OutputOrder(tasks)
         self.reports = reports
         writer = try OutputWriter(.standardOutput, reports: reports)
-        folder = Surroundings.temporaryFolder()
+        folder = CurrentProcess.temporaryFolder()
     }
 
     func add(_ body: StagedBody, of task: TaskIndex) {

@@ -14,6 +14,8 @@ struct AccessTokens {
         /// The task that asks for another one.
         var asker: TaskIndex?
         var waiting: [TaskIndex] = []
+        /// Why the server gives this client no token, which another question would not change.
+        var refusal: TransferError?
     }
     enum Answer {
         case token(ShownSecret)
@@ -21,6 +23,8 @@ struct AccessTokens {
         case get
         /// Somebody is getting it.
         case wait
+        /// The client was refused for good.
+        case refused(TransferError)
     }
     private var states: [Key: State] = [:]
     /// Refresh tokens that took the place of the job's.
@@ -37,6 +41,7 @@ struct AccessTokens {
 
     mutating func ask(_ key: Key, for task: TaskIndex, at now: Instant) -> Answer {
         if let token = present(key, at: now) { return .token(token) }
+        if let refusal = states[key]?.refusal { return .refused(refusal) }
         if states[key]?.asker != nil {
             states[key]?.waiting.append(task)
             return .wait
@@ -52,6 +57,15 @@ struct AccessTokens {
             refreshTokens[own] = key.secret("refresh token", text)
         }
         return takeWaiting(key)
+    }
+
+    /// The client was refused, and would be again: nobody asks in this run. An assertion that a file or GitHub holds may
+    /// be another one next time.
+    mutating func refusedForGood(_ error: TransferError, _ key: Key) {
+        switch key.client.grant {
+        case .clientCredentials, .refreshToken, .assertion(.text): states[key]?.refusal = error
+        case .assertion(.file), .assertion(.github): break
+        }
     }
 
     /// There is none. Returns those that waited for it.

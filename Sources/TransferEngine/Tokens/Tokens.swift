@@ -57,6 +57,7 @@ final class Tokens: Participant {
         case .token(let token): show(token, attempt)
         case .wait: attempt.credentialWait.start(at: core.now.instant)
         case .get: get(key, attempt)
+        case .refused(let error): engine.endAttempt(attempt, attempt.withoutToken(error, ofOtherHost: true))
         }
     }
 
@@ -187,17 +188,18 @@ final class Tokens: Participant {
     private func refused(_ refusal: TokenRefusal, _ attempt: Attempt) {
         // One that may be given later is asked for again by the rules of the task.
         let name: ErrorName = refusal.status == nil ? .userAuthenticationRequired : .unexpectedResponse
-        lackToken(attempt, TransferError(name, refusal.words), status: refusal.status)
+        let error = TransferError(name, refusal.words)
+        lackToken(attempt, error, status: refusal.status, forGood: refusal.isOfClient)
     }
 
     /// One of its requests, or the file, failed.
     func lackToken(_ attempt: Attempt, _ error: TransferError) {
         if error.name == .dataLengthExceedsMaximum { return refused(.tooLong, attempt) }
-        lackToken(attempt, error, status: nil)
+        lackToken(attempt, error, status: nil, forGood: false)
     }
 
     /// Fails the attempt, and those that wait for the same token.
-    private func lackToken(_ attempt: Attempt, _ problem: TransferError, status: Int?) {
+    private func lackToken(_ attempt: Attempt, _ problem: TransferError, status: Int?, forGood: Bool) {
         guard let fetch = attempt.tokenFetch else { return }
         var error = problem
         error.message =
@@ -206,14 +208,13 @@ final class Tokens: Participant {
         let head = attempt.exchange.head ?? attempt.exchange.refusedTunnel
         let retryAfter = head.flatMap { RetryAfter.parse($0.headers, now: core.now.wall) }
         attempt.endTokenFetch()
+        if forGood { known.refusedForGood(error, fetch.key) }
         for waiting in known.takeWaiting(fetch.key).compactMap({ awaitingToken($0) }) {
-            var verdict = waiting.withoutToken(error, status, retryAfter)
-            verdict.isOfOtherHost = true
-            engine.finish(waiting, verdict)
+            engine.endAttempt(waiting, waiting.withoutToken(error, status, retryAfter, ofOtherHost: true))
         }
         var verdict = attempt.withoutToken(error, status, retryAfter)
         verdict.lostNetwork = attempt.transport.lostNetwork
-        engine.finish(attempt, verdict)
+        engine.endAttempt(attempt, verdict)
     }
 
     /// The attempt is over. Where it asked for a token, one of those that wait for it does that now.
@@ -232,11 +233,14 @@ extension Attempt {
         (life, sending, exchange) = (fetch.life, fetch.sending, fetch.exchange)
     }
 
-    fileprivate func withoutToken(_ error: TransferError, _ status: Int?, _ retryAfter: TimeSpan?) -> Verdict {
+    fileprivate func withoutToken(
+        _ error: TransferError, _ status: Int? = nil, _ retryAfter: TimeSpan? = nil, ofOtherHost: Bool = false
+    ) -> Verdict {
         var verdict = Verdict(
             .failed(error), status: status, retryAfter: retryAfter, sentSomething: sending.sentSomething,
             isIdempotent: life.mayBeRepeated)
         verdict.tookEffect = life.tookEffect
+        verdict.isOfOtherHost = ofOtherHost
         return verdict
     }
 }

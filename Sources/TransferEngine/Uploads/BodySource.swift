@@ -98,7 +98,7 @@ final class BodySource {
             case .sections(let list, let starts):
                 let count = try read(list, starts, into: buffer)
                 filled = count == 0 && wanted != nil ? .pause : .bytes(count)
-            case .stream: filled = try stream?.take(into: buffer, left: length.map { $0 - sent }) ?? .stop
+            case .stream: filled = try stream?.read(into: buffer, left: length.map { $0 - sent }) ?? .stop
             }
             if case .bytes(let count) = filled {
                 (wasRead, saidEnd) = (true, count == 0)

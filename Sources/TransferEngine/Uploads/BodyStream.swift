@@ -62,11 +62,11 @@ final class BodyStream: Sendable {
 
     /// The next bytes; `left` says how many are still announced. The last of those is held back until it is certain that it
     /// is the last and that all went well: else a server could take what broke off for the whole.
-    func take(
+    func read(
         into buffer: UnsafeMutableRawBufferPointer, left: Int64?
     ) throws(TransferError) -> BodyFill {
         let (filled, writerWaited) = state.withLock { state in
-            let filled = state.take(into: buffer, left: left)
+            let filled = state.read(into: buffer, left: left)
             let waited = state.writerWaits && state.count < Self.capacity
             if waited { state.writerWaits = false }
             return (filled, waited)
@@ -104,7 +104,7 @@ extension BodyStream.State {
         return taken
     }
 
-    fileprivate mutating func take(
+    fileprivate mutating func read(
         into buffer: UnsafeMutableRawBufferPointer, left: Int64?
     ) -> Result<BodyFill, TransferError> {
         if case .failure(let error)? = end { return .failure(error) }

@@ -21,7 +21,7 @@ final class ResumableUploads: Participant {
         else { return }
         let left = uploadLeft(attempt, length)
         // Whoever runs a job again wants it done again.
-        let isAnothers = left != nil && core.carryovers[attempt.task]?.upload == nil
+        let isAnothers = left != nil && core.retryStates[attempt.task]?.upload == nil
         let mayRepeat =
             isAnothers || HTTPMethod.isIdempotent(attempt.rules.method)
             || task.options.values.policies.retry.nonIdempotent
@@ -32,7 +32,7 @@ final class ResumableUploads: Participant {
 
     /// What an earlier attempt or run left of this very body, unless the server has forgotten it by now.
     private func uploadLeft(_ attempt: Attempt, _ length: Int64) -> UploadPoint? {
-        if let left = core.carryovers[attempt.task]?.upload {
+        if let left = core.retryStates[attempt.task]?.upload {
             guard left.mirror == attempt.mirror, let point = left.point else { return nil }
             return point.isCurrent(at: core.now.wall) ? point : nil
         }
@@ -47,7 +47,7 @@ final class ResumableUploads: Participant {
     /// The one that the server is known to speak; else another after each attempt that it did not understand.
     private func dialect(_ attempt: Attempt) -> UploadDialect {
         attempt.session.uploadDialects[attempt.life.request.url.origin]
-            ?? UploadDialect.tries[(core.carryovers[attempt.task]?.upload?.unheard ?? 0) % UploadDialect.tries.count]
+            ?? UploadDialect.tries[(core.retryStates[attempt.task]?.upload?.unheard ?? 0) % UploadDialect.tries.count]
     }
 
     /// Reports, once for an attempt, that it resumes: the rest of the body is about to be sent.
@@ -70,7 +70,7 @@ final class ResumableUploads: Participant {
         guard var point = attempt.life.uploadPoint else { return }
         // Nobody will write down how far it is when the run is killed.
         point.sent = nil
-        note(point, attempt)
+        recordPoint(point, attempt)
     }
 
     /// The attempt is over: what the server holds is for the next one.
@@ -81,11 +81,11 @@ final class ResumableUploads: Participant {
 
     private func endUpload(_ attempt: Attempt) {
         let point = attempt.life.uploadPoint
-        var left = core.carryovers[attempt.task]?.upload ?? UploadLeft(mirror: attempt.mirror)
+        var left = core.retryStates[attempt.task]?.upload ?? UploadLeft(mirror: attempt.mirror)
         if attempt.sending.sentSomething, point == nil { left.unheard += 1 }
         (left.point, left.mirror) = (point, attempt.mirror)
-        core.carryovers[attempt.task, default: Carryover()].upload = left
-        note(point, attempt)
+        core.retryStates[attempt.task, default: RetryState()].upload = left
+        recordPoint(point, attempt)
         // Its place had the answer, the URL was written to all the same.
         if attempt.life.isAtUploadPlace, let url = attempt.specification.location(mirror: attempt.mirror).url {
             attempt.session.cache?.forget(url.text)
@@ -94,7 +94,7 @@ final class ResumableUploads: Participant {
 
     /// Whether another attempt may only go on with what the server holds.
     private func mayOnlyGoOn(_ attempt: Attempt) -> Bool {
-        core.carryovers[attempt.task]?.upload?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
+        core.retryStates[attempt.task]?.upload?.point != nil && !HTTPMethod.isIdempotent(attempt.rules.method)
     }
 
     /// Forgets an ended task's partial uploads where it was given up for good or has succeeded at another of its `urls`; any
@@ -115,7 +115,7 @@ final class ResumableUploads: Participant {
 
     // MARK: From run to run
 
-    private func note(_ point: UploadPoint?, _ attempt: Attempt) {
+    private func recordPoint(_ point: UploadPoint?, _ attempt: Attempt) {
         guard let store = core.store, store.keeps(uploadsOf: attempt.specification.session),
             let record = uploadRecord(attempt, point)
         else { return }

@@ -26,7 +26,7 @@ final class SentUploads: Participant {
 
     /// Asks the store what was sent to the task's URL before.
     func recallUpload(_ attempt: Attempt) -> StepOutcome {
-        guard attempt.object == nil, keepsSent(attempt), core.carryovers[attempt.task]?.leftUploadUnasked != true,
+        guard attempt.object == nil, keepsSent(attempt), core.retryStates[attempt.task]?.leftUploadUnasked != true,
             let store = core.store,
             store.findSent(attempt.task, attempt.specification.session, url: sentURL(attempt))
         else { return .done }
@@ -61,7 +61,7 @@ final class SentUploads: Participant {
             engine.stepDone(.recallUpload, attempt)
         case .readingSent(let source):
             keepSent(attempt, digest)
-            engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+            engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         }
     }
 
@@ -69,7 +69,7 @@ final class SentUploads: Participant {
     /// anew. `false` for any other.
     func couldNotCompare(_ attempt: Attempt) -> Bool {
         guard case .comparing(.readingSent(let source)) = attempt.phase else { return false }
-        engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
+        engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: source)
         return true
     }
 
@@ -88,7 +88,7 @@ final class SentUploads: Participant {
             let kept = sent.confirmed(attempt.exchange.head?.headers ?? .empty)
             core.store?.sent(kept, to: sentURL(attempt), attempt.specification.session, at: core.now.instant)
         }
-        engine.finish(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
+        engine.endAttempt(attempt, Verdict(.succeeded, status: attempt.life.lastStatus), source: .unchanged)
     }
 
     /// An attempt that ended while the server was asked: a server that does not answer the question is not asked again.
@@ -97,7 +97,7 @@ final class SentUploads: Participant {
         guard asksAgainst, attempt.life.asksWhetherNeeded, case .failed = verdict.outcome,
             attempt.exchange.head == nil, attempt.sending.requestWasSent, !attempt.transport.lostNetwork
         else { return }
-        core.carryovers[attempt.task, default: Carryover()].leftUploadUnasked = true
+        core.retryStates[attempt.task, default: RetryState()].leftUploadUnasked = true
     }
 
     // MARK: What was sent

@@ -103,7 +103,7 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
                 .inspected(
                     order.task, path: order.path, size: file?.stamp.size,
                     matches: order.checksum.flatMap { sum in file.map { Self.meets($0.bytes, sum) } }))
-        case .look(let order): answer(.looked(order.task, files[order.path]?.stamp, nil))
+        case .readStamp(let order): answer(.stampRead(order.task, files[order.path]?.stamp, nil))
         case .digest(let task, let pieces, let algorithm):
             answer(task) { () throws(TransferError) in
                 let bytes = pieces.flatMap { piece -> [UInt8] in

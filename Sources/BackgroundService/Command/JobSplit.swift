@@ -2,7 +2,7 @@ package import Diagnostics
 package import TransferModel
 
 /// The split of a job into the part that the background process carries and the part that the command carries.
-package struct JobSeam {
+package struct JobSplit {
     /// The tasks in background sessions.
     package let background: JobPart
     /// The tasks in all other sessions.

@@ -16,7 +16,7 @@ import TransferModel
 /// A download of another run under way in the folder continues in the new tree, whatever happens to files that no
 /// member names. A file of a member that is not in this run, or failed and may, is kept with `remove` too. Access lists
 /// and a user's extended attributes stay: files are the same files, and folders get what the old ones had.
-struct CarryOver {
+struct GroupTreeCompletion {
     private enum Fate {
         /// The folder is in the new tree too; the members in it or below it.
         case carried(MemberFolder?)
@@ -46,7 +46,7 @@ struct CarryOver {
         for index in snapshot.folders.indices { try carry(index) }
         // From the deepest up: a folder's mode may forbid access to its entries.
         for index in snapshot.folders.indices.reversed() {
-            if case .carried = fates[index] { try finish(index) }
+            if case .carried = fates[index] { try completeFolder(index) }
         }
     }
 
@@ -179,7 +179,7 @@ struct CarryOver {
     }
 
     /// Gives the new folder the owner, attributes, mode and time of the old one.
-    private func finish(_ index: Int) throws(TransferError) {
+    private func completeFolder(_ index: Int) throws(TransferError) {
         let facts = snapshot.folders[index].facts
         try attempting("completing", snapshot.path(index)) { () throws(SystemError) in
             let new = try staging.folder(snapshot.list.names(index))

@@ -5,7 +5,7 @@ import Stores
 import TransferModel
 
 /// What the ended attempts of a task left for its next attempt. Forgotten when the task ends.
-struct Carryover {
+struct RetryState {
     /// A half-done file that the next attempt at the same place of `urls` continues.
     struct PartialFile {
         let staging: StagingID
@@ -73,6 +73,6 @@ extension Engine {
     /// Whether no attempt has left anything that another process would not have: half-done files, credentials that were
     /// rejected, connections and their number.
     package var isUntouched: Bool {
-        core.carryovers.isEmpty && core.sessions.allSatisfy { $0.connections == (0, 0) }
+        core.retryStates.isEmpty && core.sessions.allSatisfy { $0.connections == (0, 0) }
     }
 }

@@ -1,5 +1,5 @@
 /// Keeps objects alive until the process ends.
-package enum Everlasting {
+package enum ProcessLifetime {
     private final class Box<Value> {
         let value: Value
         init(_ value: Value) { self.value = value }

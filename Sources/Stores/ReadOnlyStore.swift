@@ -1,8 +1,8 @@
 package import HTTPRules
 package import TransferModel
 
-/// What the store knows of a job's tasks, for a command that only looks: nothing is written, no lock is taken.
-package final class StoreGlance {
+/// Reads what the store knows of a job's tasks, for commands that transfer nothing: writes nothing and takes no lock.
+package final class ReadOnlyStore {
     private let store: Store
     private let validators: ValidatorQuery
     private let cached: Statement
@@ -22,9 +22,9 @@ package final class StoreGlance {
     }
 
     /// Opens the store of a place; `nil` without a store.
-    package static func of(_ place: MemoryPlace) throws(StoreError) -> StoreGlance? {
+    package static func of(_ place: MemoryPlace) throws(StoreError) -> ReadOnlyStore? {
         guard Store.isThere(folder: place.folder) else { return nil }
-        return try StoreGlance(Store.openToRead(folder: place.folder), place.sessions)
+        return try ReadOnlyStore(Store.openToRead(folder: place.folder), place.sessions)
     }
 
     private init(_ store: Store, _ names: [StoredSessionName?]) throws(StoreError) {
@@ -98,13 +98,13 @@ package final class StoreGlance {
 }
 
 extension Statement {
-    fileprivate func cachedHead(_ url: String) -> StoreGlance.CachedHead {
+    fileprivate func cachedHead(_ url: String) -> ReadOnlyStore.CachedHead {
         var response = StoredResponse(
             url: url, status: Int(integer(1) ?? 0), headers: HeaderBlock(raw: blob(2) ?? []),
             selecting: SelectingHeaders(text: ""), credentials: .absent,
             requestTime: WallTime(nanoseconds: integer(3) ?? 0), responseTime: WallTime(nanoseconds: integer(4) ?? 0),
             bodyLength: integer(6) ?? 0)
         response.needsValidation = integer(5) == 1
-        return StoreGlance.CachedHead(response: response)
+        return ReadOnlyStore.CachedHead(response: response)
     }
 }

@@ -2,8 +2,8 @@ internal import CLinuxShims
 import Glibc
 package import TransferModel
 
-/// The process's arguments, environment and identity.
-package enum Surroundings {
+/// Reads this process's arguments, environment and identity.
+package enum CurrentProcess {
     /// Returns the words after the program's name.
     package static func arguments() -> [RawName] {
         // Swift looks for them below the environment and finds none if a preloaded library has moved that.
@@ -84,5 +84,5 @@ package enum Surroundings {
     package static func userID() -> UInt32 { geteuid() }
 
     /// Returns whether a process of that number exists, be it another user's.
-    package static func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno != ESRCH }
+    package static func processExists(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno != ESRCH }
 }

@@ -152,18 +152,6 @@ import TransferModel
         #expect(try run.value("$.duration").flatMap { Double($0) } ?? 0 > 0.4)
     }
 
-    /// Time in which a transfer stands still for want of bandwidth is none in which the server was silent.
-    @Test func aLowBandwidthIsNoTimeout() throws {
-        let server = try ScriptedServer { _ in .respond(200, body: Script.patternBytes(40_000)) }
-        defer { server.stop() }
-        let run = try Stage().run(
-            """
-            tasks: [{ id: slow, url: "\(server.origin)/x", bandwidth: 10kB/s, timeoutForRequest: 1s }]
-            """)
-        #expect(run.status == 0)
-        #expect(try run.value("$.tasks[0].attempts[*].number") == "1")
-    }
-
     // MARK: Deadlines
 
     @Test func finishByEndsTheRunWith75() throws {
@@ -235,19 +223,6 @@ import TransferModel
         }
         #expect(server.requests().count == 1)
         #expect((server.requests().first?.sent ?? .max) < 32 << 20)
-    }
-
-    /// A server that goes on saying that it works on it.
-    @Test func interimAnswersWithoutEndTimeOut() throws {
-        let steps: [Script.Step] = [.bytes(Script.head(102, [])), .wait(.milliseconds(100))]
-        let server = try ScriptedServer { _ in Script(Array(Array(repeating: steps, count: 300).joined())) }
-        defer { server.stop() }
-        let run = try Stage().run(
-            "tasks: [{ id: t, url: '\(server.url("/"))', timeoutForRequest: 1s, retry: { attempts: 1 } }]")
-        #expect(run.status == 1)
-        #expect(try run.task("t", "error.name") == "timedOut")
-        #expect(try run.task("t", "error.message")?.contains("only interim answers") == true)
-        #expect(try (run.value("$.duration").flatMap { Double($0) } ?? 99) < 10)
     }
 
     @Test func noBytesAtAllPutOffEverything() throws {

@@ -123,13 +123,14 @@ import TransferModel
         for number in gone { stage.folder.remove("out/\(number)") }
         let run = try stage.run(job)
         #expect(run.status == 0)
+        let sources = try run.values("$.tasks[*].source")
         for number in 0..<count {
             let isAsked = !touched.contains(number) && !gone.contains(number)
             let requests = server.requests("/\(number)")
             #expect(requests.map { $0.header("If-None-Match") } == [nil, isAsked ? "\"v1\"" : nil], "\(number)")
             let isNew = changed.contains(number)
             #expect(try stage.text("out/\(number)") == "file \(number) v\(isNew ? 2 : 1)")
-            #expect(try run.task("t\(number)", "source") == (isAsked && !isNew ? "unchanged" : "network"), "\(number)")
+            #expect(sources[number] == (isAsked && !isNew ? "unchanged" : "network"), "\(number)")
         }
     }
 
@@ -457,15 +458,15 @@ import TransferModel
         for durability in ["none", "flush"] {
             let job = """
                 sessions: { default: { durability: \(durability) } }
-                tasks: [{ id: "t-${n}", forEach: { n: 1..300 }, url: "\(server.origin)/${n}", to: "\(durability)/${n}" }]
+                tasks: [{ id: "t-${n}", forEach: { n: 1..150 }, url: "\(server.origin)/${n}", to: "\(durability)/${n}" }]
                 """
             #expect(try stage.run(job, "--exit-unchanged").status == 0)
             let run = try stage.run(job, "--exit-unchanged")
             #expect(run.status == 9)
-            #expect(try run.value("$.totals.unchanged") == "300" && run.value("$.totals.attempts") == "300")
+            #expect(try run.value("$.totals.unchanged") == "150" && run.value("$.totals.attempts") == "150")
             #expect(try run.value("$.totals.bytesReceived") == "0")
         }
-        #expect(server.requests().count { $0.header("If-None-Match") == "\"\($0.target)\"" } == 600)
+        #expect(server.requests().count { $0.header("If-None-Match") == "\"\($0.target)\"" } == 300)
     }
 
     @Test func membersOfAGroupStayByA304() throws {

@@ -74,7 +74,33 @@ import TransferModel
         #expect(rig.verdict() == nil)
     }
 
+    /// The server has all of the body and thinks: that is `timeoutForRequest`'s alone.
+    @Test func waitForTheAnswerToABody_isNotSlow() throws {
+        let rig = try EngineRig(
+            EngineRig.job(
+                "type: upload, body: { data: words }, timeoutForRequest: 1h, minimumRate: { rate: 1kB/s, over: 10s }"))
+        rig.start()
+        #expect(rig.readBody(of: try rig.request()))
+        for _ in 0..<50 { rig.advance(.seconds(60)) }
+        #expect(rig.verdict() == nil)
+        try rig.answer()
+        #expect(rig.succeeded)
+    }
+
     // MARK: Silence
+
+    @Test func timeStoodStillForABandwidth_isNoSilence() throws {
+        let rig = try EngineRig(EngineRig.job("to: f, bandwidth: 1B/s, timeoutForRequest: 10s"))
+        rig.start()
+        let transfer = try rig.answer(200, [("Content-Length", "100000")], stays: true)
+        rig.send("x", to: transfer)
+        for _ in 0..<10 { rig.advance(.seconds(30)) }
+        #expect(rig.verdict() == nil && transfer.resumes == 0)
+        rig.perform(.credit(rig.index("t"), bytes: 1))
+        #expect(transfer.resumes == 1)
+        rig.advance(.seconds(11))
+        #expect(rig.error()?.name == .timedOut)
+    }
 
     @Test func interimAnswersAlone_timeOutAsWhatTheyAre() throws {
         let rig = try EngineRig(EngineRig.job("to: f"))

@@ -1,5 +1,7 @@
 import CurlCore
+import Digests
 import Testing
+import TextFormats
 import TransferEngine
 import TransferModel
 
@@ -57,7 +59,8 @@ import TransferModel
 
     /// Parts are asked for where the last answer came from, without what may not go there.
     @Test func partAfterARedirect_isAskedForWhereItLed() throws {
-        let rig = try EngineRig(EngineRig.job("to: f, segments: 4, headers: { Authorization: x, Accept: z }"))
+        let headers = "{ Authorization: x, X-Kind: y, Accept: z }"
+        let rig = try EngineRig(EngineRig.job("to: f, segments: 4, headers: \(headers)"))
         rig.start()
         #expect(try rig.request().header("Authorization") == "x")
         try rig.answer(302, [("Location", "https://b.example/g")])
@@ -66,7 +69,7 @@ import TransferModel
         rig.turn()
         let second = try #require(rig.loop.underWay.first { $0 !== download.first })
         #expect(second.request.url == "https://b.example/g")
-        #expect(second.header("Authorization") == nil && second.header("Accept") == "z")
+        #expect(["Authorization", "X-Kind", "Accept"].map { second.header($0) } == [nil, nil, "z"])
     }
 
     // MARK: When one stream is enough
@@ -246,12 +249,16 @@ import TransferModel
     }
 
     /// The first stream was stopped where the second began: none is left that could bring the rest.
-    @Test(arguments: [(200, "the server sends no ranges"), (416, "the server has no bytes from 2097152 on")])
+    @Test(arguments: [
+        (200, "the server sends no ranges"), (416, "the server has no bytes from 2097152 on"),
+        (302, "the server answered 302 to a range"), (403, "the server answered 403 to a range"),
+        (404, "the server answered 404 to a range"),
+    ])
     func rangesRefusedOnceTheFirstIsDone_beginTheFileAnew(_ status: Int, _ why: String) throws {
         let download = try SegmentedDownload()
         let second = download.lend()[0]
         try download.endFirst()
-        #expect(!download.refuse(second, status, [("ETag", "\"1\"")]))
+        #expect(!download.refuse(second, status, [("ETag", "\"1\""), ("Location", "/elsewhere")]))
         download.end(second, .writeError)
         #expect(download.rig.verdict() == nil)
         try expectWholeAnew(download, why)
@@ -333,12 +340,22 @@ import TransferModel
         #expect(download.rig.verdict()?.status == 503 && download.rig.verdict()?.retryAfter == .seconds(7))
     }
 
-    @Test func rangesThatBroughtNothing_areNotAskedForByTheNextAttempt() throws {
+    enum Nothing: CaseIterable { case cut, cutAfterTheHead, silence }
+
+    /// The ordinary request was answered, and no range brought a byte.
+    @Test(arguments: Nothing.allCases)
+    func rangesThatBroughtNothing_areNotAskedForByTheNextAttempt(_ kind: Nothing) throws {
         let download = try SegmentedDownload()
         let second = download.lend()[0]
         try download.endFirst()
-        download.end(second, .emptyReply)
-        #expect(download.rig.error()?.name == .networkConnectionLost)
+        switch kind {
+        case .cut: download.end(second, .emptyReply)
+        case .cutAfterTheHead:
+            #expect(try download.answer(second))
+            download.end(second, .recvError)
+        case .silence: download.rig.advance(.seconds(61))
+        }
+        #expect(download.rig.error()?.name == (kind == .silence ? .timedOut : .networkConnectionLost))
         download.rig.start(attempt: 2)
         try expectWholeAnew(download, "2 requests for the rest brought nothing of it")
     }
@@ -360,6 +377,27 @@ import TransferModel
         #expect(download.rig.error()?.message.contains("`\(name)` of a part") == true)
         download.rig.start(attempt: 2)
         #expect(try download.rig.request().header("Range") == nil)
+    }
+
+    /// Some servers send the whole's `Content-MD5` with each part.
+    @Test(arguments: ["Content-Digest", "Content-MD5", "Content-MD5 of the whole"])
+    func partThatIsWhatItsDigestSays_isTaken(_ kind: String) throws {
+        let whole = Base64.encode(try Checksum.of(SegmentedDownload.bytes, .md5).bytes)
+        let headers = [("ETag", "\"1\""), ("Content-MD5", whole)]
+        let download = try SegmentedDownload("to: f, segments: 4", headers)
+        let second = download.lend()[0]
+        let part = Array(SegmentedDownload.bytes[try download.range(of: second)])
+        let told =
+            switch kind {
+            case "Content-Digest": (kind, "sha-256=:\(Base64.encode(try Checksum.of(part, .sha256).bytes)):")
+            case "Content-MD5": (kind, Base64.encode(try Checksum.of(part, .md5).bytes))
+            default: ("Content-MD5", whole)
+            }
+        #expect(try download.answer(second, [told]))
+        try download.bring(by: second)
+        download.end(second)
+        try download.endFirst()
+        #expect(download.isWhole)
     }
 
     /// Parts of two versions may have been put together, where the server does not know them apart.

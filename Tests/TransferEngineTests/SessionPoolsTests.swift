@@ -78,6 +78,7 @@ import TransferModel
         let pools = pools { $0.taskDefaults.allowsExpensiveNetworkAccess = false }
         let narrow = NetworkTerms(allowsExpensive: false)
         let usual = try pool(pools, "https://a.test/", [], narrow)
+        #expect(pools.all.count == 1)
         #expect(try pool(pools, "https://a.test/") !== usual)
         #expect(try pool(pools, "https://b.test/", [], narrow) === usual)
     }
@@ -135,8 +136,8 @@ import TransferModel
 
     /// An HTTP proxy asks; SOCKS knows no question. What is bound to other hosts is not for it.
     @Test func credentialForASOCKSProxy_isTheFirstThatMayGoThere() throws {
-        let bound = SecretText(pieces: [.secret(name: "key", value: "no", hosts: [try #require(HostPattern("h.test"))])]
-        )
+        let elsewhere = try #require(HostPattern("h.test"))
+        let bound = SecretText(pieces: [.secret(name: "key", value: "no", hosts: [elsewhere])])
         let (far, here) = (HostPattern("far.test"), HostPattern("proxy.test:3128"))
         func credential(_ user: String, _ password: SecretText, _ host: HostPattern?, _ isForProxy: Bool = true)
             -> Credential
@@ -283,8 +284,8 @@ import TransferModel
         let url = try ResourceURL.parse("https://a.test/")
         let pools = pools {
             $0.tls.clientCertificates = [certificate]
-            $0.routing.add(
-                .init(from: HostAndPort(host: "c.test", port: nil), to: HostAndPort(host: "d.test", port: 9)))
+            let (from, to) = (HostAndPort(host: "c.test", port: nil), HostAndPort(host: "d.test", port: 9))
+            $0.routing.add(.init(from: from, to: to))
         }
         let shown = try #require(pools.shownIdentity(for: url, []))
         #expect(shown.hasPrefix("certificate \(tree.path("me.pem")) 5 "))

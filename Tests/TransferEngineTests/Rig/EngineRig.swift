@@ -219,6 +219,12 @@ final class EngineRig {
     }
 }
 
+/// A failed expectation shows what it looked at with all that hangs on it: here that would be the engine, and files of
+/// megabytes byte by byte.
+extension EngineRig: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 private final class RigEvents: EventSink {
     private(set) var events: [(kind: Event.Kind, task: TaskIndex)] = []
     private(set) var runEvents: [Event.Kind] = []

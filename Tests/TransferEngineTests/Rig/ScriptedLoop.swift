@@ -41,6 +41,10 @@ final class ScriptedTransfer {
     }
 }
 
+extension ScriptedTransfer: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A loop without a network.
 final class ScriptedLoop: TransferLoop {
     let waker = LoopWaker()

@@ -135,3 +135,7 @@ final class SegmentedDownload {
     /// Whether the attempt succeeded and the file is the server's.
     var isWhole: Bool { rig.succeeded && rig.delivery.files["/here/f"]?.bytes == Self.bytes }
 }
+
+extension SegmentedDownload: CustomReflectable {
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

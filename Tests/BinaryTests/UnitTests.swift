@@ -48,7 +48,7 @@ import Testing
     @Test func aRelativeReportIsWrittenBesideTheJob() throws {
         let binary = try Binary()
         try binary.folder.write(
-            "jobs/n.yaml", "report: { html: html/n.html }\ntasks: [{ url: \"https://a.test/a\", to: out/a }]\n")
+            "jobs/n.yaml", "report: { html: html/n.html }\ntasks: [{ id: a, url: \"https://a.test/a\", to: out/a }]\n")
         let other = try Binary()
         for options in [[], ["--user", "nobody"], ["--dynamic-user"]] where options.isEmpty || geteuid() == 0 {
             let unit = try other.run(arguments: ["unit", "\(binary.folder.path)/jobs/n.yaml"] + options)

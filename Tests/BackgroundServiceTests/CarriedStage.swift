@@ -118,7 +118,8 @@ final class CarriedStage {
 
     /// Waits until these runs have ended and nobody need be told, and returns their exit statuses.
     func end(of runs: [RunID]) throws -> [Int?] {
-        let deadline = Clocks.instant() + .seconds(90)
+        // What cannot be written for want of descriptors is tried again, in the end once a minute.
+        let deadline = Clocks.instant() + .seconds(300)
         while try !runs.allSatisfy({ try journal.run($0)?.deliveredAt != nil }) {
             guard Clocks.instant() < deadline else { throw ServiceTrouble("a run did not end") }
             Polling.sleep(milliseconds: 10)

@@ -183,7 +183,7 @@ struct CurlRequest {
         if !list.isEmpty { task.set("credentials", .list(list)) }
     }
 
-    /// The user in the URL, whose password is empty where none stands there; `nil` where `.netrc` may know it.
+    /// `USER:PASSWORD` of the URL. A user without a password has an empty one, unless `.netrc` may know it: then `nil`.
     private var userInURL: String? {
         guard let user = location.user.map({ Percent.decoded($0) }) else { return nil }
         if user.contains(":") { return user }

@@ -126,8 +126,8 @@ extension ImportedTask {
     /// The `when` that the script gives it, beside the one that only keeps an order.
     var condition: String? { text("when").flatMap { $0 == "finished" ? nil : $0 } }
 
-    /// Where an answer goes that the command sends to `typed`, and the shell its standard output to `output`; `nil` where
-    /// nobody keeps it.
+    /// The file that an answer goes to, or `-`; `nil` where it is thrown away. The command names `typed`, and the shell sends
+    /// standard output to `output`.
     static func target(_ typed: String, _ output: String?) -> String? {
         let place = ["-", "/dev/stdout"].contains(typed) ? output ?? "-" : typed
         return place == "/dev/null" ? nil : place == "/dev/stdout" ? "-" : place

@@ -160,12 +160,12 @@ struct RequestOrder: Sendable {
     /// Whether `other` has ended for certain when a task has ended, or has succeeded.
     private func ends(_ other: Int, with task: Int, succeeded: Bool) -> Bool {
         var seen: Set<Int> = []
-        func look(_ task: Int, _ succeeded: Bool) -> Bool {
+        func reaches(_ task: Int, _ succeeded: Bool) -> Bool {
             guard task > other else { return task == other }
             let node = nodes[task]
             guard succeeded || node.joins, seen.insert(task).inserted else { return false }
-            return node.needs.contains { look($0, succeeded && node.needsSuccess) }
+            return node.needs.contains { reaches($0, succeeded && node.needsSuccess) }
         }
-        return look(task, succeeded)
+        return reaches(task, succeeded)
     }
 }

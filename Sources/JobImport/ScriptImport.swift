@@ -65,7 +65,7 @@ struct ScriptImport {
         var isLeftOut: Bool
         /// Whether it is the body of a function.
         let isFunction: Bool
-        /// The folder outside of it; `nil` for that of the script.
+        /// The folder before it began; `nil` for the script's own.
         let folder: String?
         /// Whether that folder is known.
         let isFolderKnown: Bool
@@ -75,7 +75,7 @@ struct ScriptImport {
         let first: Int
         /// Whether a failure outside of it ends the script.
         let endsOnError: Bool
-        /// The first command outside of it of which that is not known.
+        /// The first command before it of which it is not known whether its failure ends the script.
         let doubtful: (program: String, line: Int)?
         /// The list that it is a command of.
         let list: ScriptList
@@ -227,7 +227,7 @@ struct ScriptImport {
                 if !loop.isUnreserved { job.rawNames.append(loop.name) }
                 return
             } else if Self.openers.contains(first.text) {
-                begin(words, isLeftOut: true, place, &job)
+                openCompound(words, isLeftOut: true, place, &job)
                 guard ["if", "while", "until"].contains(first.text) else { return }
                 words.removeFirst()
             } else if first.text == "function" || first.text.hasSuffix("()") {
@@ -237,7 +237,7 @@ struct ScriptImport {
                 job.lose(place, "`\(name.prefix(40))` is not translated: the commands in it are left out")
                 words = words.dropFirst(first.text == "function" ? 2 : 1)
             } else if first.text == "{" || first.text == "(" {
-                begin(words, isLeftOut: previous?.end == "|", place, &job)
+                openCompound(words, isLeftOut: previous?.end == "|", place, &job)
                 words.removeFirst()
             } else if Self.ends[first.text] != nil {
                 return end(first.text, command, place, &job)
@@ -438,8 +438,8 @@ struct ScriptImport {
 
     // MARK: Compound commands
 
-    /// Begins a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
-    private mutating func begin(
+    /// Opens a compound command. Groups and subshells run as they stand, unless a function or a condition holds them.
+    private mutating func openCompound(
         _ words: ArraySlice<ShellWord>, isLeftOut: Bool, _ place: ImportPlace, _ job: inout ImportedJob
     ) {
         let word = words.first?.text ?? ""

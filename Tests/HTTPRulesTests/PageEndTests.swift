@@ -79,6 +79,7 @@ struct PageEndTests {
             ("$.nextcursor", #"{"next_cursor": null, "hasMore": false, "nextRun": "today"}"#, nil),
             ("$.cursor", #"{"cursor": "", "has_more": true}"#, nil), ("$.cursor", #"{"cursor": null, "next": 1}"#, nil),
             ("$.cursor", #"{"items": [{"next": 1}]}"#, nil),
+            ("$.cursor", #"{"has_more": 0, "next": {}, "nextUrl": []}"#, nil),
         ] as [(String, String, String?)])
     func aPathBesideTheNextPage_isNoEnd(_ path: String, _ body: String, _ name: String?) throws {
         for next in [

@@ -111,7 +111,7 @@ package struct Handover {
                     try giveUp(found.run, journal)
                     continue
                 }
-                // Nobody follows it, and nothing of it is left to do: to come back to it would begin nothing.
+                // No task of it is left: a command that does not follow it would come back to nothing.
                 if isNew || recipe.isDetached, found.state != .finished,
                     try isEnding(found.run, handed, with: background, journal)
                 {

@@ -130,7 +130,7 @@ extension AnswerRules {
         else { return nil }
         for case .object(let members) in [root] + reach.found {
             let named = members.first {
-                Self.namesOfNextPages.contains(Self.plainName($0.name)) && !$0.value.saysNothing
+                Self.namesOfNextPages.contains(Self.plainName($0.name)) && $0.value.mayNamePage
             }
             if let named { return named.name }
         }
@@ -170,13 +170,14 @@ extension AnswerRules {
         case .moreRows(let count):
             return rows(answer).flatMap { Self.continues($0 >= count, "the answer has \($0) rows") }
         case .jsonList(let path):
-            if case .success(let root) = answer.document, path.select(from: root, steps: Self.steps)?.isEmpty == true,
+            let selected = select(path, answer)
+            if case .success(let values) = selected, values.isEmpty, case .success(let root) = answer.document,
                 !path.endsAtEmptyList(in: root, steps: Self.steps)
             {
                 let reason = "\(ForeignText.quoted(path.text)) leads to nothing"
                 return .failure(Miss(reason: reason, isAbsence: true, isDeadEnd: true))
             }
-            return select(path, answer).flatMap { found in list(found, path) }
+            return selected.flatMap { found in list(found, path) }
         case .urlAt(let path):
             let url = answer.url
             return one(path, answer).flatMap { Self.resolved($0, url) }

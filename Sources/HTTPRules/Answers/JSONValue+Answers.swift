@@ -18,6 +18,16 @@ extension JSONValue {
         }
     }
 
+    /// Whether it can mean that another page follows: `true`, a text, or a number other than 0.
+    var mayNamePage: Bool {
+        switch self {
+        case .boolean(let value): value
+        case .string(let text): !text.isEmpty && text != "false"
+        case .number(let text): text != "0"
+        case .null, .array, .object, .broken: false
+        }
+    }
+
     /// The value as a capture holds it.
     var plain: PlainValue {
         switch self {

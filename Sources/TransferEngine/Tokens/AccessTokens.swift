@@ -59,8 +59,8 @@ struct AccessTokens {
         return takeWaiting(key)
     }
 
-    /// The client was refused, and would be again: nobody asks in this run. An assertion that a file or GitHub holds may
-    /// be another one next time.
+    /// The server refused the client, which is not shown to it again in this run. Assertions of a file or of GitHub change,
+    /// and are tried again.
     mutating func refusedForGood(_ error: TransferError, _ key: Key) {
         switch key.client.grant {
         case .clientCredentials, .refreshToken, .assertion(.text): states[key]?.refusal = error

@@ -59,6 +59,9 @@ package struct MeantArguments: Sendable {
         return variable(name)?.split(separator: "\n").map { String($0) } ?? []
     }
 
+    /// Whether the flag is on the command line.
+    package func isTyped(_ name: FlagName) -> Bool { typed.has(name) }
+
     /// Whether a switch is on.
     package func isSet(_ name: FlagName) -> Bool {
         if typed.has(name) { return true }

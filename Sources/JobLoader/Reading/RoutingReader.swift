@@ -26,6 +26,7 @@ struct RoutingReader {
             else { continue }
             routing.add(ConnectionRouting.Detour(from: from, to: to))
             reader.record(.host, "\(to), in place of \(from)", value)
+            if let port = to.port { reader.access?.connects(to: port) }
         }
     }
 

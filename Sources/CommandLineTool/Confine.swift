@@ -78,8 +78,11 @@ package struct Confine: Sendable {
 
 /// Shuts the process of a command into the room of its job, before the job is read.
 struct ConfinedProcess {
+    /// What the command line says.
     let confine: Confine
+    /// Variables of the command, some of which name files that it reads.
     let environment: [String: String]
+    /// Where warnings go.
     let console: Console
 
     /// Enters the room. `reads` and `writes` are files that the command line names beside the job; `state` is where the run
@@ -126,6 +129,7 @@ struct ConfinedProcess {
         "warning: this job is confined by what there is: \(Self.list(missing)) \(missing.count == 1 ? "is" : "are") missing\n"
     }
 
+    /// Returns why the process is not in its room, for people.
     static func words(_ problem: Confinement.Problem, _ confine: Confine) -> UsageError {
         switch problem {
         case .noFolder(let error):
@@ -139,5 +143,6 @@ struct ConfinedProcess {
         }
     }
 
+    /// Names means in a sentence.
     private static func list(_ means: [Confinement.Means]) -> String { means.map(\.words).joined(separator: " and ") }
 }

@@ -108,8 +108,10 @@ struct RunningJob {
 
     /// A job file that was read without errors.
     private struct Member {
+        /// The job.
         let job: Job
         let source: JobSource.Loaded
+        /// What the job may do; `nil` of one that is trusted.
         var access: JobAccess? { source.result.access }
     }
 

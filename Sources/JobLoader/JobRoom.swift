@@ -23,20 +23,22 @@ package struct JobRoom: Hashable, Sendable {
 
     /// Why a thing is refused, for people.
     package struct Refusal: Hashable, Sendable {
+        /// The rule that refuses it.
         package let rule: Rule
         /// What is refused, and why: the end of a sentence about the thing.
         let message: String
+        /// What would be right; `nil` where nothing would.
         let hint: String?
     }
 
     /// Path of the folder, as it was named and made absolute.
     package let folder: String
-    /// The same without links.
+    /// Path of the folder without links.
     private let resolved: String
     /// Variables of the environment that the job may read.
     private let variables: Set<String>
 
-    /// Both paths are absolute.
+    /// Takes both paths, which are absolute.
     package init(folder: String, resolved: String, variables: Set<String> = []) {
         self.folder = folder
         self.resolved = resolved

@@ -11,9 +11,13 @@ import SystemIO
 // `socket` of a family, `signal` a process, `cut` a file by its path, speak at a Unix `service`. Each gets a line: the
 // door, its value, and `open` or the reason why not.
 
+/// What is left of the command line.
 var words = Array(CommandLine.arguments.dropFirst())
+/// The room's folder.
 let folder = words.isEmpty ? "." : words.removeFirst()
+/// Means that are left out.
 var without: Set<Confinement.Means> = []
+/// Ports that may be connected to; none for all.
 var ports: Set<UInt16> = []
 while let flag = words.first, flag.hasPrefix("--"), words.count > 1 {
     if flag == "--without", let means = Confinement.Means(rawValue: words[1]) { without.insert(means) }
@@ -24,14 +28,17 @@ while let flag = words.first, flag.hasPrefix("--"), words.count > 1 {
 /// Why a call failed, as the system has it.
 struct Refused: Error { let reason: String }
 
+/// Throws why a system call failed.
 func call(_ result: Int32) throws(Refused) {
     if result < 0 { throw Refused(reason: SystemError(call: "", errno: errno).reason) }
 }
 
+/// Throws why the program's own function failed.
 func opened(_ body: () throws(SystemError) -> Void) throws(Refused) {
     do throws(SystemError) { try body() } catch { throw Refused(reason: error.reason) }
 }
 
+/// Connects to this machine.
 func connect(to port: UInt16) throws(Refused) {
     let made = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     try call(made)
@@ -46,6 +53,7 @@ func connect(to port: UInt16) throws(Refused) {
         })
 }
 
+/// Tries one door.
 func attempt(_ door: String, _ value: String) throws(Refused) {
     switch door {
     case "open": try opened { () throws(SystemError) in _ = try Descriptor.open(value, O_RDONLY) }

@@ -111,8 +111,8 @@ struct ConfinedProcess {
         if let program = Folders.resolved("/proc/self/exe")?.text { room.reads.append(Folders.split(program).folder) }
         room.writes = folders + writes.compactMap(\.self).filter { $0.hasPrefix("/") }
         do throws(Confinement.Problem) {
-            let hold = try Confinement.enter(room, goesOnWithout: confine.goesOnWithout)
-            if !hold.missing.isEmpty { console.errors(Self.warning(hold.missing)) }
+            try Confinement.enter(room, goesOnWithout: confine.goesOnWithout)
+            if let missing = Confinement.room?.missing, !missing.isEmpty { console.errors(Self.warning(missing)) }
         } catch {
             throw Self.words(error, confine)
         }

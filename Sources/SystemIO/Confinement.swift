@@ -8,14 +8,14 @@ import Synchronization
 package enum Confinement {
     /// What holds a process in its room. A kernel, or a container around the process, may lack each of them.
     package enum Means: String, CaseIterable, Sendable {
-        case privileges, files, calls, paths
+        case privileges = "noNewPrivileges", files = "landlock", calls = "seccomp", paths = "openat2"
 
         /// The means for people, and what brings it.
         package var words: String {
             switch self {
-            case .privileges: "no_new_privs"
+            case .privileges: "no_new_privs (Linux 3.5)"
             case .files: "Landlock (Linux 5.13, switched on)"
-            case .calls: "seccomp filters"
+            case .calls: "a seccomp filter"
             case .paths: "openat2 (Linux 5.6)"
             }
         }
@@ -30,12 +30,6 @@ package enum Confinement {
         case failed(Means, SystemError)
     }
 
-    /// What holds this process now.
-    package struct Hold: Hashable, Sendable {
-        /// The means that are missing.
-        package var missing: [Means]
-    }
-
     private static let entered = Mutex<EnteredRoom?>(nil)
 
     /// The room that this process is in; `nil` for a process that goes where it wants.
@@ -45,7 +39,7 @@ package enum Confinement {
     /// means that a test leaves out, to see that the others hold.
     package static func enter(
         _ room: Room, goesOnWithout: Bool, leavingOut: Set<Means> = []
-    ) throws(Problem) -> Hold {
+    ) throws(Problem) {
         let version = leavingOut.contains(.files) ? 0 : Int(tr_landlock_version())
         let refusesCalls = !leavingOut.contains(.calls) && tr_can_refuse_calls() != 0
         let isResolving = !leavingOut.contains(.paths) && canResolve()
@@ -59,14 +53,13 @@ package enum Confinement {
         }
         guard missing.allSatisfy({ leavingOut.contains($0) }) || goesOnWithout else { throw .lacks(missing) }
         let place: EnteredRoom
-        do throws(SystemError) { place = try EnteredRoom(room, isResolving: isResolving) } catch {
+        do throws(SystemError) { place = try EnteredRoom(room, missing: missing) } catch {
             throw .noFolder(error)
         }
         try attempt(.privileges) { tr_no_new_privileges() }
         if version > 0 { try holdFiles(room, version) }
         if refusesCalls { try attempt(.calls) { tr_refuse_calls() } }
         if !leavingOut.contains(.paths) { entered.withLock { $0 = place } }
-        return Hold(missing: missing)
     }
 
     /// Whether the kernel can refuse calls, in a process that may ask for that.

@@ -55,16 +55,18 @@ package final class EnteredRoom: Sendable {
     /// The folder's paths: as it was named, and without links.
     private let names: [[UInt8]]
     private let others: [[UInt8]]
+    /// What the kernel lacks to hold the process here.
+    package let missing: [Confinement.Means]
     /// Whether the kernel opens paths beneath a folder.
-    private let isResolving: Bool
+    private var isResolving: Bool { !missing.contains(.paths) }
 
     /// Opens the room's folder.
-    package init(_ room: Room, isResolving: Bool = true) throws(SystemError) {
+    init(_ room: Room, missing: [Confinement.Means]) throws(SystemError) {
         folder = try Descriptor.openOutside(RawName(room.folder), tr_O_PATH | O_DIRECTORY)
         path = try folder.path().description
         names = [room.folder, path].map(Self.trimmed)
         others = (room.writes + room.reads + Room.system + Room.devices + Room.given).map(Self.trimmed)
-        self.isResolving = isResolving
+        self.missing = missing
     }
 
     private static let slash = UInt8(ascii: "/")

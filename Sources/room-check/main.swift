@@ -82,7 +82,7 @@ func attempt(_ door: String, _ value: String) throws(Refused) {
 }
 
 do throws(Confinement.Problem) {
-    _ = try Confinement.enter(Room(folder: folder), goesOnWithout: false, leavingOut: without)
+    try Confinement.enter(Room(folder: folder), goesOnWithout: false, leavingOut: without)
     if !ports.isEmpty { try Confinement.hold(toPorts: ports) }
     if words.first == "local" {
         words.removeFirst()

@@ -7,9 +7,9 @@ import Testing
 @Suite(.enabled(if: RoomTests.isBuilt)) struct RoomTests {
     private static let program = "\(Binary.packageRoot)/.build/debug/room-check"
     private static var isBuilt: Bool { access(program, X_OK) == 0 }
-    private static let pathsAlone = ["--without", "files", "--without", "calls"]
-    private static let filesAlone = ["--without", "paths", "--without", "calls"]
-    private static let callsAlone = ["--without", "paths", "--without", "files"]
+    private static let pathsAlone = ["--without", "landlock", "--without", "seccomp"]
+    private static let filesAlone = ["--without", "openat2", "--without", "seccomp"]
+    private static let callsAlone = ["--without", "openat2", "--without", "landlock"]
 
     /// Returns what became of each door, by its line.
     private func attempt(_ tree: TemporaryTree, _ words: [String]) throws -> [String: String] {
@@ -86,7 +86,7 @@ import Testing
         }
         #expect(!tree.exists("outside/new"))
         // With that left out, too, all is open: it is this means that holds.
-        let free = try attempt(tree, Self.filesAlone + ["--without", "files", "read", file, "create", new])
+        let free = try attempt(tree, Self.filesAlone + ["--without", "landlock", "read", file, "create", new])
         #expect(free == ["read \(file)": "open", "create \(new)": "open"])
     }
 
@@ -101,7 +101,7 @@ import Testing
         #expect(
             held["signal \(other)"] == "Operation not permitted" && held["cut \(file)"] == "Operation not permitted")
         #expect(held["socket 2"] == "open" && held["socket 1"] == nil)
-        let free = try attempt(tree, Self.callsAlone + ["--without", "calls", "run", "/bin/true", "signal", other])
+        let free = try attempt(tree, Self.callsAlone + ["--without", "seccomp", "run", "/bin/true", "signal", other])
         #expect(free == ["run /bin/true": "open", "signal \(other)": "open"])
     }
 

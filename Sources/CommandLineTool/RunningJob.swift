@@ -195,6 +195,8 @@ struct RunningJob {
     func networks(for job: Job) -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
+        // They are asked over a Unix socket, of which a confined process makes none.
+        settings.asksServices = options.arguments.confine == nil
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
         switch NetworkMapFile.load(environment, color: color) {
         case .success(let map): settings.map = map

@@ -79,16 +79,22 @@ int tr_landlock_for_files(int version) {
 }
 
 int tr_landlock_for_ports(void) {
-    struct rules rules = {.ports = listens_at_port | connects_to_port};
+    // Moving between folders is refused by any rules that do not allow it, those about ports included.
+    struct rules rules = {.files = moves, .ports = listens_at_port | connects_to_port};
     int made = (int)syscall(create_rules, &rules, offsetof(struct rules, scopes), 0);
     if (made < 0) return -1;
+    int root = open("/", O_PATH | O_CLOEXEC);
+    struct place_rule anywhere = {.allowed = moves, .place = root};
     // A connection from an address of its own is bound to port 0 first.
     struct port_rule rule = {.allowed = listens_at_port};
-    if (syscall(add_rule, made, port_rule_kind, &rule, 0) != 0) {
-        close(made);
-        return -1;
-    }
-    return made;
+    int failed = syscall(add_rule, made, place_rule_kind, &anywhere, 0) != 0 ||
+        syscall(add_rule, made, port_rule_kind, &rule, 0) != 0;
+    int code = errno;
+    close(root);
+    if (!failed) return made;
+    close(made);
+    errno = code;
+    return -1;
 }
 
 int tr_landlock_allow(int rules, int version, int place, enum tr_landlock_leave leave) {

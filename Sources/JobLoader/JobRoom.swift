@@ -70,8 +70,8 @@ package struct JobRoom: Hashable, Sendable {
         case .read, .write, .remove:
             guard what.hasPrefix("/") else {
                 return Refusal(
-                    rule: .person, message: "\(what) are the person's who runs the job, and not for a confined one",
-                    hint: nil)
+                    rule: .person, message: "a confined job does not use \(what)",
+                    hint: "what it logs in with comes from `--secrets-file`")
             }
             guard !holds(what) else { return nil }
             return Refusal(

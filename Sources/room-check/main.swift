@@ -8,7 +8,7 @@ import SystemIO
 //
 // Doors: `open` and `write` a path as the program does, `make` a folder and a file in it, `list` a folder; `read` and
 // `create` as a fault of a library would, by the system call; `run` a program, `connect` to a port of this machine, make a
-// `socket` of a family, `signal` a process, `cut` a file by its path, speak at a Unix `service`. Each gets a line: the
+// `socket` of a family, `signal` a process, `cut` a file by its path, `move` a file into a new folder beside it. Each gets a line: the
 // door, its value, and `open` or the reason why not.
 
 /// What is left of the command line.
@@ -72,6 +72,9 @@ func attempt(_ door: String, _ value: String) throws(Refused) {
     case "read": try call(Glibc.open(value, O_RDONLY))
     case "create": try call(Glibc.open(value, O_WRONLY | O_CREAT, 0o600))
     case "cut": try call(truncate(value, 0))
+    case "move":
+        try call(mkdir("\(value).d", 0o700))
+        try call(rename(value, "\(value).d/moved"))
     case "run":
         try opened { () throws(SystemError) in _ = try RunningCommand(Command([value])) }
     case "connect": try connect(to: UInt16(value) ?? 0)

@@ -117,6 +117,9 @@ import Testing
         defer { server.stop() }
         let port = "\(server.port)"
         #expect(try attempt(tree, ["--port", port, "connect", port]) == ["connect \(port)": "open"])
+        // Rules about ports would by themselves let no file change its folder.
+        let file = tree.path("room/in/file")
+        #expect(try attempt(tree, ["--port", port, "move", file]) == ["move \(file)": "open"])
         #expect(try attempt(tree, ["--port", "443", "connect", port]) == ["connect \(port)": "Permission denied"])
     }
 }

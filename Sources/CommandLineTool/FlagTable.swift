@@ -171,7 +171,7 @@ package enum FlagTable {
         flag(
             .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
-        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", isBuilt: false),
+        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses"),
         flag(.policy, .value("FILE"), "an operator's rules that win over the job's", isBuilt: false),
     ]
 

@@ -42,7 +42,7 @@ package struct SessionConfiguration: Sendable {
     package var routing = ConnectionRouting()
     /// Which addresses connections are not made to.
     package var addresses = AddressRules()
-    /// What operators forbid beside `addresses`, which the job cannot loosen.
+    /// The addresses that an operator forbids besides, which the job cannot loosen.
     package var imposedAddresses: [AddressRules] = []
     /// Which version of HTTP is used, and how.
     package var http = HTTPConfiguration()

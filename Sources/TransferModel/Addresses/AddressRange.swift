@@ -80,7 +80,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
     private static func hint(for text: Substring) -> String {
         if text.contains("%") { return "an address with the name of an interface is not taken; \(usualHint)" }
-        if text.hasSuffix("]") || text.contains("."), text.contains(":"), !text.hasPrefix(":") {
+        if text.contains("]:") || text.contains(".") && text.contains(":") {
             return "leave the port out: a range is for all ports"
         }
         return text.contains(where: \.isLetter) && !text.contains(":")
@@ -130,4 +130,18 @@ extension NetworkAddress: CustomStringConvertible {
         }
         return isIPv4 ? NetworkAddress(ipv4: kept) : NetworkAddress(ipv6: kept)
     }
+}
+
+extension ResourceURL {
+    /// The address that the URL's host says itself; `nil` for a name that has to be looked up. `localhost` and the names
+    /// below it are this machine, whoever looks them up (RFC 6761).
+    package var literalAddress: NetworkAddress? {
+        let host = host
+        if let address = NetworkAddress(literal: host) { return address }
+        let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+        return name == "localhost" || name.hasSuffix(".localhost") ? NetworkAddress(ipv4: [127, 0, 0, 1]) : nil
+    }
+
+    /// Whether the host itself says that it is inside this machine, its network or its cloud.
+    package var isInside: Bool { literalAddress.flatMap { AddressClass.of($0) }?.isInside == true }
 }

@@ -48,6 +48,15 @@ package struct AddressRules: Hashable, Sendable {
         case confinement
         /// The file of `--policy`.
         case policy
+
+        /// The rules as messages name them.
+        package var words: String {
+            switch self {
+            case .session: "`addresses.deny`"
+            case .confinement: "`--confine`"
+            case .policy: "`--policy`"
+            }
+        }
     }
 
     /// Who made the rules.
@@ -80,27 +89,6 @@ package struct AddressRules: Hashable, Sendable {
         else { return nil }
         return AddressObjection(place: .socket(path), cause: .rule(denial, owner))
     }
-}
-
-/// Why a connection to an address is refused.
-package struct AddressObjection: Hashable, Sendable {
-    /// The refused place.
-    package enum Place: Hashable, Sendable {
-        case address(NetworkAddress)
-        /// Absolute path of a Unix socket.
-        case socket(String)
-    }
-    /// What refuses it.
-    package enum Cause: Hashable, Sendable {
-        /// A rule denies it.
-        case rule(AddressRules.Denial, AddressRules.Owner)
-        /// A server of the public Internet led there, and `redirects.toPrivate` does not allow that.
-        case ledFromPublic
-    }
-    /// The refused place.
-    package let place: Place
-    /// What refuses it.
-    package let cause: Cause
 }
 
 /// What decides about the addresses of one request's connections: the rules of its session, and where it was led from.

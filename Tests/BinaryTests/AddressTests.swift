@@ -19,7 +19,7 @@ import Testing
     /// Words that run a command in the machine, with these lines as its `/etc/hosts`.
     private func machine(withHosts lines: String, in stage: Stage) throws -> [String] {
         let hosts = try stage.folder.write("hosts", lines)
-        let script = "mount --bind \(hosts) /etc/hosts && exec \"$0\" \"$@\""
+        let script = "/usr/bin/mount --bind \(hosts) /etc/hosts && exec \"$0\" \"$@\""
         return machine.wrapper + ["/usr/bin/unshare", "-m", "/bin/sh", "-c", script]
     }
 
@@ -55,7 +55,7 @@ import Testing
         #expect(try followed.task("a", "body.text") == "secret")
     }
 
-    /// A name that has a public address and one inside: the second is not fallen back to, whatever the first does.
+    /// A name that was rebound has a public address and one inside: the second is not fallen back to, whatever the first does.
     @Test func ofANamesAddressesOnlyTheAllowedAreTried() throws {
         let inner = try server(at: "127.0.0.1")
         defer { inner.stop() }
@@ -64,13 +64,14 @@ import Testing
         let url = "http://both.test:\(inner.port)/a"
         let rules = ", addresses: { deny: [loopback] }"
         // Nothing listens at the public address.
-        let alone = try stage.run(job(url, ", retry: { attempts: 1 }", session: rules), under: place)
+        let alone = try stage.run(
+            job(url, ", retry: { attempts: 1 }", session: rules), "--network", "wired", under: place)
         #expect(alone.status == 1 && inner.totalConnections == 0)
         #expect(try alone.task("a", "error.name") == "cannotConnectToHost")
         let outer = try server(at: Self.outside, port: inner.port)
         defer { outer.stop() }
         outer.on("/a", .respond(200, body: "outside"))
-        let run = try stage.run(job(url, session: rules), under: place)
+        let run = try stage.run(job(url, session: rules), "--network", "wired", under: place)
         #expect(run.status == 0 && inner.totalConnections == 0)
         #expect(try run.task("a", "body.text") == "outside")
     }

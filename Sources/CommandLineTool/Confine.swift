@@ -18,6 +18,7 @@ package struct Confine: Sendable {
     init?(_ meant: MeantArguments) throws(UsageError) {
         let values = meant.list(.confine)
         let variables = meant.list(.allowEnv)
+        let addresses = try meant.allowedAddresses()
         guard !values.isEmpty else {
             guard meant.isTyped(.allowEnv) else { return nil }
             throw UsageError(
@@ -43,7 +44,7 @@ package struct Confine: Sendable {
         guard let resolved = Folders.resolved(folder)?.text, (try? FileFacts.of(folder))?.isFolder == true else {
             throw UsageError("`--confine \(named)` names no folder that is there", hint: "make it first")
         }
-        room = JobRoom(folder: folder, resolved: resolved, variables: Set(variables))
+        room = JobRoom(folder: folder, resolved: resolved, variables: Set(variables), addresses: addresses)
     }
 
     /// Throws for an output that would be written elsewhere. What is open already may be named: `/dev/stdout`.

@@ -175,7 +175,7 @@ package enum FlagTable {
             "for job files that are not trusted: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means",
             confining),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", confining),
-        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", isBuilt: false),
+        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", confining),
         flag(.policy, .value("FILE"), "an operator's rules that win over the job's", isBuilt: false),
     ]
 

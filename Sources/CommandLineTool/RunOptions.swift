@@ -129,6 +129,8 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
+    /// Addresses of `--allow-address`, to which a confined job may connect although they are not public.
+    package var allowedAddresses: [AddressRange] = []
     /// Ids of downloads that are fetched whole, whatever is there; empty for what the job says.
     package var replaced: Set<String> = []
     /// The options for a command that runs a part of this run again.
@@ -157,6 +159,7 @@ package struct RunOptions: Sendable {
         network = try meant.network()
         networkText = meant.value(.network)
         stateDirectory = meant.value(.stateDir) ?? arguments.confine?.stateDirectory(environment)
+        allowedAddresses = try meant.allowedAddresses()
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
         amount =

@@ -168,6 +168,7 @@ struct RunningJob {
             try WorkingFolder.check(file.path)
             try options.arguments.confine?.check(file)
         }
+        if options.arguments.confine != nil { job.deny(everythingPrivateBut: options.allowedAddresses) }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         return (job, members)

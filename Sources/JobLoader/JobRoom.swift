@@ -12,6 +12,8 @@ package struct JobRoom: Hashable, Sendable {
         /// What belongs to the person who runs the job, wherever it is kept.
         case person
         case environment
+        /// What listens at the address trusts who is inside.
+        case addresses
         /// Services of this machine trust who may open their socket.
         case sockets
         /// Another process, which is not confined, would carry the session out.
@@ -37,9 +39,14 @@ package struct JobRoom: Hashable, Sendable {
     private let resolved: String
     /// Variables of the environment that the job may read.
     private let variables: Set<String>
+    /// Addresses that are not of the public Internet and that the job may connect to.
+    private let addresses: [AddressRange]
 
     /// Takes both paths, which are absolute.
-    package init(folder: String, resolved: String, variables: Set<String> = []) {
+    package init(
+        folder: String, resolved: String, variables: Set<String> = [], addresses: [AddressRange] = []
+    ) {
+        self.addresses = addresses
         self.folder = folder
         self.resolved = resolved
         self.variables = variables
@@ -87,8 +94,27 @@ package struct JobRoom: Hashable, Sendable {
                 rule: .background,
                 message: "\(shown) would be carried out by another process, which is not confined",
                 hint: "`configuration: default` lets this command do it")
-        case .secret, .key, .host: return nil
+        case .host:
+            // Where a name leads is known when it is looked up, and judged then.
+            guard let address = Self.address(in: what),
+                AddressRules.confinement(allowing: addresses).objection(to: address) != nil
+            else { return nil }
+            return Refusal(
+                rule: .addresses,
+                message: "\(shown) is not of the public Internet, and not for a confined job",
+                hint: "`--allow-address \(address)` lets it connect there")
+        case .secret, .key: return nil
         }
+    }
+
+    /// The address in `https://[::1]:8443` or `10.0.0.1:80, in place of a.test`, if it is written as one.
+    private static func address(in host: String) -> NetworkAddress? {
+        var rest = host[...]
+        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
+        if rest.first == "[" {
+            return rest.firstIndex(of: "]").flatMap { NetworkAddress(literal: rest.dropFirst().prefix(upTo: $0)) }
+        }
+        return NetworkAddress(literal: rest.prefix { $0 != ":" && $0 != "," && $0 != " " })
     }
 
     /// Returns why a variable of the environment is not given to the job.

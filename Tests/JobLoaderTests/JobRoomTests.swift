@@ -68,6 +68,12 @@ import TransferModel
             "tasks: [{ id: \"a-${l}\", forEach: { l: { lines: /etc/hosts } }, url: https://a.test/x, to: \"${l.index}\" }]",
             "1:48"
         ),
+        ("tasks: [{ id: a, url: http://127.0.0.1/x, to: x }]", "1:23"),
+        ("tasks: [{ id: a, url: \"http://[::ffff:169.254.169.254]/x\", to: x }]", "1:23"),
+        (
+            "sessions: { s: { connectTo: { a.test: \"10.0.0.1:80\" } } }\ntasks: [{ id: a, url: http://a.test/x, to: x }]",
+            "1:39"
+        ),
         ("tasks: [{ id: a, url: \"https://a.test/${env.HOME}\", to: x }]", "1:39"),
         ("tasks: [{ id: a, url: https://a.test/x, to: x, headers: { A: \"${secret.TOKEN}\" } }]", "1:63"),
         (

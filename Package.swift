@@ -226,6 +226,8 @@ let package = Package(
             name: "journal-check", dependencies: ["Stores", "TestSupport", "TransferModel"],
             path: "Sources/journal-check", swiftSettings: house),
         .executableTarget(
+            name: "room-check", dependencies: ["SystemIO"], path: "Sources/room-check", swiftSettings: house),
+        .executableTarget(
             name: "service-check",
             dependencies: ["BackgroundService", "JobRunner", "Reporting", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
@@ -245,7 +247,7 @@ let package = Package(
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
-        tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
+        tests("SystemIOTests", ["SystemIO", "room-check", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
         tests(
             "JobLoaderTests",

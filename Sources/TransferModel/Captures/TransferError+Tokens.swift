@@ -33,8 +33,9 @@ extension TaskSpecification {
             return nil
         }
         let credentials = options.values.headers.filter { CredentialNames.standard.isHeader($0.name) }
-        if !credentials.isEmpty { return credentials.lazy.compactMap { source($0.value) { _ in true } }.first }
         var found: Int?
+        for field in credentials { found = found ?? source(field.value) { _ in true } }
+        if !credentials.isEmpty { return found }
         forEachPlace { text in found = found ?? source(text, where: \.isSecret) }
         return found
     }

@@ -80,6 +80,16 @@ func tests(
         linkerSettings: linking)
 }
 
+/// The program that libFuzzer drives, which has no `main` of its own: `make fuzz` alone builds it.
+let fuzzer: [Target] =
+    Context.environment["TRANSFER_RUN_FUZZ"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "parser-fuzz", dependencies: ["ParserFuzzing"], path: "Sources/parser-fuzz",
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])])
+    ]
+
 let package = Package(
     name: "transfer-run",
     products: [.executable(name: "transfer-run", targets: ["transfer-run"])],
@@ -221,6 +231,13 @@ let package = Package(
             name: "service-check",
             dependencies: ["BackgroundService", "JobRunner", "Reporting", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
+        room(
+            "ParserFuzzing",
+            [
+                "BackgroundService", "Codecs", "CurlCore", "Diagnostics", "HTTPRules", "JobImport", "JobLoader",
+                "LockFiles", "Records", "RowFormats", "RunControl", "SimulatedJobs", "TextFormats", "TransferModel",
+            ]),
+        tests("ParserFuzzingTests", ["ParserFuzzing", "TestSupport"], data: ["Corpus"]),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests(
             "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
@@ -293,5 +310,5 @@ let package = Package(
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
             ], data: ["Golden"]),
-    ]
+    ] + fuzzer
 )

@@ -202,6 +202,7 @@ extension TransferError {
         case 415: "Set `contentType` to what the server takes."
         case 500?, 505?, 506?, 507?, 508?: "The fault is the server's: tell its operator, or run it again later."
         case let status? where (200..<300).contains(status): "Correct `expect.status` if this answer is as good."
+        case 304: "Take it with `expect: { status: [200, 304] }`: what the condition asks about has not changed."
         case let status? where (300..<400).contains(status): "Name the URL that it leads to, or loosen `redirects`."
         default: nil
         }

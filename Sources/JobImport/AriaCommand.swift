@@ -28,7 +28,8 @@ struct AriaCommand {
         "enable-http-keep-alive", "enable-http-pipelining", "http-accept-gzip", "hash-check-only",
         "allow-piece-length-change", "realtime-chunk-checksum", "reuse-uri", "http-auth-challenge", "no-conf",
         "enable-color", "human-readable", "show-console-readout", "truncate-console-readout", "async-dns",
-        "enable-rpc", "disable-ipv6", "stderr", "enable-mmap", "save-not-found", "follow-torrent", "follow-metalink",
+        "enable-rpc", "optimize-concurrent-downloads", "force-save", "select-least-used-host",
+        "disable-ipv6", "stderr", "enable-mmap", "save-not-found", "follow-torrent", "follow-metalink",
     ]
     /// Options that change only what is printed.
     private static let shown: Set<String> = [
@@ -82,7 +83,6 @@ struct AriaCommand {
 
     private func add(to job: inout ImportedJob) {
         var own: [(place: ImportPlace, name: String, value: String)] = []
-        var session: [YAMLField] = []
         var isSequential = false
         var isParameterized = false
         for (name, value) in options {
@@ -96,12 +96,6 @@ struct AriaCommand {
             case "max-overall-download-limit" where ForeignSize.text(value) != nil:
                 guard let rate = ForeignSize.text(value), rate != "0B" else { break }
                 job.limits = job.limits.filter { $0.key != "bandwidth" } + [YAMLField("bandwidth", .plain(rate + "/s"))]
-            case "ca-certificate": session.append(YAMLField("tls", .map(["trust": .map(["ca": .text(value)])])))
-            case "load-cookies" where self.value("save-cookies") == nil:
-                session.append(YAMLField("cookies", .map(["file": .text(value)])))
-            case "save-cookies" where [value, nil].contains(self.value("load-cookies")):
-                session.append(YAMLField("cookies", .map(["file": .text(value), "save": .plain("true")])))
-            case "load-cookies" where value == self.value("save-cookies"): break
             case "input-file":
                 job.lose(place, "`--input-file` of aria2c has no equal: import that file, too")
             default: own.append((place, name, value))
@@ -123,10 +117,15 @@ struct AriaCommand {
                     place, "what `--parameterized-uri` makes of the URL is not known: this aria2c was left out")
             }
         }
+        if value("out") == nil {
+            job.note(
+                "aria2 gives a file the name that its server suggests; the job that of its URL: `to: ./` takes the server's."
+            )
+        }
         // Without `-Z` all URIs are places of one file.
         for group in isSequential ? uris.map({ [$0] }) : [uris] {
-            let entry = AriaInput.Entry(place: place, urls: group, hasReferences: true, options: own)
-            entry.add(to: &job, session: session)
+            let entry = AriaInput.Entry(place: place, urls: group, isCommand: true, options: own)
+            entry.add(to: &job)
         }
     }
 }

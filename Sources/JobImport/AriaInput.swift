@@ -31,22 +31,22 @@ enum AriaInput {
     struct Entry {
         let place: ImportPlace
         let urls: [String]
-        /// Whether the texts may have references to variables in them, as those of a command line.
-        var hasReferences = false
+        /// Whether they are those of a command line, whose texts may have references to variables in them.
+        var isCommand = false
         var options: [(place: ImportPlace, name: String, value: String)] = []
 
         private func value(_ name: String) -> String? { options.last { $0.name == name }?.value }
-        private func text(_ typed: String) -> String { hasReferences ? typed : JobText.literal(typed) }
+        private func text(_ typed: String) -> String { isCommand ? typed : JobText.literal(typed) }
         private func location(_ url: String, _ job: ImportedJob) -> URLText {
-            hasReferences ? URLText(url, filled: job.filled(url)) : URLText(text(url))
+            isCommand ? URLText(url, filled: job.filled(url)) : URLText(text(url))
         }
 
-        /// Adds the task; `session` has keys of its session.
-        func add(to job: inout ImportedJob, session: [YAMLField] = []) {
+        /// Adds the task.
+        func add(to job: inout ImportedJob) {
             let known = job
             let locations = urls.map { location($0, known) }.filter { location in
                 if location.isKnown, location.isWellFormed, !location.text.hasPrefix("http://magnet:"),
-                    !location.authority.isEmpty || hasReferences && location.text.hasPrefix("${")
+                    !location.authority.isEmpty || isCommand && location.text.hasPrefix("${")
                 {
                     return true
                 }
@@ -58,16 +58,15 @@ enum AriaInput {
             var task = ImportedTask(
                 place: place,
                 name: value("gid") ?? value("out").map { text($0) } ?? first.taskName() ?? "download",
-                url: hasReferences ? job.raw(first.text) : first.text)
-            task.mirrors = locations.dropFirst().map { hasReferences ? known.raw($0.text) : $0.text }
-            for field in session { task.setSession(field.key, field.value) }
+                url: isCommand ? job.raw(first.text) : first.text)
+            task.mirrors = locations.dropFirst().map { isCommand ? known.raw($0.text) : $0.text }
             setPlace(&task, out)
             if out == nil, let note = first.nameNote { task.comments.append(note) }
             if let user = first.user, value("http-user") == nil {
                 let halves = CurlRequest.halves(Percent.decoded(user))
                 setUser(&task, &job, first, halves.0, halves.1 ?? "")
             }
-            if setOptions(&task, &job, first) { job.add(task) }
+            if setOptions(&task, &job, first), setSession(&task, &job, first) { job.add(task) }
         }
 
         private func setPlace(_ task: inout ImportedTask, _ out: String?) {
@@ -88,12 +87,13 @@ enum AriaInput {
             task.set("credentials", .list([.map(fields)]))
         }
 
-        /// Returns `false` where a header cannot be sent as it is written, after a warning.
+        /// Returns `false` where what an option asks for cannot be said, after a warning.
         private func setOptions(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText) -> Bool {
             var headers = ForeignHeaders(for: location)
             for option in options {
                 let value = text(option.value)
                 switch option.name {
+                case _ where AriaOptions.ofSession.contains(option.name) && isCommand: break
                 case "out", "dir", "gid", "http-passwd", "ftp-passwd", "http-auth-challenge": break
                 case "conditional-get" where value == "true":
                     job.lose(&task, ImportedTask.conditionNote("--conditional-get"))
@@ -102,22 +102,100 @@ enum AriaInput {
                     return false
                 case "header": guard headers.add(value, &task, &job) else { return false }
                 case "user-agent": headers.add("User-Agent", unlessTyped: value)
-                case "referer": if value != "*" { headers.add("Referer", unlessTyped: value) }
+                case "referer" where value != "*" || task.mirrors.isEmpty:
+                    headers.add("Referer", unlessTyped: value == "*" ? location.text : value)
+                case "http-no-cache" where value == "true":
+                    for name in ["Cache-Control", "Pragma"] { headers.add(name, unlessTyped: "no-cache") }
+                case "http-user" where location.scheme == "ftp" && task.mirrors.isEmpty: break
+                case "ftp-user" where location.scheme != "ftp" && task.mirrors.isEmpty: break
                 case "http-user", "ftp-user":
                     let password = self.value(option.name == "http-user" ? "http-passwd" : "ftp-passwd")
                     setUser(&task, &job, location, option.value, password)
                 default:
-                    if JobText.hasReference(value) || !AriaOptions.set(option.name, option.value, &task) {
-                        if option.name == "checksum" {
-                            job.lose(
-                                option.place, "`checksum` with this value has no equal: this transfer was left out")
-                            return false
-                        }
-                        AriaOptions.lose(option.name, option.place, &task, &job)
-                    }
+                    if !JobText.hasReference(value), AriaOptions.set(option.name, option.value, &task) { continue }
+                    guard AriaOptions.lose(option, isCommand, &task, &job) else { return false }
                 }
             }
             if !headers.fields.isEmpty { task.set("headers", .map(headers.fields)) }
+            return true
+        }
+
+        /// Sets proxies, trust and cookies. Returns `false` where they cannot be said, after a warning.
+        private func setSession(_ task: inout ImportedTask, _ job: inout ImportedJob, _ location: URLText) -> Bool {
+            guard setProxy(&task, &job) else { return false }
+            // An input file says none of these.
+            guard isCommand else { return true }
+            guard ["true", "false", nil].contains(value("check-certificate")) else {
+                job.lose(place, "`check-certificate` with this value has no equal: this transfer was left out")
+                return false
+            }
+            let certificate = value("certificate").map {
+                ForeignCertificate(
+                    host: task.mirrors.isEmpty ? location.host : nil, file: $0, key: value("private-key"), password: nil
+                )
+            }
+            if let certificate, certificate.key == nil {
+                job.lose(
+                    place, "`certificate` of aria2 without `private-key` has no equal: this transfer was left out")
+                return false
+            }
+            return task.setTLS(
+                ca: value("ca-certificate"), pins: nil, isInsecure: value("check-certificate") == "false", certificate,
+                &job) && task.setCookies(from: value("load-cookies"), to: value("save-cookies"), &job)
+        }
+
+        private func setProxy(_ task: inout ImportedTask, _ job: inout ImportedJob) -> Bool {
+            func refuse(_ reason: String) -> Bool {
+                job.lose(place, "\(reason): this transfer was left out")
+                return false
+            }
+            var fields: [YAMLField] = []
+            for scheme in ["all", "http", "https", "ftp"] {
+                let (user, password) = (value("\(scheme)-proxy-user"), value("\(scheme)-proxy-passwd"))
+                guard let typed = value("\(scheme)-proxy").map({ job.filled(text($0)) }) else {
+                    if user == nil, password == nil { continue }
+                    return refuse("a user of a proxy that is not named has no equal")
+                }
+                if typed.isEmpty {
+                    fields.append(YAMLField(scheme, .text("none")))
+                    continue
+                }
+                let url = URLText(typed)
+                guard !typed.hasPrefix("${"), var mark = url.text.firstRange(of: "://")?.upperBound else {
+                    return refuse("the proxy is known to the shell alone")
+                }
+                var shown = url.text
+                if shown.hasSuffix("/") { shown.removeLast() }
+                let inURL = CurlRequest.halves(Percent.decoded(url.user ?? ""))
+                if let name = user.map({ text($0) }) ?? (url.user == nil ? nil : inURL.0) {
+                    let secret = job.hide(password.map { text($0) } ?? inURL.1 ?? "", "PROXY_PASSWORD", url.host)
+                    mark = shown.index(
+                        shown.startIndex, offsetBy: url.text.distance(from: url.text.startIndex, to: mark))
+                    shown.insert(
+                        contentsOf: "\(JobText.hasReference(name) ? name : Percent.encoded(name)):\(secret)@", at: mark)
+                }
+                fields.append(YAMLField(scheme, .text(shown)))
+            }
+            let bypass = (value("no-proxy") ?? "").split(separator: ",").flatMap { host -> [YAMLNode] in
+                let bare = host.hasPrefix(".") ? host.dropFirst() : host
+                return host.contains("/") ? [.text(String(host))] : [.text(String(bare)), .text("*.\(bare)")]
+            }
+            let isNone = fields.allSatisfy { $0.value == .text("none") }
+            if fields.contains(where: { $0.value == .text("none") }), !isNone {
+                return refuse("a proxy for some schemes alone, with none for others, has no equal")
+            }
+            if fields.isEmpty {
+                if !bypass.isEmpty {
+                    job.lose(&task, "`no-proxy` without a proxy of the command has no equal: NO_PROXY says it")
+                }
+            } else if isNone {
+                task.setSession("proxy", .text("none"))
+            } else if fields.map(\.key) == ["all"], bypass.isEmpty {
+                task.setSession("proxy", fields[0].value)
+            } else {
+                task.setSession(
+                    "proxy", .map(bypass.isEmpty ? fields : fields + [YAMLField("bypass", .list(bypass))]))
+            }
             return true
         }
     }
@@ -125,12 +203,39 @@ enum AriaInput {
 
 /// The options of aria2 that a task or its session can say.
 private enum AriaOptions {
+    /// Options of proxies, trust and cookies, which are said together.
+    static let ofSession: Set<String> = [
+        "certificate", "private-key", "ca-certificate", "check-certificate", "load-cookies", "save-cookies",
+    ]
+    private static let ofProxies: Set<String> = Set(
+        ["all", "http", "https", "ftp"].flatMap { ["\($0)-proxy", "\($0)-proxy-user", "\($0)-proxy-passwd"] } + [
+            "no-proxy"
+        ])
+    /// Options that have no equal and change nothing of the request.
+    private static let harmless: Set<String> = [
+        "auto-save-interval", "async-dns", "async-dns-server", "conf-path", "content-disposition-default-utf8",
+        "daemon",
+        "deferred-input", "disk-cache", "dscp", "enable-mmap", "enable-rpc", "event-poll", "force-save",
+        "follow-torrent",
+        "follow-metalink", "interface", "keep-unfinished-download-result", "max-download-result",
+        "max-file-not-found", "max-mmap-limit", "max-overall-upload-limit", "max-resume-failure-tries",
+        "max-upload-limit", "min-tls-version", "multiple-interface", "no-want-digest-header",
+        "on-download-complete", "on-download-error", "on-download-pause", "on-download-start", "on-download-stop",
+        "optimize-concurrent-downloads", "remove-control-file", "rlimit-nofile", "save-not-found", "save-session",
+        "save-session-interval", "select-least-used-host", "server-stat-if", "server-stat-of", "server-stat-timeout",
+        "show-files", "socket-recv-buffer-size", "stop", "stop-with-process", "hash-check-only", "dry-run",
+        // Those with values that are not understood.
+        "max-concurrent-downloads", "max-overall-download-limit", "split", "max-connection-per-server",
+        "max-download-limit", "max-tries", "retry-wait", "timeout", "connect-timeout", "lowest-speed-limit", "pause",
+        "allow-overwrite", "min-split-size", "piece-length",
+    ]
+
     /// Options that ask for what happens anyway, or that change only how a file is laid out while it comes.
     private static let usual: Set<String> = [
         "continue", "file-allocation", "remote-time", "conditional-get", "auto-file-renaming", "check-integrity",
-        "enable-http-keep-alive", "enable-http-pipelining", "http-accept-gzip", "use-head", "uri-selector",
+        "enable-http-keep-alive", "enable-http-pipelining", "use-head", "uri-selector",
         "allow-piece-length-change", "realtime-chunk-checksum", "always-resume", "no-file-allocation-limit",
-        "reuse-uri", "stream-piece-selector", "ftp-pasv", "ftp-type", "hash-check-only", "parameterized-uri",
+        "reuse-uri", "stream-piece-selector", "ftp-pasv", "hash-check-only", "parameterized-uri", "dry-run",
     ]
 
     /// Returns whether the option is said now.
@@ -147,32 +252,62 @@ private enum AriaOptions {
         case "pause": return setPause(value, &task)
         case "allow-overwrite": return value == "true" || value == "false"
         case "check-certificate": return setCheck(value, &task)
-        case "all-proxy", "http-proxy", "https-proxy":
-            task.setSession("proxy", value.isEmpty ? .text("none") : .text(JobText.literal(URLText(value).text)))
-            return URLText(value).user == nil
         case "min-split-size", "piece-length": return ForeignSize.text(value) != nil
-        case "no-netrc": return value == "true"
+        case "http-accept-gzip":
+            if value == "true" { task.set("decompress", .plain("true")) }
+            return true
+        case "http-no-cache": return value == "false"
+        case "disable-ipv6":
+            if value == "true" { task.setSession("addressFamily", .text("ipv4")) }
+            return true
+        case "ftp-type": return value == "binary"
+        case "proxy-method": return value == "get"
+        case "no-netrc": return true
         default: return usual.contains(name)
         }
     }
 
-    static func lose(_ name: String, _ place: ImportPlace, _ task: inout ImportedTask, _ job: inout ImportedJob) {
-        let shown = String(name.prefix(40))
+    /// Names an option that is not said. Returns `false` where the request would be another one without it: such a transfer is
+    /// left out.
+    static func lose(
+        _ option: (place: ImportPlace, name: String, value: String), _ isCommand: Bool, _ task: inout ImportedTask,
+        _ job: inout ImportedJob
+    ) -> Bool {
+        if ofProxies.contains(option.name) { return true }
+        let shown = String(option.name.prefix(40))
+        let hint = hints[option.name].map { ": write \($0)" } ?? ""
+        let isIgnored = !isCommand && (hints[option.name] != nil || ofSession.contains(option.name))
+        let isTorrent = [
+            "bt-", "dht-", "enable-dht", "enable-peer", "peer-", "seed-", "listen-port", "rpc-", "metalink-",
+        ]
+        .contains { option.name.hasPrefix($0) }
+        guard isIgnored || isTorrent || harmless.contains(option.name) else {
+            let isKnown = ["checksum", "referer", "check-certificate", "http-no-cache", "ftp-type", "proxy-method"]
+                .contains(option.name)
+            let what = isKnown ? "`\(shown)` with this value" : "`\(shown)` of aria2"
+            job.lose(option.place, "\(what) has no equal: this transfer was left out")
+            return false
+        }
         let message =
-            programWide[name].map { "`\(shown)` belongs to all of aria2 and not to one file: \($0)" }
-            ?? "`\(shown)` of aria2 has no equal with this value"
-        job.warnings.append(ImportWarning(place: place, message: message))
+            isIgnored
+            ? "`\(shown)` belongs to all of aria2 and not to one file\(hint)"
+            : "`\(shown)` of aria2 is not translated\(hint)"
+        job.warnings.append(ImportWarning(place: option.place, message: message))
         task.comments.append(message)
+        return true
     }
 
-    /// Options that aria2 takes for the whole program, and where a job says the same.
-    private static let programWide = [
-        "ca-certificate": "write `tls: { trust: { ca: FILE } }` in the session",
-        "load-cookies": "write `cookies: { file: FILE }` in the session",
-        "save-cookies": "write `cookies: { file: FILE, save: true }` in the session",
-        "max-concurrent-downloads": "write `limits: { maximumConcurrentTasks: N }`",
-        "max-overall-download-limit": "write `limits: { bandwidth: RATE }`",
-        "on-download-complete": "write `onFinish: [COMMAND]` in the task",
+    /// What says in a job what an option does that aria2 takes for the whole program.
+    private static let hints = [
+        "ca-certificate": "`tls: { trust: { ca: FILE } }` in the session",
+        "certificate": "`tls: { clientCertificates: […] }` in the session",
+        "private-key": "`tls: { clientCertificates: […] }` in the session",
+        "load-cookies": "`cookies: { file: FILE }` in the session",
+        "save-cookies": "`cookies: { file: FILE, save: true }` in the session",
+        "max-concurrent-downloads": "`limits: { maximumConcurrentTasks: N }`",
+        "max-overall-download-limit": "`limits: { bandwidth: RATE }`",
+        "on-download-complete": "`onFinish: [COMMAND]` in the task",
+        "on-download-error": "a task with `when: failed`",
     ]
 
     private static func setChecksum(_ value: String, _ task: inout ImportedTask) -> Bool {

@@ -23,7 +23,6 @@ struct CurlData {
             item.name == "data-urlencode"
             ? isFile(encoding: value) : content.first == "@" || item.name == "form" && content.first == "<"
         guard isFile, value != item.value, !["data-raw", "form-string"].contains(item.name) else { return item }
-        job.spread(variablesOf: item.value)
         return ParsedCommand.Item(name: item.name, value: value)
     }
 

@@ -74,7 +74,9 @@ struct CurlRequest {
         guard let body = input.body(isInput ? "-" : file, isStripped: false, place, &task, &job) else { return false }
         if !isInput {
             let url = URLText(task.url)
-            guard let name = Self.encodedName(of: job.filled(file)) ?? (url.adding(name: "x") == url.text ? "" : nil)
+            guard
+                let name = Self.encodedName(of: job.filled(file), job.loops)
+                    ?? (url.adding(name: "x") == url.text ? "" : nil)
             else {
                 job.lose(
                     place, "the name of the file that a variable holds ends the URL here: this transfer was left out")
@@ -88,11 +90,12 @@ struct CurlRequest {
     }
 
     /// The last part of a path; `nil` where a variable holds it, perhaps with folders.
-    private static func encodedName(of path: String) -> String? {
+    private static func encodedName(of path: String, _ loops: [ShellLoop]) -> String? {
         let name = path.split(separator: "/").last.map { String($0) } ?? path
         guard JobText.hasReference(name) else { return Percent.encoded(name) }
         // A file that a pattern found has its own name.
         if name.hasPrefix("${"), name.hasSuffix(".path}") { return name.dropLast(6) + ".name}" }
+        if loops.contains(where: { $0.holdsNames && name == "${\($0.name)}" }) { return name }
         return name.hasPrefix("${") && name.hasSuffix("}") ? nil : name
     }
 
@@ -197,7 +200,6 @@ struct CurlRequest {
         if password == nil, filled != user {
             // A variable of the script holds both.
             (name, password) = Self.halves(filled)
-            if password != nil { job.spread(variablesOf: user) }
         }
         if let signing = command.value("aws-sigv4") {
             return signed(signing, name, job.hide(password ?? "", "PASSWORD", location.host))

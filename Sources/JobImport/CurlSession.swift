@@ -45,7 +45,6 @@ struct CurlSession {
         var proxy: String?
         if let typed = command.value("proxy") {
             let filled = job.filled(typed)
-            if filled != typed { job.spread(variablesOf: typed) }
             if filled.contains("://") {
                 proxy = URLText(filled).text
             } else if filled.hasPrefix("${") {

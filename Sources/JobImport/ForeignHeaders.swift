@@ -27,6 +27,7 @@ struct ForeignHeaders {
             job.lose(task.place, "\(reason): this transfer was left out")
             return false
         }
+        let line = job.opened(line)
         if line.hasPrefix("@") { return refuse("headers from a file have no equal") }
         guard let mark = line.firstIndex(of: ":") ?? line.firstIndex(of: ";") else {
             if JobText.hasReference(line) { return refuse("a header that a variable holds whole has no equal") }

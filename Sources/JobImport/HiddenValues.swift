@@ -22,6 +22,23 @@ enum SecretNames {
     }
 }
 
+/// The names of secrets that are told apart by what they are and by their hosts.
+struct SecretLabels: Sendable {
+    /// Names by kind and text, so that one secret has one name. It is never written.
+    var texts: [String: String] = [:]
+    /// What secrets are in whose names is the address of a host.
+    var kinds: [String: String] = [:]
+    /// The shorter names of those that need no address to be told apart.
+    private(set) var short: [String: String] = [:]
+
+    /// Shortens names where no other secret has the shorter one.
+    mutating func shorten(among names: Set<String>) {
+        short = kinds.filter { name, kind in
+            names.contains(name) && !names.contains(kind) && kinds.values.count { $0 == kind } == 1
+        }
+    }
+}
+
 /// Puts references to secrets in the place of values in URLs and bodies.
 extension ImportedJob {
     mutating func hideSecrets(of task: inout ImportedTask) {
@@ -72,6 +89,7 @@ extension ImportedJob {
         let text = hideLogins(in: text, for: host)
         let first = text.first { !$0.isWhitespace }
         if first == "{" || first == "[" { return hideSecrets(inJSON: text, for: host) }
+        if first == "<" { return hideSecrets(inXML: text, for: host) }
         return text.contains("://") ? hideSecrets(ofURL: text, sentTo: host) : text
     }
 
@@ -81,9 +99,10 @@ extension ImportedJob {
         return .map(fields.map { $0.key == "data" ? YAMLField($0.key, hidden($0.value, named: name, host)) : $0 })
     }
 
-    /// The text of a body: JSON, or a form.
+    /// The text of a body: JSON, XML or a form.
     mutating func hideSecrets(ofBody text: String, for host: String?) -> String {
         let first = text.first { !$0.isWhitespace }
+        if first == "<" { return hideSecrets(inXML: text, for: host) }
         return first == "{" || first == "["
             ? hideSecrets(inJSON: text, for: host) : hideSecrets(in: text, for: host, isURL: false)
     }
@@ -184,29 +203,126 @@ extension ImportedJob {
         return end < text.endIndex ? text[text.index(after: text.startIndex)..<end] : nil
     }
 
-    /// Makes secrets of the script's variables whose names say that they are, where they stand in requests, and of the
-    /// values in variables that hold JSON or a form.
-    mutating func hideVariables() {
-        for (index, variable) in variables.enumerated() where !spreadNames.contains(variable.key) {
-            guard case .text(let text) = variable.value else { continue }
-            let isBody = text.hasPrefix("{") || text.hasPrefix("[") || !text.contains { $0.isWhitespace }
-            if isBody, text.contains("=") || text.contains(":"), !text.contains("://") {
-                variables[index] = YAMLField(variable.key, .text(hideSecrets(ofBody: text, for: nil)))
+    /// The text without the contents of elements, and the values of attributes, whose names mean credentials.
+    private mutating func hideSecrets(inXML text: String, for host: String?) -> String {
+        var result = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+            let name = rest[open...].dropFirst().prefix { !$0.isWhitespace && $0 != "/" && $0 != ">" }
+            let local = String(name.split(separator: ":").last ?? "")
+            result += rest[..<open] + hideSecrets(inTag: rest[open...close], for: host)
+            rest = rest[close...].dropFirst()
+            let mark = rest.hasPrefix("<![CDATA[") ? "<![CDATA[" : ""
+            let content = rest.dropFirst(mark.count)
+            let value = content[..<(content.firstRange(of: mark.isEmpty ? "<" : "]]>")?.lowerBound ?? content.endIndex)]
+            guard SecretNames.isField(local), !value.trimmed.isEmpty else { continue }
+            result += mark + hide(String(value), local, host)
+            rest = rest[value.endIndex...]
+        }
+        return result + rest
+    }
+
+    private mutating func hideSecrets(inTag tag: Substring, for host: String?) -> String {
+        var result = ""
+        var rest = tag
+        while let equals = rest.firstIndex(of: "="), let quote = rest[equals...].dropFirst().first,
+            "\"'".contains(quote)
+        {
+            let name = rest[..<equals].split { $0.isWhitespace || $0 == ":" }.last.map { String($0) } ?? ""
+            let value = rest[equals...].dropFirst(2).prefix { $0 != quote }
+            result += rest[...equals] + String(quote)
+            result += SecretNames.isField(name) && !value.isEmpty ? hide(String(value), name, host) : String(value)
+            rest = rest[value.endIndex...]
+            if rest.first == quote { result.append(rest.removeFirst()) }
+        }
+        return result + rest
+    }
+
+    /// The hosts of the requests that use a variable of the script, by itself or in another one; `nil` is a host that only the
+    /// run knows.
+    var users: [String: [String?]] {
+        var users: [String: [String?]] = [:]
+        func note(_ text: String, _ hosts: [String?]) {
+            for name in Self.references(in: text) {
+                users[name, default: []] += hosts.filter { users[name]?.contains($0) != true }
             }
         }
-        for case (let name, .text(let text)) in variables.map({ ($0.key, $0.value) }) {
-            guard SecretNames.isField(name), !spreadNames.contains(name), let plain = JobText.plain(text),
-                !plain.isEmpty,
-                !plain.hasPrefix("-"), !plain.contains(where: { $0.isWhitespace || $0 == "/" })
-            else { continue }
-            let users = tasks.filter { $0.text.contains("${\(name)}") || $0.text.contains("${raw:\(name)}") }
-            guard !users.isEmpty, !users.contains(where: { $0.text("to")?.contains("${\(name)}") == true }) else {
+        for task in tasks {
+            note(task.text, ([task.url] + task.mirrors).map { URLText($0, filled: filled($0)).host })
+        }
+        for case (let name, .text(let text)) in variables.reversed().map({ ($0.key, $0.value) }) {
+            if let hosts = users[name] { note(text, hosts) }
+        }
+        return users
+    }
+
+    /// The names of the variables that a text refers to.
+    static func references(in text: String) -> Set<String> { Set(names(in: text).filter { ShellScript.isName($0) }) }
+
+    /// What stands in the references of a text.
+    static func names(in text: String) -> [String] {
+        let parts = text.split(separator: "${", omittingEmptySubsequences: false).dropFirst()
+        return parts.compactMap { part in
+            guard let end = part.firstIndex(of: "}") else { return nil }
+            let name = part[..<end]
+            return String(name.hasPrefix("raw:") ? name.dropFirst(4) : name)
+        }
+    }
+
+    /// Makes secrets of the script's variables that hold credentials, by their names or by what a transfer does with them, and
+    /// of the values in those that hold JSON, a form or a URL. Each goes to the hosts of the requests that use it.
+    mutating func hideVariables() {
+        let users = users
+        for name in forgotten.sorted() { bind(name, to: users[name] ?? []) }
+        var withheld: [String] = []
+        for case (let name, .text(let text)) in variables.map({ ($0.key, $0.value) }) where !text.isEmpty {
+            let isCredential = concealed.contains(name) || SecretNames.isField(name) && !Self.isPlace(text)
+            guard let hosts = users[name] else {
+                if isCredential { withheld.append("`\(name)`") }
                 continue
             }
-            let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
-            forget(name)
-            for host in hosts.contains(nil) ? [nil] : hosts { _ = secret(name, for: host) }
+            if isCredential, !text.hasPrefix("${env.") {
+                forget(name)
+                bind(name, to: hosts)
+            } else if let index = variables.firstIndex(where: { $0.key == name }) {
+                variables[index] = YAMLField(name, .text(hiddenParts(of: text, name, hosts, isCredential)))
+            }
         }
+        if !withheld.isEmpty {
+            let names = withheld.joined(separator: ", ")
+            note("Secrets were taken out: the values of \(names) are not written.")
+        }
+    }
+
+    /// Whether a text is a path or a URL, which may have the name of a credential: `KEY=/etc/me.pem`.
+    private static func isPlace(_ text: String) -> Bool {
+        text.contains("://") || ["/", "./", "../", "${env.HOME}"].contains { text.hasPrefix($0) }
+    }
+
+    /// Lets a secret go to some hosts; where only the run knows one of them, to all.
+    private mutating func bind(_ name: String, to hosts: [String?]) {
+        for host in hosts.contains(nil) ? [nil] : hosts { _ = secret(name, for: host) }
+    }
+
+    /// The value of a variable without what is secret in it.
+    private mutating func hiddenParts(
+        of text: String, _ name: String, _ hosts: [String?], _ isCredential: Bool
+    ) -> String {
+        let host = hosts.contains(nil) ? nil : hosts.first ?? nil
+        let isURL = tasks.contains { ([$0.url] + $0.mirrors).contains { $0.hasPrefix("${\(name)}") } }
+        let known = Set(secrets.map(\.name))
+        let hidden =
+            if isCredential {
+                hide(text, name, host)
+            } else if text.prefix(while: { $0 != ":" }).allSatisfy(\.isLetter), text.contains("://") {
+                hideSecrets(ofURL: text, for: host, isSent: !isURL)
+            } else {
+                hideLogins(in: hideSecrets(ofBody: text, for: host), for: host)
+            }
+        for secret in secrets.map(\.name) where hidden.contains("secret.\(secret)}") && !known.contains(secret) {
+            bind(secret, to: hosts)
+        }
+        return hidden
     }
 
     /// Returns a text that shows no secret: a reference to the secret of that kind for the host. Where the text is a
@@ -232,21 +348,24 @@ extension ImportedJob {
                 return secret(String(name), for: host)
             }
         }
+        concealed.formUnion(Self.references(in: text))
         let kind = Identifier.variable(kind.uppercased())
         let base = host.map { Identifier.variable($0.uppercased()) + "_" + kind } ?? kind
-        return secret(distinct(base, text), for: host)
+        let name = distinct(base, text)
+        if base.hasPrefix("_") { labels.kinds[name] = kind }
+        return secret(name, for: host)
     }
 
     /// Names different secrets of one kind differently, without keeping them.
     private mutating func distinct(_ base: String, _ text: String) -> String {
-        if let known = hiddenTexts[base + "\n" + text] { return known }
+        if let known = labels.texts[base + "\n" + text] { return known }
         var name = base
         var number = 2
-        while hiddenTexts.values.contains(name) {
+        while labels.texts.values.contains(name) {
             name = "\(base)_\(number)"
             number += 1
         }
-        hiddenTexts[base + "\n" + text] = name
+        labels.texts[base + "\n" + text] = name
         return name
     }
 

@@ -54,17 +54,19 @@ struct ImportedJob: Sendable {
     private var secretAnswers: Set<Int> = []
     /// Number of the values that scripts take out of answers.
     var answerCount = 0
-    /// Names of secrets by kind and text, so that one secret has one name. It is never written.
-    var hiddenTexts: [String: String] = [:]
+    /// How secrets are named that have no name in the script.
+    var labels = SecretLabels()
     /// Names of variables that hold a secret.
-    private var forgotten: Set<String> = []
-    /// Names of variables that hold options.
-    private(set) var spreadNames: Set<String> = []
+    private(set) var forgotten: Set<String> = []
+    /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
+    var concealed: Set<String> = []
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
-    /// Names of the open loops whose values may have characters that a URL encodes.
-    var rawNames: [String] = []
+    /// The loops that are open.
+    var loops: [ShellLoop] = []
+    /// Variables of the environment without which the script ends.
+    var guarded: Set<String> = []
     /// Where the script waits.
     var marks = RequestOrder.Marks()
     /// A `sleep` that no transfer has followed yet.
@@ -179,6 +181,12 @@ struct ImportedJob: Sendable {
     /// Whether a name is that of a variable of the script, which one of a loop hides.
     func knows(_ name: String) -> Bool { forgotten.contains(name) || variables.contains { $0.key == name } }
 
+    /// Whether the values of a loop stand in the script and are secrets, by the name of its variable or by its use.
+    func holdsSecrets(_ loop: ShellLoop) -> Bool {
+        guard case .list = loop.values else { return false }
+        return concealed.contains(loop.name) || SecretNames.isField(loop.name)
+    }
+
     /// Removes the tasks from a number on.
     mutating func drop(tasksFrom first: Int) { tasks.removeSubrange(min(first, tasks.count)...) }
 
@@ -275,10 +283,9 @@ struct ImportedJob: Sendable {
         return "${secret.\(name)}"
     }
 
-    /// Defines a variable, once.
+    /// Defines a variable, once. What is secret in it is taken out when its users are known.
     mutating func define(_ name: String, _ text: String) {
         guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
-        let text = hideLogins(in: hideSecrets(ofURL: text), for: nil)
         variables.append(YAMLField(name, .text(text)))
     }
 
@@ -288,38 +295,10 @@ struct ImportedJob: Sendable {
         forgotten.insert(name)
     }
 
-    /// Notes a variable whose text was put in the place of its name: unless it is used elsewhere, it is no variable of the
-    /// job.
-    /// The same goes for the variables in its text.
-    mutating func spread(_ name: some StringProtocol) {
-        guard spreadNames.insert(String(name)).inserted,
-            case .text(let text)? = variables.first(where: { $0.key == name })?.value
-        else { return }
-        for variable in variables where text.contains("${\(variable.key)}") { spread(variable.key) }
-    }
-
-    /// Notes each variable that a text uses as one whose text was put in its place.
-    mutating func spread(variablesOf text: String) {
-        for variable in variables where text.contains("${\(variable.key)}") { spread(variable.key) }
-    }
-
-    /// The variables that the tasks and other variables use.
-    private func usedVariables(in tasks: String) -> [YAMLField] {
-        func value(_ variable: YAMLField) -> String { if case .text(let text) = variable.value { text } else { "" } }
-        var used = Set(variables.map(\.key)).subtracting(spreadNames)
-        var text = tasks + variables.filter { used.contains($0.key) }.map(value).joined()
-        // One that is used uses others, which stand before it.
-        for variable in variables.reversed() where !used.contains(variable.key) {
-            guard text.contains("${\(variable.key)}") || text.contains("${raw:\(variable.key)}") else { continue }
-            used.insert(variable.key)
-            text += value(variable)
-        }
-        return variables.filter { used.contains($0.key) }
-    }
-
     /// Lets the tasks send what their commands do and no more: each asks its server anew. A task knows only the
     /// cookies of its command's own file; where the command saves none, it takes none.
     mutating func settle() {
+        labels.shorten(among: Set(secrets.map(\.name)))
         for index in tasks.indices {
             let task = tasks[index]
             if task.sends || task.asksOnce, !task.fields.contains(where: { $0.key == "retry" }) {
@@ -343,7 +322,8 @@ struct ImportedJob: Sendable {
         text += "version: 1\n"
         let sessions = sessions()
         let taskTexts = naming(taskTexts(sessions))
-        let variables = usedVariables(in: taskTexts)
+        let uses = users
+        let variables = variables.filter { uses[$0.key] != nil }
         if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
         text += secretKeys
         if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
@@ -353,16 +333,50 @@ struct ImportedJob: Sendable {
             for (name, fields) in sessions { text += session(name, fields) }
         }
         text += taskTexts
+        for name in guarded.sorted() {
+            text = text.replacing("env.\(name)}", with: "env.\(name):?it is empty}")
+        }
         // A variable of the script that holds a secret may be used elsewhere, too.
         for name in forgotten {
             text = text.replacing("${\(name)}", with: "${secret.\(name)}")
             text = text.replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
         }
+        for (name, short) in labels.short { text = text.replacing("secret.\(name)}", with: "secret.\(short)}") }
         return text
     }
 
     private var secretKeys: String {
-        secrets.isEmpty ? "" : "secrets:\n" + YAMLText.block(secretFields(), indent: "  ")
+        if secrets.isEmpty { return "" }
+        // The line of the first transfer that uses each.
+        var places: [String: ImportPlace] = [:]
+        for task in tasks {
+            for name in Self.names(in: task.text) where places[name] == nil { places[name] = task.place }
+        }
+        for case (let key, .text(let text)) in variables.reversed().map({ ($0.key, $0.value) }) {
+            for name in Self.names(in: text) where places[name] == nil { places[name] = places[key] }
+        }
+        let lines = secrets.map { secret in
+            let hosts = YAMLNode.map([YAMLField("hosts", .list(secret.hosts.map { .text($0) }))])
+            let place =
+                (places["secret.\(secret.name)"] ?? places[secret.name]).map { YAMLText.comment("\($0)", indent: " ") }
+                ?? "\n"
+            return
+                "  \(labels.short[secret.name] ?? secret.name): \(secret.hosts.isEmpty ? "{}" : YAMLText.flow(hosts))\(place)"
+        }
+        return "secrets:\n" + lines.joined()
+    }
+
+    /// Notes that a run does only a part of what the script does, where something is sent before what was left out.
+    mutating func tellOfHalf() {
+        let sender = tasks.first { task in
+            task.sends
+                && warnings.contains {
+                    $0.leavesOut && $0.place.file == task.place.file && $0.place.line > task.place.line
+                }
+        }
+        if let place = sender?.place {
+            note("\(place) sends something, and transfers after it were left out: a run does the first part alone.")
+        }
     }
 
     /// The key `secrets`, with a comment before it.
@@ -372,13 +386,6 @@ struct ImportedJob: Sendable {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")
             + YAMLText.comment("`--secrets-file` names, or from the environment, and goes to its hosts alone.")
             + YAMLText.comment("Look for others: in paths of URLs, in bodies, in headers with names of their own.")
-    }
-
-    private func secretFields() -> [YAMLField] {
-        secrets.map { secret in
-            let hosts = YAMLField("hosts", .list(secret.hosts.map { .text($0) }))
-            return YAMLField(secret.name, secret.hosts.isEmpty ? .plain("{}") : .map([hosts]))
-        }
     }
 
     private func session(_ name: String, _ fields: [YAMLField]) -> String {
@@ -453,6 +460,18 @@ struct ImportedJob: Sendable {
         return text + YAMLText.block(fields, indent: "    ")
     }
 
+    /// The text with the job's own variable filled in with which it begins.
+    func opened(_ text: String) -> String {
+        var text = text
+        while let name = Self.references(in: String(text.prefix { $0 != "}" }) + "}").first,
+            text.hasPrefix("${\(name)}"),
+            case .text(let value)? = variables.first(where: { $0.key == name })?.value
+        {
+            text = value + text.dropFirst(name.count + 3)
+        }
+        return text
+    }
+
     /// The text with the job's own variables filled in.
     func filled(_ text: String) -> String {
         guard text.contains("${") else { return text }
@@ -478,7 +497,9 @@ struct ImportedJob: Sendable {
             url = Self.replacing("${\(variable.key)}", with: "${raw:\(variable.key)}", in: url)
         }
         url = Self.replacing("${tasks.@", with: "${raw:tasks.@", in: url)
-        for name in rawNames { url = Self.replacing("${\(name)}", with: "${raw:\(name)}", in: url) }
+        for loop in loops where !loop.isUnreserved {
+            url = Self.replacing("${\(loop.name)}", with: "${raw:\(loop.name)}", in: url)
+        }
         return Self.replacing("${env.", with: "${raw:env.", in: url)
     }
 

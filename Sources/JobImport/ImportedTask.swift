@@ -190,14 +190,20 @@ extension ImportedTask {
         body.flatMap { Self.files($0.value, $0.key) }
     }
 
-    private static func files(_ node: YAMLNode, _ key: String) -> [String] {
+    /// All files that it reads: those that it sends, the lists and patterns of its loops, and those of its session.
+    var filesOnDisk: [String] {
+        let files = readFiles + listFiles("lines") + listFiles("files")
+        return files + session.flatMap { Self.files($0.value, $0.key, ["file", "ca", "certificate", "key"]) }
+    }
+
+    private static func files(_ node: YAMLNode, _ key: String, _ keys: Set<String> = ["file"]) -> [String] {
         switch node {
-        case .text(let text): key == "file" ? [text] : []
+        case .text(let text): keys.contains(key) ? [text] : []
         case .plain: []
         // The command that reads a file names it last.
         case .list(let words) where key == "command" && words.count > 1: files(words[words.count - 1], "file")
-        case .list(let nodes): nodes.flatMap { files($0, "") }
-        case .map(let fields): fields.flatMap { files($0.value, $0.key) }
+        case .list(let nodes): nodes.flatMap { files($0, "", keys) }
+        case .map(let fields): fields.flatMap { files($0.value, $0.key, keys) }
         }
     }
 }

@@ -156,6 +156,7 @@ package enum JobImport {
             let lost = job.connect()
             if lost.isEmpty {
                 job.settle()
+                job.tellOfHalf()
                 let text = job.text(origin: origin)
                 let lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap {
                     $1.hasPrefix("  - id: ") ? $0 + 1 : nil

@@ -152,7 +152,9 @@ struct ParsedCommand: Sendable {
         case .lost(let hint):
             lost.append((typed, hint))
             items.append(Item(name: option.name, value: value ?? ""))
-        case .refused(let hint): refused.append((typed, hint))
+        case .refused(let hint):
+            refused.append((typed, hint))
+            items.append(Item(name: option.name, value: value ?? ""))
         }
     }
 

@@ -57,6 +57,8 @@ struct ScriptFlow: Hashable, Sendable {
 
     init() {}
 
+    /// What a command does that ends the script before.
+    static let running = "it from running"
     private static let never = "the script never runs it"
 
     /// Where a status is success.
@@ -83,11 +85,11 @@ struct ScriptFlow: Hashable, Sendable {
     }
 
     /// What holds after a command, such as `exit`, that runs where this holds and ends what the others are in.
-    func past(_ name: String, _ line: Int) -> ScriptFlow {
+    func past(_ shown: String) -> ScriptFlow {
         if reason == Self.never { return ScriptFlow() }
         if !failed.isEmpty, reason == nil, needed.isEmpty { return ScriptFlow(.tasks(failed)) }
         let verb = self == ScriptFlow() ? "keeps" : "may keep"
-        return ScriptFlow(.unknown("`\(name)` in line \(line) \(verb) it from running"))
+        return ScriptFlow(.unknown("\(shown) \(verb) \(Self.running)"))
     }
 }
 

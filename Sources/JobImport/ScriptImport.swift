@@ -113,7 +113,7 @@ struct ScriptImport {
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text, answers: job.answerCount)
         job.answerCount = script.answerCount
-        let commands = RetryLoop.simplified(script.commands)
+        let commands = ScriptGuard.simplified(RetryLoop.simplified(script.commands))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })
@@ -121,6 +121,7 @@ struct ScriptImport {
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
+        job.concealed.formUnion(script.secretNames)
         for variable in script.variables {
             // A user in it is taken out of the URL where it is used.
             if variable.value.contains("://"), URLText(variable.value).user != nil {
@@ -188,6 +189,7 @@ struct ScriptImport {
 
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
         let place = ImportPlace(file: file, line: command.line)
+        if let guarded = command.guarded { return pass(guarded, place, &job) }
         for (name, value, isExported) in command.assigned
         where !settings.proxies.take(name, value, isExported: isExported, job) {
             let key =
@@ -222,9 +224,9 @@ struct ScriptImport {
                 for command in body
                 where command.transfer == nil && !command.words.contains(where: { $0.text.contains("${\(loop.name)") })
                 {
-                    files.note(command, folder, job)
+                    noteFiles(command, job)
                 }
-                if !loop.isUnreserved { job.rawNames.append(loop.name) }
+                job.loops.append(loop)
                 return
             } else if Self.openers.contains(first.text) {
                 openCompound(words, isLeftOut: true, place, &job)
@@ -234,6 +236,7 @@ struct ScriptImport {
                 let name = first.text == "function" ? words.dropFirst().first?.text ?? "" : first.text
                 isFunction = true
                 functions.last = String(name.prefix { $0 != "(" })
+                files.define(functions.last)
                 job.lose(place, "`\(name.prefix(40))` is not translated: the commands in it are left out")
                 words = words.dropFirst(first.text == "function" ? 2 : 1)
             } else if first.text == "{" || first.text == "(" {
@@ -251,10 +254,20 @@ struct ScriptImport {
         }
         guard !words.isEmpty else {
             if !blocks.contains(where: \.isLeftOut) { tellOfWriting(command, ">", place, &job) }
-            return files.note(command, folder, job)
+            return noteFiles(command, job)
+        }
+        if words.count == 1, words.first?.text == "exec" {
+            for redirection in command.redirections where !redirection.sign.hasPrefix("2") && !redirection.word.isNoFile
+            {
+                let file = (redirection.word.unknown ?? redirection.word.text).prefix(40)
+                job.lose(
+                    place, "`exec \(redirection.sign) \(file)` is not translated: the job neither reads nor writes it")
+            }
+            noteFiles(command, job)
+            return list.end(.succeeds)
         }
         guard let (program, arguments) = strip(words, place, &job) else {
-            files.note(command, folder, job)
+            noteFiles(command, job)
             return list.end(.unknown("a command before it decides whether it runs"))
         }
         let before = job.tasks.count
@@ -263,6 +276,11 @@ struct ScriptImport {
         let made = merged.map { [$0] } ?? Array(before..<max(before, job.tasks.count))
         if command.end == "&" { job.runBeside(tasksFrom: before) }
         follow(program, arguments, command, made, words.first?.text == "!", job)
+    }
+
+    /// Notes the files that a command which is not translated may write.
+    private mutating func noteFiles(_ command: ShellCommand, _ job: ImportedJob) {
+        files.note(command, folder, job, in: blocks.contains(where: \.isFunction) ? functions.last : nil)
     }
 
     /// Translates a command that is no part of the shell's grammar.
@@ -289,11 +307,11 @@ struct ScriptImport {
             open("xargs", job)
             blocks[blocks.count - 1].loop = xargs.loop
             blocks[blocks.count - 1].transfers = 1
-            job.rawNames.append(xargs.loop.name)
+            job.loops.append(xargs.loop)
             var command = command
             command.redirections = []
             transfer(xargs.program, xargs.words, command, nil, place, &job)
-            job.rawNames.removeLast()
+            job.loops.removeLast()
             close(blocks.count - 1)
         } else if let transfer = command.transfer {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
@@ -323,7 +341,7 @@ struct ScriptImport {
         if !made.isEmpty {
             files.note(besides: command, folder, job)
         } else if program != "cat" || !isReadNext(command) {
-            files.note(command, folder, job)
+            noteFiles(command, job)
         }
         if command.answer != nil { answered = status }
         if functions.movers.contains(program) { files.isFolderKnown = false }
@@ -347,9 +365,32 @@ struct ScriptImport {
             return
         }
         if !made.isEmpty || CommandStatus.isTest(program, arguments) {
-            stop("set -e", command.line, where: ScriptFlow(status.negated))
+            stop("set -e", command.line, where: ScriptFlow(status.negated), as: "under `set -e` `\(program)`")
         } else if !Self.harmless.contains(program), !CommandStatus.safe.contains(program) {
             doubtful = doubtful ?? (program, command.line)
+        }
+    }
+
+    /// Follows a guard. What comes after it needs the transfer whose answer it asks for; of another variable the run knows
+    /// whether it is there.
+    private mutating func pass(_ guarded: ScriptGuard, _ place: ImportPlace, _ job: inout ImportedJob) {
+        defer { list.end(.succeeds) }
+        guard !blocks.contains(where: \.isFunction) else {
+            if guarded.end == "exit" { functions.exits.insert(functions.last) }
+            return
+        }
+        for operand in guarded.operands {
+            if let (number, _) = AnswerValue.references(in: operand.text).first {
+                let task = job.tasks.firstIndex { $0.answer?.number == number }
+                stop(guarded.end, place.line, where: task.map { ScriptFlow(.failureOf([$0])) } ?? ScriptFlow())
+            } else if operand.unknown == nil, let text = JobText.plain(job.filled(operand.text)) {
+                if text.isEmpty { stop(guarded.end, place.line) }
+            } else {
+                let name = operand.unknown ?? "$" + operand.text.dropFirst(6).prefix { $0 != ":" && $0 != "}" }
+                let hint = operand.unknown == nil ? ": a job does not begin without a variable that it uses" : ""
+                job.lose(place, "the guard of `\(name.prefix(40))` is not translated\(hint)")
+                if operand.unknown == nil { job.guarded.insert(String(name.dropFirst())) }
+            }
         }
     }
 
@@ -374,9 +415,12 @@ struct ScriptImport {
     }
 
     /// Follows a command that ends what the next ones are in, where it runs; `condition` is what else must hold for that.
-    private mutating func stop(_ name: String, _ line: Int, where condition: ScriptFlow = ScriptFlow()) {
+    private mutating func stop(
+        _ name: String, _ line: Int, where condition: ScriptFlow = ScriptFlow(), as typed: String? = nil
+    ) {
+        let shown = (typed ?? "`\(name)`") + " in line \(line)"
         var runs = list.runs.and(condition)
-        scope = scope.and(runs.past(name, line))
+        scope = scope.and(runs.past(shown))
         for index in blocks.indices.reversed() {
             let block = blocks[index]
             if block.isFunction {
@@ -394,7 +438,7 @@ struct ScriptImport {
                 runs = runs.and(ScriptFlow(condition.when == "failed" ? .failureOf([task]) : .tasks([task])))
             }
             runs = runs.and(block.list.runs)
-            blocks[index].scope = block.scope.and(runs.past(name, line))
+            blocks[index].scope = block.scope.and(runs.past(shown))
         }
     }
 
@@ -497,13 +541,13 @@ struct ScriptImport {
         guard let index = blocks.lastIndex(where: { Self.ends[word]?.contains($0.word) == true }) else { return }
         let isLeftOut = blocks.contains(where: \.isLeftOut)
         let isLoop = blocks[index].loop != nil
-        if let loop = blocks[index].loop, !loop.isUnreserved { job.rawNames.removeLast() }
+        if isLoop { job.loops.removeLast() }
         if let condition = blocks[index].condition, let task = condition.task, job.tasks.count == task + 1,
             !condition.mayExit
         {
             job.tolerate(task)
         }
-        files.note(command, folder, job)
+        noteFiles(command, job)
         if command.end == "&" { job.runBeside(tasksFrom: blocks[index].first) }
         close(index)
         guard !isLeftOut else { return }

@@ -29,7 +29,7 @@ extension ScriptImport {
                 loop = file.flatMap { ShellLoop(name, linesOf: $0, trims: trims) }
             }
         }
-        guard let loop, !job.knows(loop.name) else { return nil }
+        guard let loop, !job.knows(loop.name), !job.holdsSecrets(loop) else { return nil }
         // A loop whose transfers do not use its variable tries again, or waits.
         let body = rest[rest.startIndex + 1..<end]
         let isUsed = body.contains { $0.transfer != nil && $0.words.contains { $0.text.contains("${\(loop.name)") } }
@@ -57,11 +57,16 @@ extension ScriptImport {
         case "for":
             var known = job
             guard let loop = ShellLoop.over(words, &known), let end = Self.end(ofLoop: rest) else {
-                return "only the shell knows its values"
+                return ShellLoop.reason(words, job)
             }
+            if job.holdsSecrets(loop) { return "its values are secrets" }
             if let command = earlyEnd(of: rest[rest.startIndex + 1..<end]) {
                 return "`\(command.prefix(40))` may end it early"
             }
+            let isForward = rest[..<end].dropFirst().contains { command in
+                command.afterSteps.first?.text == "for" && command.words.contains { $0.text.contains("${\(loop.name)") }
+            }
+            if isForward { return "values that another loop changes are not read" }
             return job.knows(loop.name)
                 ? "its variable is set elsewhere, too" : "no transfer in it uses its value alone"
         default: return "only the shell knows which of its commands run"

@@ -13,6 +13,11 @@ extension ScriptImport {
         if let name = settings.proxies.lost {
             return job.lose(place, "the proxy of `\(name)` is known to the shell alone: this \(program) was left out")
         }
+        if flow.reason?.hasSuffix(ScriptFlow.running) == true {
+            job.note(
+                "Transfers that the script may not reach were left out: take what may end it before out and import again."
+            )
+        }
         if let reason = flow.reason { return job.lose(place, "\(reason): this \(program) was left out") }
         if command.redirections.contains(where: { $0.sign == ">>" || $0.sign == "1>>" }) {
             return job.lose(place, "`>>` has no equal: this \(program) was left out")

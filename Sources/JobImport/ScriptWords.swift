@@ -54,15 +54,13 @@ extension ScriptImport {
             }
             let value = job.filled(word.text)
             if value.isEmpty {
-                // The shell makes no word of it.
-                job.spread(name)
+                continue  // The shell makes no word of it.
             } else if value != word.text, value.hasPrefix("-") || value.contains(" ") {
                 let parts = value.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map { String($0) }
                 // Quotes in a value are no quotes for the shell, which is hardly what the script means.
                 if value.contains("\"") || value.contains("'") {
                     job.lose(place, "the quotes in `$\(name)` are not read as quotes, as in a shell")
                 }
-                job.spread(name)
                 words += parts
             } else if value == word.text, name.hasPrefix("env."), Self.namesOptions(String(name)) {
                 job.lose(

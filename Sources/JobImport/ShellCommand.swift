@@ -18,6 +18,8 @@ struct ShellCommand: Sendable {
     var assigned: [(name: String, value: ShellWord, isExported: Bool)] = []
     /// Whether it sets variables and does nothing else.
     var isAssignment = false
+    /// What it ends the script for if it is empty, where it is a guard and nothing else.
+    var guarded: ScriptGuard?
     /// The value that the script takes out of what it prints.
     var answer: AnswerValue?
 }
@@ -51,6 +53,20 @@ extension ShellCommand {
 
     /// `curl`, `wget` or `aria2c`, where the command is one of them.
     var ownTransfer: String? { afterPrefixes.first.flatMap { Self.transfer($0.text) } }
+
+    /// Name of the program, or the word of the shell's grammar; empty where only the shell knows it, and without one.
+    var programName: String {
+        let name = afterPrefixes.first?.text ?? ""
+        return name.split(separator: "/").last.map { String($0) } ?? name
+    }
+
+    /// Whether a script runs it for its status, or for what it prints.
+    var isCheck: Bool {
+        let words = afterPrefixes.dropFirst()
+        let asks = ["describe", "rev-parse", "log", "status", "diff", "show", "config", "remote", "branch", "tag"]
+        return CommandStatus.isTest(programName, words)
+            || programName == "git" && words.first.map { asks.contains($0.text) } == true
+    }
 
     private var afterPrefixes: ArraySlice<ShellWord> {
         words.drop { word in

@@ -36,13 +36,21 @@ struct ShellLoop: Hashable, Sendable {
     }
 
     private init?(_ name: String, list: [String]) {
-        // A secret must not come into the list.
-        guard !list.isEmpty, list.count <= Self.most, !list.contains(where: { URLText($0).user != nil }) else {
-            return nil
-        }
+        guard !list.isEmpty, list.count <= Self.most, !Self.hasSecrets(list) else { return nil }
         self.init(
             name, .list(list.map { .text($0) }),
             isUnreserved: list.allSatisfy { $0.utf8.allSatisfy(\.isUnreserved) })
+    }
+
+    /// Whether a value is a secret or has one in it, which must not come into the job.
+    static func hasSecrets(_ list: [String]) -> Bool {
+        list.contains { value in
+            var job = ImportedJob()
+            let hidden =
+                value.contains("://")
+                ? job.hideSecrets(ofValue: value, for: nil) : job.hideSecrets(ofBody: value, for: nil)
+            return hidden != value || URLText(value).user != nil
+        }
     }
 
     /// `for NAME in WORDS`; `nil` where only the shell knows the values.
@@ -71,10 +79,22 @@ struct ShellLoop: Hashable, Sendable {
             }
             let value = job.filled(word.text)
             guard let plain = JobText.plain(value) else { return nil }
-            if value != word.text, let used = word.reference { job.spread(used) }
             list += word.isQuoted ? [plain] : plain.split { " \t\n".contains($0) }.map { String($0) }
         }
         return ShellLoop(name, list: list)
+    }
+
+    /// Why the values of `for NAME in WORDS` are not known.
+    static func reason(_ words: ArraySlice<ShellWord>, _ job: ImportedJob) -> String {
+        let values = words.dropFirst(3)
+        if hasSecrets(values.compactMap { JobText.plain(job.filled($0.text)) }) {
+            return "its values have secrets in them"
+        }
+        if values.contains(where: { $0.unknown == ShellWord.array }) { return "arrays are not read" }
+        if values.contains(where: { word in job.loops.contains { word.text.contains("${\($0.name)") } }) {
+            return "values that another loop changes are not read"
+        }
+        return "only the shell knows its values"
     }
 
     /// The lines of `$(cat FILE)` or `$(< FILE)`, or the numbers of `$(seq 10)`.
@@ -103,6 +123,16 @@ struct ShellLoop: Hashable, Sendable {
             let ends = range.split(separator: ".").compactMap { Int($0) }
             return ends.count == 2 ? ends[1] - ends[0] + 1 : nil
         default: return nil
+        }
+    }
+
+    /// Whether each value is a name, without folders.
+    var holdsNames: Bool {
+        switch values {
+        case .plain: true
+        case .list(let list):
+            list.allSatisfy { if case .text(let text) = $0 { !text.isEmpty && !text.contains("/") } else { false } }
+        default: false
         }
     }
 

@@ -48,6 +48,15 @@ struct ShellScript: Sendable {
     /// The loops that are open, each with its variable where it has one, and how that is written in a job.
     var loops: [(name: String, reference: String)?] = []
 
+    /// Variables whose values are secrets in what a transfer does with them.
+    var secretNames: Set<String> = []
+    /// Whether the name of a variable stands in each word that uses it, for a first reading.
+    private(set) var keepsNames = false
+    /// The commands of substitutions, in a first reading.
+    var inner: [ShellCommand] = []
+    /// All texts that variables are set to.
+    private(set) var texts: [(name: String, text: String)] = []
+
     /// What is known of variables besides their values.
     var scopes = VariableScopes()
 
@@ -73,9 +82,11 @@ struct ShellScript: Sendable {
         let head = text.prefix { !$0.isNewline }
         let shell = head.hasPrefix("#!") ? head.split { $0 == "/" || $0 == " " }.last { !$0.hasPrefix("-") } : nil
         first.expandsBraces = !["sh", "dash", "ash"].contains(shell.map { String($0) })
+        first.keepsNames = true
         first.readCommands()
         self.init([:], text, line: 1, nesting: 0, answers: answers)
         expandsBraces = first.expandsBraces
+        secretNames = ScriptCredentials.names(in: first.commands + first.inner, first.texts)
         scopes.namesOfLoops = first.scopes.namesOfLoops
         readCommands()
     }
@@ -329,9 +340,7 @@ struct ShellScript: Sendable {
     /// The text of a here-document, in which variables count as between double quotes.
     private mutating func expanded(_ text: String, _ line: Int) -> ShellWord {
         var reader = ShellScript(assigned, text, line: line, nesting: nesting, answers: Self.most)
-        reader.loops = loops
-        reader.scopes.isAnyUnknown = scopes.isAnyUnknown
-        reader.variables = variables
+        reader.follow(self)
         var word = reader.readDoubleQuoted(endsAtQuote: false)
         variables = reader.variables
         word.isQuoted = true
@@ -522,7 +531,8 @@ extension ShellScript {
             mark.lowerBound == content.index(content.startIndex, offsetBy: name.count)
         else {
             if isSet { set(name, to: ShellWord(unknown: "$\(name)")) }
-            return ShellWord(unknown: "${…}", hidden: transfers(inText: content, line))
+            let shown = content.contains("[") ? ShellWord.array : "${…}"
+            return ShellWord(unknown: shown, hidden: transfers(inText: content, line))
         }
         if assigned[name] != nil || scopes.isAnyUnknown { return value(of: name) }
         let fallback = content[mark.upperBound...]
@@ -605,6 +615,7 @@ extension ShellScript {
         guard word.unknown == nil else {
             return ShellWord(unknown: word.unknown == ShellWord.ownFolder ? ShellWord.ownFolder : "$\(name)")
         }
+        if keepsNames { return ShellWord(text: "${\(name)}") }
         // A variable of the job knows no values of a loop, nor of an answer.
         if word.text.contains("${tasks.@")
             || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true })
@@ -612,19 +623,41 @@ extension ShellScript {
             return ShellWord(text: word.text)
         }
         // A variable of the job cannot be set twice.
-        if let known = variables.first(where: { $0.name == name }) {
-            if known.value == word.text { return ShellWord(text: "${\(name)}") }
+        var own = name
+        if let known = variables.first(where: { $0.name == name }), known.value != word.text {
+            let isSecret = secretNames.contains(name) || SecretNames.isField(name)
+            guard isSecret else { return ShellWord(text: word.text) }
             // Written in the place of the variable's name, the secret would stand in the job.
-            return SecretNames.isField(name) ? ShellWord(unknown: "$\(name)") : ShellWord(text: word.text)
+            var number = 2
+            func isTaken(_ other: String) -> Bool {
+                assigned[other] != nil || variables.contains { $0.name == other && $0.value != word.text }
+            }
+            while isTaken("\(name)_\(number)") { number += 1 }
+            own = "\(name)_\(number)"
+            secretNames.insert(own)
         }
-        variables.append((name, word.text))
-        return ShellWord(text: "${\(name)}")
+        if !variables.contains(where: { $0.name == own }) { variables.append((own, word.text)) }
+        return ShellWord(text: "${\(own)}")
+    }
+
+    /// Lets the script of a substitution, or a here-document, know what this script does.
+    mutating func follow(_ script: ShellScript) {
+        (variables, loops, expandsBraces) = (script.variables, script.loops, script.expandsBraces)
+        (secretNames, keepsNames) = (script.secretNames, script.keepsNames)
+        scopes.isAnyUnknown = script.scopes.isAnyUnknown
+    }
+
+    /// Notes a text that a variable is set to.
+    mutating func note(_ name: String, _ word: ShellWord) {
+        if keepsNames, word.unknown == nil { texts.append((name, word.text)) }
     }
 }
 
 extension ShellWord {
     /// What a script finds its own folder with.
     static let ownFolder = "$(dirname …)"
+    /// The values of an array.
+    static let array = "${…[…]}"
 
     init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()

@@ -7,12 +7,14 @@ extension ShellScript {
             return ShellWord(unknown: shown)
         }
         var script = ShellScript(assigned, text, line: line, nesting: nesting + 1, answers: answerCount)
-        script.variables = variables
-        script.loops = loops
-        script.expandsBraces = expandsBraces
-        script.scopes.isAnyUnknown = scopes.isAnyUnknown
+        script.follow(self)
         script.readCommands()
+        if keepsNames { inner += script.commands + script.inner }
         if shown != "(…)", let word = answer(of: script) ?? basename(script.commands) { return word }
+        // A secret that is used nowhere else is named all the same.
+        variables += script.variables.filter { variable in
+            secretNames.contains(variable.name) && !variables.contains { $0.name == variable.name }
+        }
         let hidden = script.commands.flatMap { command in
             command.hidden.map { HiddenTransfer(line: $0.line, program: $0.program) }
                 + (command.transfer.map { [HiddenTransfer(line: command.line, program: $0)] } ?? [])
@@ -27,7 +29,7 @@ extension ShellScript {
             let first = script.commands.firstIndex(where: { $0.answer == nil }),
             let (source, note) = AnswerFilter.source(script.commands[first...])
         else { return nil }
-        variables = script.variables
+        (variables, secretNames) = (script.variables, script.secretNames)
         answerCount = script.answerCount + 1
         var transfer = script.commands[first]
         transfer.end = ";"

@@ -125,7 +125,10 @@ struct URLText: Sendable {
     /// The name that wget and aria2 give to the file: `index.html` where the URL is one of a folder.
     var storedName: String? {
         let isFolder = !authority.isEmpty && (path.isEmpty || path.hasSuffix("/"))
-        return fileName ?? (isFolder ? "index.html" : nil)
+        // A `/` in a name stays encoded.
+        let typed = path.split(separator: "/").last.map { Percent.decoded(String($0)) } ?? ""
+        let encoded = typed.contains("/") && !path.hasSuffix("/") ? typed.replacing("/", with: "%2F") : nil
+        return fileName ?? encoded ?? (isFolder ? "index.html" : nil)
     }
 
     /// What to know of a file that the URL names in a run only; `nil` where the URL is known.

@@ -26,9 +26,12 @@ struct GuardedTransferTests {
     }
 
     @Test(arguments: [
-        "[ -z \"$1\" ] && exit 1\ncurl https://b.test/x",
         "read -p 'ok?' a; [ \"$a\" = y ] || exit\ncurl https://b.test/x",
-        "exit 0\ncurl https://b.test/x", "if [ $# -lt 1 ]; then echo usage; exit 1; fi\ncurl https://b.test/x",
+        "exit 0\ncurl https://b.test/x", "if [ -f l ]; then echo usage; exit 1; fi\ncurl https://b.test/x",
+        "OK=$(check)\n[ -z \"$OK\" ] && exit 1\ncurl https://b.test/x",
+        "[ -z \"$A\" ] && make && exit 1\ncurl https://b.test/x",
+        "if [ -z \"$A\" ]; then exit 1; else V=1; fi\ncurl https://b.test/x",
+        "[ -n \"$HOOK\" ] && curl https://b.test/x", "E=\n[ -z \"$E\" ] && exit 1\ncurl https://b.test/x",
         "tar xf a.tgz || exit 1\ncurl https://b.test/x", "[ -f x ] || { echo no; exit 1; }\ncurl https://b.test/x",
         "die() { echo \"$1\"; exit 1; }\n[ -f x ] || die no\ncurl https://b.test/x", "return 0\ncurl https://b.test/x",
         "for h in a b; do [ \"$h\" = a ] || continue; curl https://b.test/$h; done",

@@ -258,12 +258,15 @@ struct JobImportTests {
             "import that file, too|options for its files were left out: `--dir`"
         ),
         ("aria2c -j 3 --max-overall-download-limit=1M https://a.test/", "maximumConcurrentTasks: 3|to: index.html"),
-        ("aria2c --retry-wait=x --header 'X-A: b' $U", "no equal with this value|X-A: b|url: \"${env.U}\""),
+        (
+            "aria2c --retry-wait=x --header 'X-A: b' $U",
+            "`retry-wait` of aria2 is not translated|X-A: b|url: \"${env.U}\""
+        ),
         ("aria2c --http-user=me --http-passwd=pw https://a.test:81/x", "[{ method: basic, preemptive: true, user: me"),
         ("aria2c http://me:pw@a.test:81/x http://b.test/x", "[{ host: \"a.test:81\", method: basic, preemptive: true"),
         ("aria2c --http-auth-challenge --http-user=me --http-passwd=pw http://a.test/x", "credentials: [{ user: me"),
         ("aria2c --conditional-get https://a.test/x", "`--conditional-get` asks by the file's time"),
-        ("aria2c --load-cookies=c --save-cookies c --frobnicate=1 -m 3 https://a.test/x", "save: true|frobnicate"),
+        ("aria2c --load-cookies=c --save-cookies c --stop=1 -m 3 https://a.test/x", "save: true|`stop` of aria2"),
         ("aria2c -i list.txt https://a.test/x", "import that file, too|to: x"),
     ])
     func ariaCommand_isTranslatedOrTold(_ line: String, _ parts: String) {

@@ -64,7 +64,8 @@ struct SentAsTypedTests {
         let result = JobImportTests.translated(
             "API_TOKEN=one1\ncurl -d \"x=$API_TOKEN\" https://a.test/1\nAPI_TOKEN=hunter2\ncurl -d \"x=$API_TOKEN\" https://a.test/2\n"
         )
-        #expect(result.taskCount == 1 && !result.text.contains("hunter2"), "\(result)")
+        #expect(result.taskCount == 2 && !result.text.contains("hunter2"), "\(result)")
+        #expect(result.text.contains("x=${secret.API_TOKEN_2}") && !result.text.contains("one1"), "\(result)")
     }
 
     @Test(arguments: [

@@ -32,7 +32,7 @@ import TextFormats
 
     /// The command that begins the run ends as one that comes back to it does, and the file comes all the same.
     @Test func noWait_ofAFreshRun_goesOnByItself() throws {
-        let job = background.job(background.task("a", ", earliestBegin: 4s"))
+        let job = background.job(background.task("a", ", earliestBegin: 6s"))
         try background.stage.folder.write(Stage.jobFile, job)
         let run = try background.run(Stage.jobFile, "--no-wait")
         #expect(run.exitStatus == 75, "\(run.errorText)")

@@ -36,11 +36,11 @@ package struct ImportedCommand: Hashable, Sendable {
 
 /// What is known of the variables of scripts beside the job's own.
 struct ScriptVariables: Sendable {
-    /// Those that were defined, with their texts, also those that hold a secret.
+    /// Variables that were defined, with their texts, also those that hold a secret.
     var texts: [(name: String, value: String)] = []
-    /// Those whose values are secrets where a transfer uses them, also one that is left out.
+    /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
     var concealed: Set<String> = []
-    /// Those of the environment without which a script ends.
+    /// Variables of the environment without which a script ends.
     var guarded: Set<String> = []
 }
 

@@ -70,12 +70,13 @@ test-long: ## the same with many more rounds of the randomised tests, on a real 
 test-debian: ## builds in another Debian, runs the quickstart and the tests over a wire there; DEBIAN=trixie
 	@tools/other-debian.sh $(DEBIAN)
 
-fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS
+fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS; and what each parser reads, for an hour or FUZZ_SECONDS
 	@tools/need.sh $(LIBRARIES)
 	@$(RELEASE) --product transfer-run
 	@$(RELEASE) --product response-fuzz
 	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) $(BUILD)/release/response-fuzz \
 		$(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS),--responses 100000)
+	@tools/fuzz.sh $(or $(FUZZ_SECONDS),3600)
 
 bench: ## what a run costs, stage by stage and beside curl (docs/performance.md)
 	@tools/need.sh $(LIBRARIES) python3 python3-yaml nginx-light curl wget2 aria2

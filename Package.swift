@@ -80,6 +80,16 @@ func tests(
         linkerSettings: linking)
 }
 
+/// The program that libFuzzer drives, which has no `main` of its own: `make fuzz` alone builds it.
+let fuzzer: [Target] =
+    Context.environment["TRANSFER_RUN_FUZZ"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "parser-fuzz", dependencies: ["ParserFuzzing"], path: "Sources/parser-fuzz",
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])])
+    ]
+
 let package = Package(
     name: "transfer-run",
     products: [.executable(name: "transfer-run", targets: ["transfer-run"])],
@@ -216,9 +226,18 @@ let package = Package(
             name: "journal-check", dependencies: ["Stores", "TestSupport", "TransferModel"],
             path: "Sources/journal-check", swiftSettings: house),
         .executableTarget(
+            name: "room-check", dependencies: ["SystemIO"], path: "Sources/room-check", swiftSettings: house),
+        .executableTarget(
             name: "service-check",
             dependencies: ["BackgroundService", "JobRunner", "Reporting", "Stores", "SystemIO", "TransferModel"],
             path: "Sources/service-check", swiftSettings: house),
+        room(
+            "ParserFuzzing",
+            [
+                "BackgroundService", "Codecs", "CurlCore", "Diagnostics", "HTTPRules", "JobImport", "JobLoader",
+                "LockFiles", "Records", "RowFormats", "RunControl", "SimulatedJobs", "TextFormats", "TransferModel",
+            ]),
+        tests("ParserFuzzingTests", ["ParserFuzzing", "TestSupport"], data: ["Corpus"]),
         tests("TestSupportTests", ["TestSupport", "TransferModel", "TextFormats"], data: ["Golden"]),
         tests(
             "TransferModelTests", ["TransferModel", "TestSupport", "CLibcurl"], linking: [.linkedLibrary("curl")]),
@@ -228,7 +247,7 @@ let package = Package(
         tests("DigestsTests", ["Digests", "TransferModel", "TestSupport"]),
         tests("CodecsTests", ["Codecs", "TransferModel", "TestSupport"]),
         tests("DiagnosticsTests", ["Diagnostics"]),
-        tests("SystemIOTests", ["SystemIO", "TransferModel", "TestSupport"]),
+        tests("SystemIOTests", ["SystemIO", "room-check", "TransferModel", "TestSupport"]),
         tests("YAMLTreeTests", ["YAMLTree", "Diagnostics", "TestSupport"]),
         tests(
             "JobLoaderTests",
@@ -291,5 +310,5 @@ let package = Package(
                 "TestSupport", "Digests", "HTTPRules", "JobLoader", "Diagnostics", "Scheduling", "Simulation", "Stores",
                 "TextFormats", "TransferModel", "SystemIO",
             ], data: ["Golden"]),
-    ]
+    ] + fuzzer
 )

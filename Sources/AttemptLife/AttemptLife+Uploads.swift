@@ -9,11 +9,18 @@ extension AttemptLife {
     /// Makes the first request a resumable upload, or a question about one that was cut. Call before anything is sent.
     package func begin(_ upload: ResumableUpload) {
         builder.upload = .open(upload)
+        // Which server named the place in an earlier attempt is not known any more.
+        if let place = upload.point?.place { noteUploadPlace(place, from: .unknown) }
         if upload.isAtPlace {
             request = builder.request(for: upload, after: request)
         } else {
             builder.addUpload(to: &request)
         }
+    }
+
+    private func noteUploadPlace(_ place: String, from source: AnswerSource) {
+        guard let url = try? ResourceURL.parse(place) else { return }
+        builder.ledFromPublic.place = leads(to: url, from: source)
     }
 
     // MARK: What happens
@@ -26,10 +33,14 @@ extension AttemptLife {
     }
 
     /// A 104 response came. Returns `false` if the request is to end; then `ended` says what follows.
-    package func interim(_ headers: HeaderBlock, at now: WallTime) -> Bool {
+    package func interim(
+        _ headers: HeaderBlock, at now: WallTime, from source: @autoclosure () -> AnswerSource = .unknown
+    ) -> Bool {
         guard case .open(var upload) = builder.upload else { return true }
+        let known = upload.point?.place
         let step = upload.interim(headers, from: request.url, at: now)
         builder.upload = .open(upload)
+        if let place = upload.point?.place, place != known { noteUploadPlace(place, from: source()) }
         guard let step else { return true }
         state.replaceMeaning(.upload(step))
         return false
@@ -43,12 +54,16 @@ extension AttemptLife {
     }
 
     /// Returns what a response means for the upload, or `nil` if it is judged like any other.
-    func handleUploadAnswer(status: Int, _ headers: HeaderBlock) -> HeadVerdict? {
+    func handleUploadAnswer(
+        status: Int, _ headers: HeaderBlock, from source: () -> AnswerSource
+    ) -> HeadVerdict? {
         guard case .open(var upload) = builder.upload else { return nil }
         // A redirect of the first request is followed with the upload still to begin.
         if !upload.isAtPlace, upload.point == nil, (300..<400).contains(status) { return nil }
+        let known = upload.point?.place
         let step = upload.answered(status, headers, from: request.url)
         builder.upload = .open(upload)
+        if let place = upload.point?.place, place != known { noteUploadPlace(place, from: source()) }
         guard let step else { return nil }
         return .discard(.upload(step))
     }

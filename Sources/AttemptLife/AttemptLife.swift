@@ -57,6 +57,25 @@ package final class AttemptLife {
         resumption.addRange(to: &request)
     }
 
+    /// Notes that a server outside named the URL that the attempt begins at. Call before anything is sent.
+    package func isLedFromPublic() {
+        guard !rules.redirects.toPrivate else { return }
+        builder.ledFromPublic.begin = true
+        request.isLedFromPublic = true
+    }
+
+    /// Whether the request to `target`, which the answer named, must not connect to an address inside. What came out of
+    /// the cache is trusted with its own host.
+    package func leads(to target: ResourceURL, from source: AnswerSource) -> Bool {
+        if rules.redirects.toPrivate { return false }
+        if request.isLedFromPublic { return true }
+        return switch source {
+        case .inside: false
+        case .outside: true
+        case .unknown: target.host != request.url.host
+        }
+    }
+
     /// Returns why the first request must not be sent: it holds a secret that must not go there.
     package func refusalToBegin() -> TransferError? { builder.barredSecret(in: request) }
 
@@ -188,14 +207,15 @@ package final class AttemptLife {
     ///
     /// - Parameter heldLength: the length of a body that is all there already, out of a cache: then the headers need not say
     ///   where it ends, and what its server had to say of itself was learned when it came.
+    /// - Parameter source: where the answer came from; asked for only where the answer leads somewhere.
     package func head(
         status: Int, version: HTTPProtocol, headers: HeaderBlock, heldLength: Int64? = nil,
-        sessionState: inout SessionState, at now: WallTime
+        sessionState: inout SessionState, at now: WallTime, from source: @autoclosure () -> AnswerSource = .unknown
     ) -> HeadDecision {
         if heldLength == nil { learn(headers, sessionState: &sessionState, at: now) }
         response = Response(rules, status: status, version: version, savingAt: answerPath)
         var query: CredentialQuery?
-        let verdict = judge(status: status, headers, heldLength: heldLength, &sessionState, at: now, &query)
+        let verdict = judge(status: status, headers, heldLength: heldLength, &sessionState, at: now, &query, source)
         state =
             query.map { .awaitingCredential($0, meaning: verdict.meaning, end: nil) } ?? .answered(verdict.meaning)
         return verdict.body
@@ -204,7 +224,7 @@ package final class AttemptLife {
     /// Judges the response. If a credential must be looked up before, that is put into `query`.
     private func judge(
         status: Int, _ headers: HeaderBlock, heldLength: Int64?, _ sessionState: inout SessionState, at now: WallTime,
-        _ query: inout CredentialQuery?
+        _ query: inout CredentialQuery?, _ source: () -> AnswerSource
     ) -> HeadVerdict {
         let framing: BodyFraming
         do throws(TransferError) {
@@ -230,14 +250,16 @@ package final class AttemptLife {
         case .lookUp(let asked): query = asked
         case .none: break
         }
-        if let verdict = handleUploadAnswer(status: status, headers) { return verdict }
+        if let verdict = handleUploadAnswer(status: status, headers, from: source) { return verdict }
         let decision = Redirects.decide(
             status: status, location: headers.firstReference("location"), method: request.method, from: request.url,
             hops: builder.hops, policy: rules.redirects, rewrites: rules.rewrites,
-            secured: { sessionState.secured($0, at: now) })
+            secured: { sessionState.secured($0, at: now) },
+            isFromOutside: request.isLedFromPublic || source() == .outside)
         switch decision {
         case .follow(let target, let method, let keepsBody):
-            return .discard(redirect(to: target, method: method, keepsBody: keepsBody, status: status))
+            let isLed = leads(to: target, from: source())
+            return .discard(redirect(to: target, method: method, keepsBody: keepsBody, status: status, isLed: isLed))
         case .refuse(let target, let refusal):
             if case .part(let part) = question { return .discard(judgeForeignPart(part, status: status, headers)) }
             return judgeRefused(target, refusal, status: status, headers, framing)
@@ -253,9 +275,12 @@ package final class AttemptLife {
         }
     }
 
-    private func redirect(to target: ResourceURL, method: String, keepsBody: Bool, status: Int) -> ResponseMeaning {
-        let hop = builder.hop(
+    private func redirect(
+        to target: ResourceURL, method: String, keepsBody: Bool, status: Int, isLed: Bool
+    ) -> ResponseMeaning {
+        var hop = builder.hop(
             from: request, to: target, method: method, keepsBody: keepsBody, asking: uploadQuestion)
+        hop.request.isLedFromPublic = isLed
         let record = RedirectRecord(
             status: status, from: request.url.text, to: target.text, method: method, action: .followed,
             stripped: hop.stripped)

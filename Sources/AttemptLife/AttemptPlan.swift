@@ -140,6 +140,8 @@ package struct OutgoingRequest: Sendable {
     package var expectsContinue = false
     /// Whether the request asks if the existing file is still the same: a 304 says yes.
     package var isConditional = false
+    /// Whether a server outside led to its URL, so that it must not connect to an address inside.
+    package var isLedFromPublic = false
     /// Whether its headers hold session state or the state of an upload, beside those of the rules.
     package var hasSessionHeaders = false
 
@@ -156,6 +158,17 @@ package enum HeadDecision: Hashable, Sendable {
     case discard
     /// The transfer ends now: the outcome is clear, and `ended` will say which.
     case abort
+}
+
+/// Where an answer came from, which decides whether it may lead to an address inside the machine, its network or its
+/// cloud.
+package enum AnswerSource: Sendable {
+    /// From an address inside, or a Unix socket.
+    case inside
+    /// From the public Internet, or through a proxy from a host whose address only the proxy knows.
+    case outside
+    /// Out of the cache, which does not know.
+    case unknown
 }
 
 /// How a request ended, in the transport's view.

@@ -29,6 +29,8 @@ package struct RequestBuilder: ~Copyable, Sendable {
     var upload = Upload.none
     /// The header fields that the signature added to the last request that was signed.
     var signatureLines: [HeaderField] = []
+    /// Whether a server outside named the URL that the attempt begins at, or the place of its upload.
+    var ledFromPublic = (begin: false, place: false)
     /// SHA-256 of the body that the last signed request sends, once the engine has read it from its file.
     var bodyDigest: BodyDigest?
 
@@ -75,6 +77,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
         request.method = rules.method
         request.headers = headers(at: begin)
         request.hasSessionHeaders = false
+        request.isLedFromPublic = ledFromPublic.begin
         return request
     }
 
@@ -91,7 +94,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
     /// One redirect: the request that follows it, and what that request lacks of the redirected one.
     package struct Hop: Sendable {
         /// The next request, without range, condition and upload headers, which depend on where it goes.
-        package let request: OutgoingRequest
+        package internal(set) var request: OutgoingRequest
         /// The names of the task's headers that the redirected request carried and the next one must not: they are
         /// meant for the origins that the task names.
         package let stripped: [String]
@@ -220,6 +223,7 @@ package struct RequestBuilder: ~Copyable, Sendable {
         var next = requestWithoutState(of: upload, mayUseHTTP2: request.mayUseHTTP2)
         next.headers += upload.headers
         next.hasSessionHeaders = true
+        next.isLedFromPublic = upload.isAtPlace ? ledFromPublic.place : ledFromPublic.begin
         next.expectsContinue = request.expectsContinue
         return next
     }

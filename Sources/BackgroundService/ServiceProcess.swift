@@ -54,6 +54,8 @@ package struct ServiceProcess: Sendable {
         case .held(let holder): return .alreadyThere(holder)
         }
         ServiceLog.cut(place)
+        // Runs that are handed over bring their secrets with them.
+        CurrentProcess.hideMemory()
         let listening: ServiceSocket
         if let passed { listening = passed } else { listening = try ServiceSocket.open(place) }
         let end = try serve(host, listening, lock, manager)

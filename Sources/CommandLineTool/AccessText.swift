@@ -38,6 +38,9 @@ struct AccessText {
         Heading(
             kind: .socket, one: "ask the service at 1 Unix socket", many: "ask the services at % Unix sockets",
             member: "sockets"),
+        Heading(
+            kind: .background, one: "go on in 1 background session when the command has ended",
+            many: "go on in % background sessions when the command has ended", member: "background"),
         Heading(kind: .host, one: "ask 1 host", many: "ask % hosts", member: "hosts"),
     ]
 
@@ -71,7 +74,8 @@ struct AccessText {
             text += "  \(title(heading, access.names(heading.kind).count))\(heading.kind == .host ? redirects : "")\n"
             for entry in entries {
                 let place = "\(Visible.text(file)):\(entry.line): \(Visible.text(entry.owner))"
-                text += "    \(Visible.text(entry.what))  (\(place))\n"
+                let refused = entry.refusal.map { "refused by the rule `\($0.rule.rawValue)`: " } ?? ""
+                text += "    \(refused)\(Visible.text(entry.what))  (\(place))\n"
             }
             if let more = access.unlisted[heading.kind] { text += "    and \(more) more\n" }
         }
@@ -85,6 +89,7 @@ struct AccessText {
                 json.member("what", entry.what)
                 json.member("line", Int(entry.line))
                 json.member("owner", entry.owner)
+                if let refusal = entry.refusal { json.member("refused", refusal.rule.rawValue) }
             }
         }
         json.member("unlisted", access.unlisted.values.reduce(0, +))

@@ -90,7 +90,7 @@ package enum CommandLineTool {
         case .run:
             let options = try RunOptions(typed, environment: environment)
             return RunningJob(options: options, environment: environment, console: console).perform()
-        case .check: return check(try CheckOptions(typed, environment: environment), environment, console)
+        case .check: return try check(try CheckOptions(typed, environment: environment), environment, console)
         case .schema: return schema(console)
         case .initialize: return initialize(try InitOptions(typed, environment: environment), console)
         case .importJob: return try importFiles(typed, console)

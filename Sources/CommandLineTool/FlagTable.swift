@@ -99,6 +99,8 @@ package enum FlagTable {
 
     private static let controlling: [CommandName] = [.suspend, .resume, .cancel]
     private static let running: [CommandName] = [.run, .rerun]
+    /// Commands that read a job which may not be trusted.
+    private static let confining: [CommandName] = [.run, .rerun, .check, .plan]
     private static let following: [CommandName] = [.run, .rerun, .attach]
     private static let exporting: [CommandName] = [.run, .rerun, .attach, .report]
     private static let loading: [CommandName] = [.run, .rerun, .verify, .unit, .check, .plan, .simulate, .lock]
@@ -169,9 +171,11 @@ package enum FlagTable {
             "take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is",
             [.run, .rerun, .status]),
         flag(
-            .confine, .value("DIR"), "for job files that are not trusted: nothing outside this folder", isBuilt: false),
-        flag(.allowEnv, .list("NAME"), "let a confined job read this variable", isBuilt: false),
-        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", isBuilt: false),
+            .confine, .list("DIR"),
+            "for job files that are not trusted: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means",
+            confining),
+        flag(.allowEnv, .list("NAME"), "let a confined job read this variable", confining),
+        flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", confining),
         flag(.policy, .value("FILE"), "an operator's rules that win over the job's", isBuilt: false),
     ]
 

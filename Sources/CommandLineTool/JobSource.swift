@@ -58,6 +58,7 @@ struct JobSource {
         var result = JobLoader.load(
             text, options: options, resources: recorder?.resources ?? resources,
             missingValues: isForCheck ? .tolerated : .refused, notesAccess: isForCheck)
+        if result.job?.secrets.isEmpty == false { CurrentProcess.hideMemory() }
         // libcrypto may still be loading, and only the report and other processes need the digest.
         if isForRun { result.job?.sha256 = LateText { Self.digest(bytes) } }
         return .success(
@@ -69,6 +70,7 @@ struct JobSource {
             directory: arguments.directory, set: arguments.variables, variablesFile: arguments.variablesFile,
             secretsFile: arguments.secretsFile)
         options.reportsStartAtJob = isForUnit
+        options.room = arguments.confine?.room
         return options
     }
 
@@ -171,7 +173,7 @@ struct JobSource {
         case .notFound: .notFound
         case .notRegular: .notRegular
         case .tooLarge: .tooLarge(limit: limit)
-        case .system(let error): .failed(error.reason)
+        case .system(let error): error.leadsOut == nil ? .failed(error.reason) : .notAllowed
         }
     }
 }

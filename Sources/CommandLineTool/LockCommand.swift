@@ -35,10 +35,12 @@ extension CommandLineTool {
     }
 
     /// `jobs.lock` beside `jobs.yaml` or `jobs.transfer.yaml`.
-    static func lockPath(of job: Job) -> String {
-        let folder = Folders.split(job.file).folder
-        let stem = Job.stem(of: job.file)
-        return folder == "." && !job.file.hasPrefix("./") ? "\(stem).lock" : "\(folder)/\(stem).lock"
+    static func lockPath(of job: Job) -> String { lockPath(ofFile: job.file) }
+
+    static func lockPath(ofFile file: String) -> String {
+        let folder = Folders.split(file).folder
+        let stem = Job.stem(of: file)
+        return folder == "." && !file.hasPrefix("./") ? "\(stem).lock" : "\(folder)/\(stem).lock"
     }
 }
 

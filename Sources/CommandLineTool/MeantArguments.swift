@@ -1,4 +1,5 @@
 import JobLoader
+package import TransferModel
 
 /// The effective value of each flag: the command line takes precedence over the environment.
 package struct MeantArguments: Sendable {
@@ -35,6 +36,24 @@ package struct MeantArguments: Sendable {
         }
     }
 
+    /// Reads `--allow-address`. Typed where nothing confines the job it would do nothing, and the job would be taken for
+    /// confined; set in the environment it is there for the runs that are.
+    package func allowedAddresses() throws(UsageError) -> [AddressRange] {
+        if typed.has(.allowAddress), value(.confine) == nil {
+            throw UsageError(
+                "`--allow-address` says what `--confine` lets through, and the run is not confined",
+                hint: "add `--confine DIR`; what a trusted job does not connect to is its `addresses.deny`")
+        }
+        var ranges: [AddressRange] = []
+        for text in list(.allowAddress) {
+            do throws(AddressRange.Problem) { ranges.append(try AddressRange.parse(text)) } catch {
+                throw UsageError(
+                    "`--allow-address \(text)` \(error.message)\(origin(of: .allowAddress))", hint: error.hint)
+            }
+        }
+        return ranges
+    }
+
     private func variable(_ name: FlagName) -> String? {
         guard let variable = FlagTable[name].variable, let value = environment[variable], !value.isEmpty else {
             return nil
@@ -58,6 +77,9 @@ package struct MeantArguments: Sendable {
         if let values = typed.values[name] { return values }
         return variable(name)?.split(separator: "\n").map { String($0) } ?? []
     }
+
+    /// Whether the flag is on the command line.
+    package func isTyped(_ name: FlagName) -> Bool { typed.has(name) }
 
     /// Whether a switch is on.
     package func isSet(_ name: FlagName) -> Bool {

@@ -40,8 +40,16 @@ extension CommandLineTool {
         _ options: PlanOptions, _ environment: [String: String], _ console: Console
     ) throws(UsageError) -> Int32 {
         let running = RunningJob(options: options.run, environment: environment, console: console)
-        guard let job = try running.loadOnly() else { return ExitStatus.invalidInput.code }
         let folder = try? StateFolder(options.run.stateDirectory, environment)
+        if let confine = options.run.arguments.confine {
+            // A plan without servers remembers nothing, and reads what runs remember.
+            let kept = folder.map { [$0.state, $0.cache] } ?? []
+            try ConfinedProcess(confine: confine, environment: environment, console: console).enter(
+                options.run.arguments, reads: [], writes: options.isOnline ? [] : kept,
+                state: options.isOnline ? folder : nil)
+            if let path = options.save { try confine.check(OutputFile(path: path, what: "the plan")) }
+        }
+        guard let job = try running.loadOnly() else { return ExitStatus.invalidInput.code }
         var look = DiskLook(job, in: folder, remembers: options.isOnline)
         var plan = look.plan(now: Clocks.wall())
         if options.isOnline {

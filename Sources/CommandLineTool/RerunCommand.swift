@@ -91,6 +91,7 @@ struct Rerun {
             return ExitStatus.succeeded.code
         }
         options.arguments.jobs = try jobFiles()
+        try RunningJob(options: options, environment: environment, console: console).enterRoom()
         guard let job = try job() else {
             // The run prints the job's diagnostics.
             return RunningJob(options: options, environment: environment, console: console).perform()

@@ -30,6 +30,8 @@ final class RunInputs {
         let inbox = Mailbox<RunInput>(wake: wake)
         let listener = listen { inbox.post(.control($0)) }
         self.listener = listener
+        // A confined process makes no Unix socket beside this one.
+        if Confinement.room != nil, Confinement.refusesCalls { try? Confinement.refuseLocalSockets() }
         watchSignals(inbox, listener)
         return inbox
     }

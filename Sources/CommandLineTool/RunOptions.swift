@@ -14,6 +14,8 @@ package struct JobArguments: Sendable {
     package var secretsFile: String?
     /// Folder that relative paths start from; `nil` for the job file's.
     package var directory: String?
+    /// What `--confine` says; `nil` for a job that is trusted.
+    package var confine: Confine?
 
     init(_ typed: TypedArguments, _ meant: MeantArguments) throws(UsageError) {
         jobs = typed.operands
@@ -25,6 +27,7 @@ package struct JobArguments: Sendable {
         variablesFile = meant.value(.variablesFile)
         secretsFile = meant.value(.secretsFile)
         directory = meant.value(.directory)
+        confine = try Confine(meant)
     }
 
     private static func variable(_ text: String) throws(UsageError) -> (name: String, value: String) {
@@ -126,6 +129,8 @@ package struct RunOptions: Sendable {
     package var amount: Amount
     /// Whether failures are annotations in a GitHub log.
     package var isGitHub: Bool
+    /// Addresses of `--allow-address`, to which a confined job may connect although they are not public.
+    package var allowedAddresses: [AddressRange] = []
     /// Ids of downloads that are fetched whole, whatever is there; empty for what the job says.
     package var replaced: Set<String> = []
     /// The options for a command that runs a part of this run again.
@@ -153,7 +158,8 @@ package struct RunOptions: Sendable {
         }
         network = try meant.network()
         networkText = meant.value(.network)
-        stateDirectory = meant.value(.stateDir)
+        stateDirectory = meant.value(.stateDir) ?? arguments.confine?.stateDirectory(environment)
+        allowedAddresses = try meant.allowedAddresses()
         progress = meant.value(.progress).flatMap { Progress(rawValue: $0) } ?? .auto
         color = meant.value(.color).flatMap { ColorChoice(rawValue: $0) } ?? .auto
         amount =

@@ -276,8 +276,10 @@ struct RunOutputs {
 extension RunnerFacts {
     /// The facts about this process.
     static var here: RunnerFacts {
-        RunnerFacts(
+        var facts = RunnerFacts(
             version: CommandLineTool.version, libcurl: LateText { CurlLibrary.version },
             pid: CurrentProcess.processID(), host: Terminal.hostName())
+        facts.confined = Confinement.room.map { ($0.path, $0.missing.map(\.rawValue)) }
+        return facts
     }
 }

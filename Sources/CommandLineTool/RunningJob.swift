@@ -37,10 +37,15 @@ struct RunningJob {
     }
 
     func perform() -> Int32 {
+        do throws(UsageError) { try enterRoom() } catch {
+            console.errors(error.text)
+            return ExitStatus.invalidInput.code
+        }
         let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
         do throws(UsageError) {
             guard let (read, loaded) = try load() else { return 2 }
+            try holdToPorts(of: loaded)
             let held: Held
             switch try self.held(read) {
             case .success(let found): held = found
@@ -63,8 +68,8 @@ struct RunningJob {
                     "there is nothing to detach from: no task of this job is in a background session",
                     hint: "write `configuration: background` and an `identifier` for a session")
             }
-            // Any command continues background runs that were left unfinished.
-            if let folder = try? StateFolder(options.stateDirectory, environment) {
+            // Any command continues background runs that were left unfinished, but one that is confined.
+            if options.arguments.confine == nil, let folder = try? StateFolder(options.stateDirectory, environment) {
                 if UnfinishedMark(ServicePlace(folder)).isThere { CommandLineTool.tellOfDamage(folder, console) }
                 ServiceStarter.here(folder, environment).goOn()
             }
@@ -85,10 +90,29 @@ struct RunningJob {
 
     // MARK: The job
 
+    /// Enters the room of a job that is not trusted, before anything of it is read; other jobs have none.
+    func enterRoom() throws(UsageError) {
+        guard let confine = options.arguments.confine, Confinement.room == nil else { return }
+        let step = options.isGitHub ? environment["GITHUB_STEP_SUMMARY"] : nil
+        let locks = options.locked ? options.arguments.jobs.map { CommandLineTool.lockPath(ofFile: $0) } : []
+        try ConfinedProcess(confine: confine, environment: environment, console: console).enter(
+            options.arguments, reads: [options.plan] + locks, writes: [step],
+            state: try? StateFolder(options.stateDirectory, environment))
+    }
+
+    /// Lets a confined process connect to the ports that its jobs name, and to those of the web and of name servers.
+    private func holdToPorts(of members: [Member]) throws(UsageError) {
+        guard let confine = options.arguments.confine else { return }
+        try confine.hold(toPortsOf: members.compactMap(\.access))
+    }
+
     /// A job file that was read without errors.
     private struct Member {
+        /// The job.
         let job: Job
         let source: JobSource.Loaded
+        /// What the job may do; `nil` of one that is trusted.
+        var access: JobAccess? { source.result.access }
     }
 
     /// Loads the job, or all jobs that are to run as one; `nil` after diagnostics were printed.
@@ -140,7 +164,11 @@ struct RunningJob {
         if !options.replaced.isEmpty { job.replaceFiles(of: options.replaced) }
         try LinkedPlaces.check(job)
         try TaskOutput.check(job, options)
-        for file in RunOutputs.files(job, options) { try WorkingFolder.check(file.path) }
+        for file in RunOutputs.files(job, options) {
+            try WorkingFolder.check(file.path)
+            try options.arguments.confine?.check(file)
+        }
+        if options.arguments.confine != nil { job.deny(everythingPrivateBut: options.allowedAddresses) }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
         return (job, members)
@@ -168,6 +196,8 @@ struct RunningJob {
     func networks(for job: Job) -> NetworkSettings? {
         var settings = NetworkSettings()
         settings.dictated = options.network?.interfaces
+        // They are asked over a Unix socket, of which a confined process makes none.
+        settings.asksServices = options.arguments.confine == nil
         let color = options.color.isOn(isTerminal: Terminal.isTerminal(2), environment: environment)
         switch NetworkMapFile.load(environment, color: color) {
         case .success(let map): settings.map = map

@@ -14,7 +14,7 @@ package protocol ConnectionGate: AnyObject {
 extension TransferSlot {
     /// Opens a socket for the address, if the pool's gate allows it; -1 for none.
     func makeSocket(_ family: Int32, _ kind: Int32, _ number: Int32, to address: NetworkAddress?) -> Int32 {
-        guard pool?.path.takes(family) != false else { return -1 }
+        guard pool?.path.takes(family) != false, !refuses(family, address) else { return -1 }
         var over: UInt32?
         var device: UInt32?
         if let gate = pool?.gate, let address {
@@ -46,6 +46,35 @@ extension TransferSlot {
         if over != nil { state.sockets.opened.append(made) }
         if state.sockets.openedAt == nil { state.sockets.openedAt = loop.clock() }
         return made
+    }
+
+    /// Whether the request's limits refuse the address that libcurl would connect to next. Others of the host are still
+    /// tried.
+    private func refuses(_ family: Int32, _ address: NetworkAddress?) -> Bool {
+        guard let limits = state.request?.addresses else { return false }
+        if let address {
+            guard let objection = limits.objection(to: address) else { return false }
+            state.sockets.objection = objection
+            return true
+        }
+        guard family == AF_UNIX, let path = pool?.path.unixSocket else { return true }
+        guard let objection = limits.objection(toSocket: path) else { return false }
+        state.sockets.objection = objection
+        return true
+    }
+
+    /// Whether the request's limits refuse the address of a connection that another request opened. The pool's
+    /// connections may have been made under other limits.
+    func refuses(_ connection: PoolSockets.Connection) -> Bool {
+        guard let limits = state.request?.addresses, pool?.path.unixSocket == nil else { return false }
+        guard let address = NetworkAddress(literal: connection.remote) else { return true }
+        return limits.objection(to: address) != nil
+    }
+
+    /// Why the transfer failed, where that is because an address was refused: none was connected to, or not the one of an
+    /// FTP server's data.
+    var decisiveObjection: AddressObjection? {
+        !state.sockets.hasOpened || ftp != nil ? state.sockets.objection : nil
     }
 
     /// The interface of the transfer's connection, where it was cut because its network was lost; while connecting,

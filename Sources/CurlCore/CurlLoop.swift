@@ -273,6 +273,7 @@ package import TransferModel
                     isPutOff: failed && slot.isPutOff,
                     isLonger: slot.state.fileEnd.isLonger,
                     refusal: failed && !slot.state.sockets.hasOpened ? slot.state.sockets.refusal : nil,
+                    objection: failed ? slot.decisiveObjection : nil,
                     hasOtherFamily: failed && slot.foundOtherFamilyOnly,
                     metrics: metrics))
         }

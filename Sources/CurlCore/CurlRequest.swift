@@ -56,6 +56,8 @@ package struct CurlRequest {
     package var keepsConnection = true
     /// Size of libcurl's receive buffer in bytes.
     package var receiveBuffer = 64 << 10
+    /// What decides about the addresses that are connected to; `nil` where all may be.
+    package var addresses: AddressLimits?
     /// Options for a file on an ftp server; `nil` for http.
     package var ftp: FTPAccess?
     /// Credentials for the server that libcurl uses itself; `nil` without any.
@@ -99,6 +101,8 @@ package struct FTPFacts: Hashable, Sendable {
 /// Receives what a transfer delivers while it runs. Every call comes from inside libcurl on the loop's thread: an
 /// implementation may change itself and nothing else, and must not call the loop.
 package protocol TransferReceiver: AnyObject {
+    /// A request is about to be sent on a connection to this address: the server's, or a proxy's.
+    func reached(_ address: String)
     /// Receives the headers of the final answer: never of a 1xx, except a 101, which no answer follows. `false` ends
     /// the transfer.
     func received(head: ResponseHead) -> Bool
@@ -143,6 +147,8 @@ package enum BodyFill: Sendable {
 extension TransferReceiver {
     /// Ends the transfer: receivers for http have no FTP files.
     package func received(file: FTPFacts) -> Bool { false }
+    /// Ignores the address.
+    package func reached(_ address: String) {}
     /// Ignores a 104.
     package func received(interim headers: HeaderBlock) -> Bool { true }
     /// Ignores framing.
@@ -199,6 +205,8 @@ package struct CurlCompletion {
     package let isLonger: Bool
     /// Why the pool's gate allowed no connection to any address of the host.
     package let refusal: Shortage?
+    /// Why an address was not connected to, where the transfer failed for that reason.
+    package let objection: AddressObjection?
     /// Whether no socket was opened for a family of addresses that the pool is limited to.
     package let hasOtherFamily: Bool
     /// The transfer's measurements.
@@ -209,7 +217,7 @@ package struct CurlCompletion {
         verifyResult: Int = 0, certificateAlert: CertificateAlert? = nil, wasAskedForCertificate: Bool = false,
         proxyHead: ResponseHead? = nil, proxyFailure: ProxyFailure? = nil, sawCloseNotify: Bool = false,
         isRefused: Bool = false, isPutOff: Bool = false, isLonger: Bool = false, refusal: Shortage? = nil,
-        hasOtherFamily: Bool = false,
+        objection: AddressObjection? = nil, hasOtherFamily: Bool = false,
         metrics: CurlMetrics
     ) {
         self.receiver = receiver
@@ -226,6 +234,7 @@ package struct CurlCompletion {
         self.isPutOff = isPutOff
         self.isLonger = isLonger
         self.refusal = refusal
+        self.objection = objection
         self.hasOtherFamily = hasOtherFamily
         self.metrics = metrics
     }

@@ -1,4 +1,5 @@
 internal import CLibcurl
+internal import Glibc
 
 /// One curl easy handle with its error buffer and header lists, which live as long as the handle.
 /// https://curl.se/libcurl/c/curl_easy_setopt.html
@@ -21,9 +22,9 @@ internal import CLibcurl
 
     deinit {
         unsafe curl_easy_cleanup(raw)
-        unsafe curl_slist_free_all(headerList)
-        unsafe curl_slist_free_all(proxyHeaderList)
-        unsafe curl_slist_free_all(connectToList)
+        unsafe Self.free(headerList)
+        unsafe Self.free(proxyHeaderList)
+        unsafe Self.free(connectToList)
         unsafe errorBuffer.deallocate()
     }
 
@@ -77,7 +78,7 @@ internal import CLibcurl
         let former = unsafe headerList
         unsafe headerList = list(headers, CURLOPT_HTTPHEADER)
         unsafe check(CURLOPT_HTTPHEADER, tr_easy_set_list(raw, CURLOPT_HTTPHEADER, headerList))
-        unsafe curl_slist_free_all(former)
+        unsafe Self.free(former)
     }
 
     /// Sets lines for the proxy alone.
@@ -91,7 +92,7 @@ internal import CLibcurl
         let former = unsafe connectToList
         unsafe connectToList = list([entry], CURLOPT_CONNECT_TO)
         unsafe check(CURLOPT_CONNECT_TO, tr_easy_set_list(raw, CURLOPT_CONNECT_TO, connectToList))
-        unsafe curl_slist_free_all(former)
+        unsafe Self.free(former)
     }
 
     private func list(_ lines: [String], _ option: CURLoption) -> UnsafeMutablePointer<curl_slist>? {
@@ -106,6 +107,16 @@ internal import CLibcurl
             }
         }
         return unsafe list
+    }
+
+    /// Frees a list, and overwrites its lines first: a header may be a secret.
+    private static func free(_ list: UnsafeMutablePointer<curl_slist>?) {
+        var next = unsafe list
+        while let entry = unsafe next {
+            if let text = unsafe entry.pointee.data { unsafe explicit_bzero(text, strlen(text)) }
+            unsafe next = entry.pointee.next
+        }
+        unsafe curl_slist_free_all(list)
     }
 
     /// Releases a share that may be freed before the handle.

@@ -149,7 +149,7 @@ private func checkConnection(
     let connection = PoolSockets.Connection(
         remote: unsafe String(cString: remote), remotePort: remotePort, localPort: localPort)
     guard slot.mayUse(connection) else { return CURL_PREREQFUNC_ABORT }
-    slot.serverReached()
+    slot.serverReached(at: connection.remote)
     return CURL_PREREQFUNC_OK
 }
 

@@ -113,12 +113,18 @@ import TransferModel
     /// libcurl also puts a request that may go over HTTP/2 on a connection of HTTP/1.1 over which another transfer's
     /// answer comes, once it met HTTP/2 at the host: the two would read each other's bytes. And it puts it on a
     /// connection for which a proxy is still asked for a tunnel.
+    ///
+    /// The pool's connections may lead to addresses that this request must not use.
     func mayUse(_ connection: PoolSockets.Connection) -> Bool {
         if stopsRepetition() { return false }
         let ssl = unsafe secureStream()
         let hasHandshake = unsafe ssl.map { unsafe SSL_is_init_finished($0) } == 1
         if state.tunnel.isNeeded, state.request?.isSecure == true, !hasHandshake {
             state.repetition.foundUnreadyConnection()
+            return false
+        }
+        if refuses(connection) {
+            state.repetition.foundStaleConnection()
             return false
         }
         guard let pool, let (socket, wasUsed) = use(connection, of: pool) else { return true }
@@ -165,7 +171,8 @@ import TransferModel
     }
 
     /// Notes that the connection reaches the server, and a request is about to be sent on it.
-    func serverReached() {
+    func serverReached(at address: String) {
+        receiver?.reached(address)
         lastActivity = loop.clock()
         state.tunnel.serverReached()
         if ftp != nil { beginFile() }

@@ -276,6 +276,8 @@ struct SocketUse {
     var error: Int32 = 0
     /// Why the pool's gate let no connection through.
     var refusal: Shortage?
+    /// Why the last refused address was not connected to.
+    var objection: AddressObjection?
     /// When the first socket was opened, to whatever address; `nil` before.
     var openedAt: Instant?
     /// Whether a socket was opened, to whatever address.

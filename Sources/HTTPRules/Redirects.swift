@@ -14,11 +14,12 @@ package enum RedirectDecision: Sendable {
 /// The job's rules for redirects, hop by hop.
 package enum Redirects {
     /// Decides what becomes of an answer with this status and `Location`. `hops` counts the redirects already followed;
-    /// `secured` returns the https URL of a request that would go over http, or `nil`.
+    /// `secured` returns the https URL of a request that would go over http, or `nil`; `isFromOutside` tells whether the
+    /// answer came from the public Internet.
     package static func decide(
         status: Int, location: @autoclosure () -> String?, method: String, from url: ResourceURL, hops: Int,
         policy: RedirectPolicy, rewrites: RedirectRewrites = .none,
-        secured: (ResourceURL) -> ResourceURL? = { _ in nil }
+        secured: (ResourceURL) -> ResourceURL? = { _ in nil }, isFromOutside: @autoclosure () -> Bool = false
     ) -> RedirectDecision {
         // Schemes of commands have no redirects: a `Location` there is for the reader of the command's answer.
         guard url.isHTTP, let rewritten = nextMethod(status, method), let location = location(),
@@ -32,6 +33,7 @@ package enum Redirects {
         }
         target = secured(target) ?? target
         if let refusal = refusal(target, from: url, hops: hops, policy) { return .refuse(to: target.text, refusal) }
+        if let refusal = inward(target, policy, isFromOutside()) { return .refuse(to: target.text, refusal) }
         let keepsBody = rewritten == method && status != 303 && rewritten != "HEAD"
         return .follow(target, method: rewritten, keepsBody: keepsBody)
     }
@@ -79,6 +81,16 @@ package enum Redirects {
             return TransferError(.redirectRefused, "`redirects.allowHosts` does not name \(target.host)")
         }
         return nil
+    }
+
+    /// Returns why a server must not lead to `target`, whose host says itself that it is inside this machine, its network
+    /// or its cloud; `nil` where it may, and for a name: that is judged when it is connected to.
+    static func inward(
+        _ target: ResourceURL, _ policy: RedirectPolicy, _ isFromOutside: @autoclosure () -> Bool
+    ) -> TransferError? {
+        guard !policy.toPrivate, let address = target.literalAddress, isFromOutside() else { return nil }
+        return AddressLimits([], isLedFromPublic: true)?.objection(to: address)?
+            .error(at: target.host, beginning: "\(target.text): ")
     }
 
     /// Whether a header of the job may go to `origin`, which the task does not name: it is harmless or the policy keeps

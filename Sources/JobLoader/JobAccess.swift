@@ -17,6 +17,8 @@ package struct JobAccess: Sendable {
         case key
         /// A Unix socket, at which a service of this machine listens.
         case socket
+        /// A background session, which a process goes on with when the command has ended.
+        case background
         /// A server or proxy that the job sends requests to.
         case host
     }
@@ -31,6 +33,8 @@ package struct JobAccess: Sendable {
         package let line: Int32
         /// The part of the job that it belongs to: ``task `a` ``, ``session `main` ``, `the job`.
         package let owner: String
+        /// Why it is refused; `nil` of a job that is not confined, and of what a confined one may do.
+        package let refusal: JobRoom.Refusal?
     }
 
     /// The entries in the order in which they were read, each thing once for each line; at most `limit` of one kind.
@@ -39,6 +43,10 @@ package struct JobAccess: Sendable {
     package private(set) var unlisted: [Kind: Int] = [:]
     /// Whether a redirect may lead a task to hosts that are not listed.
     package var mayBeRedirected = false
+    /// Ports of the hosts and proxies that the job names.
+    package private(set) var ports: Set<UInt16> = []
+    /// Whether a server chooses further ports, as those of FTP do for each file.
+    package private(set) var needsAnyPort = false
     /// Names of the secrets that the file of `--secrets-file` holds, whether or not the job uses them.
     package var secretsInFile: Set<String> = []
 
@@ -55,7 +63,9 @@ package struct JobAccess: Sendable {
 
     package init() {}
 
-    mutating func add(_ kind: Kind, _ what: String, line: Int32, owner: String) {
+    mutating func add(
+        _ kind: Kind, _ what: String, line: Int32, owner: String, refusal: JobRoom.Refusal? = nil
+    ) {
         // A host is listed once: which of many tasks use it is seldom the question.
         let place = Place(kind: kind, what: what, line: kind == .host ? 0 : line)
         guard counts[kind, default: 0] < Self.limit else {
@@ -64,13 +74,20 @@ package struct JobAccess: Sendable {
         }
         guard seen.insert(place).inserted else { return }
         counts[kind, default: 0] += 1
-        entries.append(Entry(kind: kind, what: what, line: line, owner: owner))
+        entries.append(Entry(kind: kind, what: what, line: line, owner: owner, refusal: refusal))
+    }
+
+    /// Notes where connections go.
+    mutating func connects(to port: UInt16, byFTP: Bool = false) {
+        ports.insert(port)
+        if byFTP { needsAnyPort = true }
     }
 
     /// Masks values that belong to these names: a command may hold a signed URL.
     mutating func mask(_ names: CredentialNames) {
         entries = entries.map {
-            Entry(kind: $0.kind, what: names.masked($0.what), line: $0.line, owner: $0.owner)
+            Entry(
+                kind: $0.kind, what: names.masked($0.what), line: $0.line, owner: $0.owner, refusal: $0.refusal)
         }
     }
 
@@ -81,5 +98,5 @@ package struct JobAccess: Sendable {
     }
 
     /// Whether the job only sends requests to hosts and otherwise keeps to its own folder.
-    package var isOrdinary: Bool { !entries.contains { $0.kind != .host && $0.kind != .key } }
+    package var isOrdinary: Bool { !entries.contains { ![.host, .key, .background].contains($0.kind) } }
 }

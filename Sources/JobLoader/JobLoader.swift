@@ -50,7 +50,8 @@ package enum JobLoader {
         let names = NameStore(secrets: SecretStore(resources: resources, missingValues: missingValues))
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
         reader.templateValues = templates
-        if notesAccess { reader.access = JobAccess() }
+        names.secrets.room = options.room
+        if notesAccess || options.room != nil { reader.access = JobAccess() }
         reader.problems.append(contentsOf: parsed)
         var file = JobFile(reader: reader, options: options)
         let job = file.read()

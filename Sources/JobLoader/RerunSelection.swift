@@ -5,7 +5,7 @@ package import TransferModel
 /// A task that they need has succeeded before, so it does not run again, unless they use what it captures or the list
 /// that it brings: both live in a run alone. Of the tasks that a template becomes, those run again that are asked for.
 /// Members of a group run together, because a group is published whole. A task that was passed over runs again where
-/// one that it needs does: its `when` is judged anew.
+/// one that it needs does: its `when` is judged anew. So does one with `when: finished`, which tidies up after them.
 package struct RerunSelection: Sendable {
     /// The choice as the selection of a run.
     package let selection: TaskSelection
@@ -22,7 +22,8 @@ package struct RerunSelection: Sendable {
     package init(_ job: Job, ids: [String], passedOver: [String] = []) {
         var choice = Choice(job)
         gone = ids.filter { !choice.ask(for: $0) }
-        self.asked = ids + choice.judgeAnew(passedOver)
+        let tidying = job.tasks.filter { $0.options.values.when == .finished }.map(\.id)
+        self.asked = ids + choice.judgeAnew(passedOver + tidying.filter { !ids.contains($0) })
         askedCount = choice.chosen.count
         let asked = Set(choice.chosen)
         choice.addNeeded()

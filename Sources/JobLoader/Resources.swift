@@ -5,9 +5,9 @@ package import TransferModel
 package typealias StrayVariable = NotText
 
 /// The loader's access to the machine. The loader does no I/O of its own: the command gives it the real machine,
-/// `--confine` a restricted one, and tests an invented one.
+/// in which a confined process sees a part, and tests an invented one.
 package struct Resources: Sendable {
-    /// Returns a variable of the environment; `nil` if it is not set (or not allowed).
+    /// Returns a variable of the environment; `nil` if it is not set.
     package var environment: @Sendable (_ name: String) throws(StrayVariable) -> String?
     /// Returns the bytes of a regular file, or a problem if it holds more than `limit`.
     package var readFile: @Sendable (_ absolutePath: String, _ limit: Int) -> Result<[UInt8], FileProblem>
@@ -89,6 +89,8 @@ package struct LoadOptions: Sendable {
     package var variablesFile: String?
     /// `--secrets-file`: path of a file with secrets; `nil` without one.
     package var secretsFile: String?
+    /// `--confine`: the room of a job that is not trusted; `nil` without one.
+    package var room: JobRoom?
     /// Whether relative paths of reports start where the job's own do, because a service will have its working folder there.
     package var reportsStartAtJob = false
 

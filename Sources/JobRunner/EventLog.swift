@@ -44,7 +44,10 @@ package final class EventLog: EventSink {
     }
 
     /// Adds secrets that are redacted from all later events.
-    package func learn(_ secrets: [KnownSecret]) { redactor = (redactor ?? .none).adding(secrets) }
+    package func learn(_ secrets: [KnownSecret]) {
+        CurrentProcess.hideMemory()
+        redactor = (redactor ?? .none).adding(secrets)
+    }
 
     /// The redactor of the events; empty where there are no secrets.
     package var hiding: Redactor { redactor ?? .none }

@@ -8,6 +8,8 @@ package struct NetworkSettings: Sendable {
     package var dictated: [NetworkInterface]?
     /// The operator's description of this machine's interfaces.
     package var map = NetworkMap()
+    /// Whether NetworkManager and UPower are asked where it matters to the job.
+    package var asksServices = true
     package init() {}
 }
 
@@ -42,7 +44,8 @@ struct RunNetworks {
         }
         do throws(NetworkProblem) {
             let watch = try NetworkWatch(
-                map: settings.map, asksServices: wishes.mindsCost, watchesPower: wishes.mindsPower)
+                map: settings.map, asksServices: settings.asksServices && wishes.mindsCost,
+                watchesPower: wishes.mindsPower)
             if let dictated {
                 state.open(Self.dictate(dictated, watch.first.power), routes: nil)
             } else {

@@ -72,6 +72,11 @@ extension JSONReport {
             writer.member("libcurl", runner.libcurl.text)
             writer.member("pid", Int(runner.pid))
             writer.member("host", runner.host)
+            guard let confined = runner.confined else { return }
+            writer.object("confined") { writer in
+                writer.member("folder", confined.folder)
+                writer.member("missing", texts: confined.missing)
+            }
         }
         writer.object("job") { writer in
             writer.member("name", redactor.redacted(name: job.name))

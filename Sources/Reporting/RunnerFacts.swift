@@ -10,6 +10,8 @@ package struct RunnerFacts: Sendable {
     package var pid: Int32
     /// Name of the machine.
     package var host: String
+    /// The folder that the job was confined to, and what the system lacked for that; `nil` for a job that is trusted.
+    package var confined: (folder: String, missing: [String])?
 
     package init(version: String, libcurl: LateText, pid: Int32, host: String) {
         self.version = version

@@ -158,6 +158,21 @@ extension AttemptScheduler {
         return (lost, spared)
     }
 
+    /// The tasks that wait for the turn of a host which is not well although their `retry.for` is over, each with what its
+    /// own attempts failed by. A host that answers one task after the other would hold them for many times that.
+    func overdue(at origin: OriginID, _ run: borrowing RunState) -> [(task: TaskIndex, error: TransferError)] {
+        guard !slots[origin].health.isOpen else { return [] }
+        var overdue: [(task: TaskIndex, error: TransferError)] = []
+        for lane in slots[origin].lanes {
+            for task in slots.lanes[lane].queued(where: { run.isQueued($0, in: lane) && !isMirrored($0) }) {
+                guard let cause = retries.cause(of: task) else { continue }
+                let deadline = retryDeadline(of: task, at: [origin], run)
+                if deadline.isOver { overdue.append((task, deadline.explained(cause.error))) }
+            }
+        }
+        return overdue
+    }
+
     /// Whether only the task itself can find out that the host answers it: a host that hangs up may do so because of
     /// what it was asked, and that fails no task that was never tried.
     func hasOwnTry(

@@ -111,7 +111,9 @@ extension Scheduler {
         // The attempt's host: its task may be queued for another one next.
         let origin = attempts.origin(of: task, run)
         apply(next, to: task)
-        if chargesHost, let origin { chargeProbe(of: origin, failed.error) }
+        guard let origin else { return }
+        if chargesHost { chargeProbe(of: origin, failed.error) }
+        for (task, error) in attempts.overdue(at: origin, run) { end(task, .finish(.failed, error, nil)) }
     }
 
     /// Ends a task after a failed attempt, or lets it wait for the next one.

@@ -51,11 +51,17 @@ package enum CurrentProcess {
         unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
     }
 
-    /// Returns the folder for unnamed temporary files: `TMPDIR` if that is an absolute path, else `/tmp`.
+    /// Returns the folder for unnamed temporary files: `TMPDIR` if that is an absolute path, else `/tmp`; of a confined
+    /// process the folder that it keeps to.
     package static func temporaryFolder() -> String {
+        if let room = Confinement.room { return room.path }
         guard let path = environment()["TMPDIR"], path.utf8.first == UInt8(ascii: "/") else { return "/tmp" }
         return path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.dropLast()) : path
     }
+
+    /// Keeps other processes of the user from looking into this one, which knows a secret, and the kernel from writing its
+    /// memory into a file when it crashes. What this process reads of itself below `/proc` it reads all the same.
+    package static func hideMemory() { _ = tr_hide_memory() }
 
     /// Returns this process's number.
     package static func processID() -> Int32 { getpid() }

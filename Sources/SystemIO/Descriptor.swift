@@ -11,9 +11,21 @@ package struct Descriptor: ~Copyable, Sendable {
 
     deinit { if raw >= 0 { close(raw) } }
 
-    /// Opens a path relative to the working folder; always close-on-exec.
+    /// Opens a path relative to the working folder; always close-on-exec. In a confined process, see `Confinement`, only what
+    /// is in its room.
     package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
-        Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path, flags | O_CLOEXEC, mode) })
+        try open(RawName(path), flags, mode: mode)
+    }
+
+    /// Opens a path as the function above does.
+    static func open(_ path: RawName, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+        if let room = Confinement.room { return try room.open(path, flags, mode: mode) }
+        return try openOutside(path, flags, mode: mode)
+    }
+
+    /// Opens a path wherever it leads, also out of the room that this process is in.
+    static func openOutside(_ path: RawName, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+        Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags | O_CLOEXEC, mode) })
     }
 
     /// Opens `name` below this folder.

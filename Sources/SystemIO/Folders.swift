@@ -38,13 +38,26 @@ package enum Folders {
 
     /// Returns the names in a folder, in no order: none if it cannot be read, and none that is not UTF-8.
     package static func names(in path: String) -> [String] {
-        guard let stream = unsafe opendir(path) else { return [] }
+        guard let stream = unsafe try? open(RawName(path)) else { return [] }
         defer { unsafe closedir(stream) }
         var names: [String] = []
         while let entry = unsafe readdir(stream) {
             if let name = unsafe WholeFile.name(of: entry).text { names.append(name) }
         }
         return names.filter { $0 != "." && $0 != ".." }
+    }
+
+    /// Opens a folder for reading its names.
+    static func open(_ path: RawName) throws(SystemError) -> OpaquePointer {
+        let folder = try Descriptor.open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+        let own = folder.raw
+        let copy = try Syscall.check("opendir") { fcntl(own, F_DUPFD_CLOEXEC, 0) }
+        guard let stream = unsafe fdopendir(copy) else {
+            let code = errno
+            close(copy)
+            throw SystemError(call: "opendir", errno: code)
+        }
+        return unsafe stream
     }
 
     /// Splits a path into its folder and its name, by bytes; the folder of a bare name is `.`.

@@ -9,18 +9,22 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     package let errno: Int32
     /// The link of another user that was not followed; `nil` of any other failure.
     package let foreignLink: String?
+    /// The path that leads out of the room of this process, see `Confinement`; `nil` of any other failure.
+    package let leadsOut: String?
 
-    package init(call: String, errno: Int32, foreignLink: String? = nil) {
+    package init(call: String, errno: Int32, foreignLink: String? = nil, leadsOut: String? = nil) {
         self.call = call
         self.errno = errno
         self.foreignLink = foreignLink
+        self.leadsOut = leadsOut
     }
 
     /// `open: No such file or directory`
     package var description: String { "\(call): \(reason)" }
-    /// The system's text for the error number, or which link was not followed.
+    /// The system's text for the error number, or which path was not followed and why.
     package var reason: String {
         if let foreignLink { return Self.isForeign(foreignLink) }
+        if let leadsOut { return "\(leadsOut) leads out of the folder that this run is confined to" }
         var buffer = [CChar](repeating: 0, count: 256)
         guard unsafe strerror_r(errno, &buffer, buffer.count) == 0 else { return "error \(errno)" }
         return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

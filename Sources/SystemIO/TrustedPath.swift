@@ -18,6 +18,12 @@ package enum TrustedPath {
 
     /// Opens the folder at `path`; throws an error with `foreignLink` where a link on the way may not be followed.
     static func open(_ path: RawName, _ flags: Int32) throws(SystemError) -> Descriptor {
+        if let room = Confinement.room { return try room.openFolder(path, flags) }
+        return try openOutside(path, flags)
+    }
+
+    /// Does the same wherever the path leads, also out of the room that this process is in.
+    static func openOutside(_ path: RawName, _ flags: Int32) throws(SystemError) -> Descriptor {
         do throws(SystemError) {
             // Nearly no path has a link in it: one call proves that, and opens the folder.
             return Descriptor(
@@ -101,7 +107,7 @@ package enum TrustedPath {
     }
 
     private static func start(of path: RawName) throws(SystemError) -> Descriptor {
-        try Descriptor.open(path.bytes.first == slash ? "/" : ".", tr_O_PATH | O_DIRECTORY)
+        try Descriptor.openOutside(path.bytes.first == slash ? RawName("/") : .this, tr_O_PATH | O_DIRECTORY)
     }
 
     /// Returns the text of the link `name`, if it may be followed; throws ENOTDIR where that is no link.

@@ -146,14 +146,14 @@ package enum WholeFile {
         let root = RawName(root)
         while let folder = folders.popLast() {
             let path = folder.path.map { root.appending($0) } ?? root
-            guard let stream = unsafe opendir(path.characters) else {
-                let code = errno
+            let stream: OpaquePointer
+            do throws(SystemError) { unsafe stream = try Folders.open(path) } catch {
                 if let path = folder.path {
                     // Removed meanwhile by another process.
-                    if code != ENOENT { found.append(RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")])) }
+                    if error.errno != ENOENT { found.append(RawName(bytes: Array(path.bytes) + [UInt8(ascii: "/")])) }
                     continue
                 }
-                throw code == ENOENT ? .notFound : .system(SystemError(call: "opendir", errno: code))
+                throw error.errno == ENOENT ? .notFound : .system(error)
             }
             defer { unsafe closedir(stream) }
             while let entry = unsafe readdir(stream) {

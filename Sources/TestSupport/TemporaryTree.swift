@@ -143,7 +143,8 @@ extension TemporaryTree {
         }
     }
 
-    static func names(in folder: String) -> [String] { entries(of: folder).map(\.0) }
+    /// Returns the names in a folder anywhere.
+    package static func names(in folder: String) -> [String] { entries(of: folder).map(\.0) }
 
     private static func entries(of folder: String) -> [(String, Kind)] {
         guard let stream = opendir(folder) else { return [] }

@@ -310,7 +310,7 @@ extension Participants {
             return nil
         }
         if error.isOfProcessLimit { connections.endIdleConnections() }
-        if renewals.renewsToken(attempt, error) { return nil }
+        if cache.asksLeadAgain(attempt, error) || renewals.renewsToken(attempt, error) { return nil }
         return explanations.shown(error, attempt)
     }
 

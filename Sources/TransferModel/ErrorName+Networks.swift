@@ -21,7 +21,7 @@ extension ErrorName {
             .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid,
             .serverCertificateWrongHost, .serverKeyNotPinned, .clientCertificateRejected, .clientCertificateRequired,
             .unexpectedResponse, .unexpectedHTML, .magicMismatch, .lengthUnproven, .captureNotFound, .captureUnusable,
-            .nextPageUnusable, .uploadNotResumed, .userAuthenticationRequired:
+            .nextPageUnusable, .uploadNotResumed, .userAuthenticationRequired, .addressRefused:
             true
         default: saysNobodyAnswered
         }

@@ -40,6 +40,10 @@ package struct SessionConfiguration: Sendable {
     package var proxy = ProxyConfiguration.environment
     /// Where connections lead in place of the hosts of URLs, and over which family of addresses.
     package var routing = ConnectionRouting()
+    /// Which addresses connections are not made to.
+    package var addresses = AddressRules()
+    /// The addresses that an operator forbids besides, which the job cannot loosen.
+    package var imposedAddresses: [AddressRules] = []
     /// Which version of HTTP is used, and how.
     package var http = HTTPConfiguration()
     /// Commands that answer for schemes of the job's own, in the order of the job file.
@@ -414,6 +418,8 @@ package struct RedirectPolicy: Hashable, Sendable {
     package var maximum = 20
     /// Whether redirects from https to http are followed.
     package var allowDowngrade = false
+    /// Whether a redirect may lead from a public address to one inside the machine, its network or its cloud.
+    package var toPrivate = false
     /// The only hosts that a redirect may lead to; `nil` is any host.
     package var allowHosts: [HostPattern]?
     /// Names, in lower case, of headers that go along to origins which the task does not name, beside the harmless ones.

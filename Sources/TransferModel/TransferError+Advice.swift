@@ -61,6 +61,12 @@ extension TransferError {
         case .cannotConnectToHost where finding.hasSuffix(Self.familyWords),
             .cannotFindHost where finding.hasSuffix(Self.familyWords):
             "Leave `addressFamily` out, or name a host that has such an address."
+        case .addressRefused where message.contains(AddressRules.Owner.confinement.words):
+            "If that is where the job should connect, whoever runs it allows the address by `--allow-address`."
+        case .addressRefused where message.contains(AddressRules.Owner.policy.words):
+            "Ask who wrote the policy, or name a URL at a public address."
+        case .redirectRefused where message.contains(AddressObjection.ledWords):
+            "If the server should lead there, set `redirects: { toPrivate: true }`; or name the final URL in the job."
         case .cannotCreateFile where message.contains(Self.foreignLinkWords),
             .cannotMoveFile where message.contains(Self.foreignLinkWords),
             .groupNotPublished where message.contains(Self.foreignLinkWords):
@@ -196,6 +202,7 @@ extension TransferError {
         case 415: "Set `contentType` to what the server takes."
         case 500?, 505?, 506?, 507?, 508?: "The fault is the server's: tell its operator, or run it again later."
         case let status? where (200..<300).contains(status): "Correct `expect.status` if this answer is as good."
+        case 304: "Take it with `expect: { status: [200, 304] }`: what the condition asks about has not changed."
         case let status? where (300..<400).contains(status): "Name the URL that it leads to, or loosen `redirects`."
         default: nil
         }

@@ -22,7 +22,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
     case cannotFindProxy, cannotConnectToProxy, proxyCertificateUntrusted, proxyAuthenticationRequired
     case proxyRefusedConnection, proxyCouldNotConnect, taskCrashedRunner
     case cannotWriteOutput, expansionFailed, nextPageUnusable
-    case lockMismatch, notLocked, movedSincePlan, signatureMismatch, nameTaken
+    case lockMismatch, notLocked, movedSincePlan, signatureMismatch, nameTaken, addressRefused
 
     /// Apple's number of the error; `nil` for this runner's own names.
     package var code: Int? {
@@ -79,7 +79,7 @@ package enum ErrorName: String, CaseIterable, Sendable {
             .clientCertificateUnusable, .cannotFindProxy, .cannotConnectToProxy, .proxyCertificateUntrusted,
             .proxyAuthenticationRequired, .proxyRefusedConnection, .proxyCouldNotConnect, .taskCrashedRunner,
             .cannotWriteOutput, .lockMismatch, .notLocked, .movedSincePlan, .signatureMismatch,
-            .nameTaken:
+            .nameTaken, .addressRefused:
             nil
         }
     }
@@ -164,6 +164,8 @@ package enum ErrorName: String, CaseIterable, Sendable {
         case .nameTaken:
             "Name the file in `to`, or set `existing: replace`, which still spares every file that the job uses elsewhere."
         case .lengthUnproven: "Give a `checksum`, or set `requireLength: false`."
+        case .addressRefused:
+            "If that is where the job should connect, name the address in `addresses.allow` of the session."
         case .cannotSign: "Send the body as a file or as data."
         case .secretBarred: "Add the host to the secret's `hosts`, or do not send it there."
         case .groupChanged: "Run it again when nobody else writes into the group's folder."

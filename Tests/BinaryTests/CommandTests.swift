@@ -222,7 +222,7 @@ import TextFormats
     }
 
     @Test(arguments: [
-        ["run", "job.yaml", "--confine", "."]
+        ["run", "job.yaml", "--policy", "rules.yaml"]
     ])
     func whatIsNotBuiltSaysSo(_ words: [String]) throws {
         let binary = try Binary()

@@ -288,7 +288,7 @@ import TransferModel
                   https: "http://127.0.0.1:\(b.port)"
                   bypass: ["127.0.0.1:\(plain.port)"]
                 tls: { trust: { ca: \(try #require(server.caFile)) } }
-                redirects: { allowDowngrade: true }
+                redirects: { allowDowngrade: true, toPrivate: true }
                 retry: { attempts: 1 }
                 credentials:
                   - { proxy: true, host: "127.0.0.1:\(a.port)", user: ada, password: lovelace }

@@ -76,7 +76,7 @@ import TransferModel
                   https: "http://bob:babbage@127.0.0.1:\(b.port)"
                   bypass: ["127.0.0.1:\(direct.port)"]
                 tls: { trust: { ca: \(try #require(server.caFile)) } }
-                redirects: { allowDowngrade: true }
+                redirects: { allowDowngrade: true, toPrivate: true }
             tasks: [{ id: a, url: "http://first.example/a", to: a }]
             """)
         #expect(run.status == 0)

@@ -111,6 +111,23 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         #expect(status == 2 && output.isEmpty && errors.hasPrefix("error: ") && errors.contains(message))
     }
 
+    @Test func allowedAddressesAreRead() throws {
+        let variable = ["TRANSFER_RUN_ALLOW_ADDRESS": "10.1.0.0/16\n::1"]
+        #expect(try options(["a.yaml"], variable).allowedAddresses.map(\.description) == ["10.1.0.0/16", "::1"])
+        #expect(try options(["a.yaml"]).allowedAddresses.isEmpty)
+        let wrong = problem(["a.yaml"], ["TRANSFER_RUN_ALLOW_ADDRESS": "10.1.2.3/16"])
+        #expect(wrong?.message.hasPrefix("`--allow-address 10.1.2.3/16` has bits set after its prefix") == true)
+        #expect(wrong?.message.hasSuffix("(from the environment variable TRANSFER_RUN_ALLOW_ADDRESS)") == true)
+        #expect(wrong?.hint?.contains("10.1.0.0/16") == true)
+    }
+
+    /// Alone it would do nothing, and whoever types it means a confined run.
+    @Test func allowAddressNeedsConfine() {
+        let alone = problem(["a.yaml", "--allow-address", "10.1.0.0/16"])
+        #expect(alone?.message.contains("the run is not confined") == true)
+        #expect(alone?.hint?.contains("--confine DIR") == true)
+    }
+
     @Test func everyUnbuiltThingEndsWithTwo() {
         for entry in CommandTable.all where !entry.isBuilt {
             #expect(run([entry.name.rawValue, "x"]).0 == 2)

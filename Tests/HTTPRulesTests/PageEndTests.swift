@@ -73,7 +73,18 @@ struct PageEndTests {
         arguments: [
             ("$.nextcursor", #"{"next_cursor": "c2"}"#, "next_cursor"),
             ("$.cursor", #"{"nextPageToken": 7}"#, "nextPageToken"),
-            ("$.meta.cursor", #"{"meta": {"next": "/2"}}"#, "next"),
+            ("$.meta.cursor", #"{"meta": {"next": "/2"}}"#, "meta.next"),
+            ("$.next_cursor", #"{"items": [1], "meta": {"next_cursor": "c2"}}"#, "meta.next_cursor"),
+            ("$.next", #"{"data": [1], "links": {"self": "/1", "next": "/2"}}"#, "links.next"),
+            ("$.next", #"{"_links": {"self": {"href": "/1"}, "next": {"href": "/2"}}}"#, "_links.next"),
+            (
+                "$.next", #"{"data": {"all": {"nodes": [], "pageInfo": {"hasNextPage": true}}}}"#,
+                "data.all.pageInfo.hasNextPage"
+            ),
+            ("$.next", #"{"content": [1], "last": false}"#, "last"),
+            ("$.next", #"{"Items": [], "LastEvaluatedKey": {"id": "7"}}"#, "LastEvaluatedKey"),
+            ("$.next", #"{"story": {"next": "/chapter-2"}, "last": true, "links": {"next": null}}"#, nil),
+            ("$.paging.next", #"{"paging": {"cursors": {"after": "of the last page, too"}}}"#, nil),
             ("$.page.cursor", #"{"has_more": true}"#, "has_more"),
             ("$.nxt", #"{"@odata.nextLink": "https://a.test/2"}"#, "@odata.nextLink"),
             ("$.nextcursor", #"{"next_cursor": null, "hasMore": false, "nextRun": "today"}"#, nil),

@@ -34,6 +34,15 @@ struct RerunSelectionTests {
         #expect(run == ["login", "use"] && choice.added == ["login"] && choice.askedCount == 1)
     }
 
+    /// What a task made that runs again is there to be tidied up once more.
+    @Test func whatTidiesUpRunsAgainBehindIt() throws {
+        let tidies =
+            Self.text + "\n  - { id: tidy, url: https://a.test/t, method: DELETE, needs: [use], when: finished }"
+        let job = try #require(load(tidies).job)
+        #expect(RerunSelection(job, ids: ["use"]).selection.only == ["login", "use", "tidy"])
+        #expect(RerunSelection(job, ids: ["a"]).selection.only == ["a"])
+    }
+
     @Test func membersOfAGroupRunTogether() throws {
         let (run, choice) = try chosen("g1")
         #expect(run == ["g1", "g2"] && choice.added == ["g2"])

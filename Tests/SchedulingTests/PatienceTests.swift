@@ -99,6 +99,17 @@ import TransferModel
         #expect(stage.ends.values.allSatisfy { $0.duration >= .seconds(60) })
     }
 
+    /// One task after the other tries such a host; those whose time is over do not wait for their turn.
+    @Test(arguments: [500, 503]) func manyTasksOfABusyHost_endSoonAfterTheirTime(_ status: Int) {
+        var stage = Self.stage(40) {
+            for index in $0.policies.indices { $0.policies[index].retry.writtenPatience = .seconds(20) }
+        }
+        Self.run(&stage) { _, _ in Self.answered(status) }
+        #expect(stage.ends.count == 40)
+        #expect(stage.ends.values.allSatisfy { $0.outcome == .failed && $0.duration <= .seconds(40) })
+        #expect(stage.ends.values.allSatisfy { $0.error?.message == "it answered \(status)" })
+    }
+
     // MARK: What is written
 
     @Test func attemptsAlone_boundNoTime() {

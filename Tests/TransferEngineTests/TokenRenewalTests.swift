@@ -37,6 +37,25 @@ struct TokenRenewalTests {
         rig.turn()
     }
 
+    /// What was refused is the credential: a POST whose number stands in another header is not sent again for that.
+    @Test(arguments: [
+        "Authorization: \"Bearer of the job\", X-Order: \"${tasks.order.id}\"", "X-Order: \"${tasks.order.id}\"",
+    ])
+    func whatIsNoCredential_isNotCapturedAnew(_ headers: String) throws {
+        let rig = try EngineRig(
+            """
+            tasks:
+              - { id: order, url: "https://a.example/order", body: { json: { n: 1 } }, capture: { id: { json: $.id } } }
+              - { id: u, url: "https://a.example/u", headers: { \(headers) } }
+            """)
+        rig.start("order")
+        try rig.answer(201, [], #"{"id": "7"}"#)
+        rig.start("u")
+        try answer(rig, "u", 401)
+        #expect(rig.verdict("u")?.status == 401)
+        #expect(rig.loop.underWay.isEmpty)
+    }
+
     @Test func aRefusedToken_isCapturedAnew_andTheRequestTriedAgain() throws {
         let rig = try rig()
         #expect(try transfer(rig, "u").header("Authorization") == "Bearer first-token")

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "commands.h"
+#include "confinement.h"
 #include "crashes.h"
 #include "local_sockets.h"
 #include "route_sockets.h"

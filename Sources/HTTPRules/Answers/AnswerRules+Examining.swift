@@ -128,11 +128,23 @@ extension AnswerRules {
         guard case .success(let root) = answer.document, path.select(from: root, steps: Self.steps)?.isEmpty == true,
             let reach = path.reach(in: root, steps: Self.steps)
         else { return nil }
-        for case .object(let members) in [root] + reach.found {
-            let named = members.first {
-                Self.namesOfNextPages.contains(Self.plainName($0.name)) && $0.value.mayNamePage
+        return ([root] + reach.found).lazy.compactMap { Self.nameOfNextPage(in: $0, isAboutPages: true, depth: 0) }.first
+    }
+
+    /// The member by which an object says that another page follows, or one of the objects in it that are about pages: not
+    /// one of the rows, which have names of their own.
+    private static func nameOfNextPage(in value: JSONValue, isAboutPages: Bool, depth: Int) -> String? {
+        guard case .object(let members) = value, depth < 5 else { return nil }
+        for member in members {
+            let name = plainName(member.name)
+            let saysMore =
+                namesOfNextPages.contains(name) && member.value.namesPageSomehow
+                || namesOfLastPages.contains(name) && member.value == .boolean(false)
+            if isAboutPages, saysMore { return member.name }
+            let isPaging = namesOfPaging.contains(name)
+            if let found = nameOfNextPage(in: member.value, isAboutPages: isPaging, depth: depth + 1) {
+                return "\(member.name).\(found)"
             }
-            if let named { return named.name }
         }
         return nil
     }
@@ -141,7 +153,13 @@ extension AnswerRules {
     private static let namesOfNextPages: Set<String> = [
         "next", "nextpage", "nexturl", "nexturi", "nextlink", "nexthref", "nextcursor", "nexttoken", "nextpagetoken",
         "nextpageurl", "nextpagecursor", "nextrecordsurl", "nextmarker", "nextcontinuationtoken", "continuationtoken",
-        "odatanextlink", "hasmore", "hasnext", "hasnextpage",
+        "odatanextlink", "lastevaluatedkey", "hasmore", "hasnext", "hasnextpage", "istruncated",
+    ]
+    /// `false` says that more follow.
+    private static let namesOfLastPages: Set<String> = ["islast", "islastpage", "lastpage", "last"]
+    /// Objects that are about the pages and not about what is listed.
+    private static let namesOfPaging: Set<String> = [
+        "meta", "metadata", "responsemetadata", "paging", "pagination", "page", "pageinfo", "links", "cursor", "cursors",
     ]
 
     private static func plainName(_ name: String) -> String {

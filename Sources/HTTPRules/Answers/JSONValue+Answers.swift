@@ -28,6 +28,11 @@ extension JSONValue {
         }
     }
 
+    /// The same of an object around it, such as `{ "href": "/2" }`.
+    var namesPageSomehow: Bool {
+        if case .object(let members) = self { members.contains { $0.value.mayNamePage } } else { mayNamePage }
+    }
+
     /// The value as a capture holds it.
     var plain: PlainValue {
         switch self {

@@ -187,6 +187,8 @@ struct Interpolation {
         case .local(let name, let field): return local(name, field, reference, node)
         case .environment(let name):
             reader.record(.environment, name, at: reader.referenceSpan(node, reference.ordinal))
+            // What is not for the job is not shown either, in a message about the text that it would be a part of.
+            guard reader.room?.allows(variable: name) ?? true else { return .missing }
             return try reader.resources.environment(name).map { .text(SecretText($0)) }
         case .secret(let name):
             reader.record(.secret, name, at: reader.referenceSpan(node, reference.ordinal))

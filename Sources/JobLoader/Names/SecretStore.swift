@@ -18,6 +18,8 @@ final class SecretStore {
     var fromFile: [String: String] = [:]
     /// Whether `--secrets-file` could not be read, so that any secret may be missing for that.
     var lacksFile = false
+    /// The room of a job that is not trusted: no secret comes from a variable that is not for it.
+    var room: JobRoom?
     let resources: Resources
     let missingValues: MissingValues
     private(set) var known: [KnownSecret] = []
@@ -96,12 +98,18 @@ final class SecretStore {
             return text
         case .failure(let problem):
             broken.insert(name)
+            if let refusal = problem.refusal {
+                reader.refuse(refusal, at: span)
+                return nil
+            }
             return reader.error("unreadable-secret", "the secret `\(name)` cannot be read: \(problem.reason)", at: span)
         }
     }
 
     private struct Unreadable: Error {
         let reason: String
+        /// Why the place where it would be found is refused.
+        var refusal: JobRoom.Refusal?
     }
 
     /// Looks for a secret in each place; the result is `nil` if none has it.
@@ -118,7 +126,11 @@ final class SecretStore {
         if let path = declaration?.file {
             return read(path, mayBeMissing: missingValues == .tolerated) ?? .success(nil)
         }
-        return variable(declaration?.environment ?? name)
+        let place = declaration?.environment ?? name
+        if let room, !room.allows(variable: place) {
+            return .failure(Unreadable(reason: "", refusal: room.refusal(ofVariable: place)))
+        }
+        return variable(place)
     }
 
     private func variable(_ name: String) -> Result<String?, Unreadable> {

@@ -6,6 +6,7 @@ import YAMLTree
 extension SessionReader {
     func checkRouting(_ configuration: SessionConfiguration, _ entry: Entry) {
         let routing = configuration.routing
+        checkAddresses(configuration, entry)
         if routing.unixSocket != nil {
             checkAlone(configuration, entry)
         } else if let detour = routing.detours.first(where: { !routing.mayConnect(to: $0.to.host) }) {
@@ -15,6 +16,22 @@ extension SessionReader {
                 "`connectTo` leads to `\(detour.to)`, and `addressFamily: \(family)` forbids that",
                 hint: "name an address of that family, or leave `addressFamily` out", at: span("connectTo", entry))
         }
+    }
+
+    /// A session that could connect to nothing, and rules that do nothing.
+    private func checkAddresses(_ configuration: SessionConfiguration, _ entry: Entry) {
+        let rules = configuration.addresses
+        if let path = configuration.routing.unixSocket, rules.objection(toSocket: path) != nil {
+            reader.error(
+                "conflicting-keys",
+                "a `unixSocket` is a place of this machine, and `addresses.deny` refuses `loopback`",
+                hint: "write `allow: [loopback]` in `addresses`, or leave `loopback` or the socket out",
+                at: span("addresses", entry))
+        }
+        guard rules.deny.isEmpty, !rules.allow.isEmpty, place("addresses", entry) != nil else { return }
+        reader.warning(
+            "no-effect", "`addresses.allow` does nothing where `deny` refuses nothing",
+            hint: "all addresses are connected to that `deny` does not name", at: span("addresses", entry))
     }
 
     /// A Unix socket takes all requests of the session: nothing is left for keys about the network.

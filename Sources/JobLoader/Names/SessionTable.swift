@@ -132,6 +132,10 @@ struct SessionReader {
         reader.owner = "session `\(Reader.short(entry.name))`"
         defer { reader.owner = "the job" }
         if !reader.tree.isNull(entry.node) { Sections.session.decode(entry.node, into: &draft, reader) }
+        if draft.configuration.kind == .background {
+            reader.record(
+                .background, entry.name, at: reader.tree.span(place("configuration", entry)?.key ?? entry.key))
+        }
         check(draft, entry)
         readCookies(&draft, entry)
         return draft

@@ -52,6 +52,7 @@ struct CredentialReader {
     }
 
     private func source(of draft: CredentialDraft, _ node: NodeID) -> Credential.Source? {
+        if draft.method == .negotiate { reader.record(.read, "the user's Kerberos tickets", node) }
         if draft.method == .awsSigV4 { return signature(draft, node) }
         if draft.hasSigningKeys {
             refuse(

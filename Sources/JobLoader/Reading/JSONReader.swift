@@ -60,7 +60,14 @@ struct JSONReader {
     }
 
     private func jsonNumber(_ text: String, _ node: NodeID) -> String? {
-        if let number = NumberText.json(text) { return number }
+        if let number = NumberText.json(text) {
+            if reader.tree.looksOctal(node) {
+                reader.warning(
+                    "looks-octal", "`\(text)` is sent as the number \(number)",
+                    hint: "quote it to send it as text, or leave the leading zero out", at: reader.tree.span(node))
+            }
+            return number
+        }
         return reader.error(
             "invalid-value", "`\(text)` is no number that JSON knows", hint: "quote it to send it as text", node)
     }

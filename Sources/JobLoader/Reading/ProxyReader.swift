@@ -32,6 +32,7 @@ struct ProxyReader {
             return nil
         }
         reader.names.secrets.learn(proxy.secrets)
+        reader.access?.connects(to: proxy.origin.port)
         return proxy
     }
 

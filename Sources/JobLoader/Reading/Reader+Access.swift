@@ -9,17 +9,28 @@ extension Reader {
     }
 
     func record(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan) {
-        access?.add(kind, what(), line: span.line, owner: owner)
+        guard access != nil || room != nil else { return }
+        let what = what()
+        let refusal = room?.refusal(of: kind, what)
+        if let refusal { refuse(refusal, at: span) }
+        access?.add(kind, what, line: span.line, owner: owner, refusal: refusal)
     }
 
-    /// Records a file; `path` is absolute. Files in the job's own folder are no access.
+    /// Reports what a confined job may not do.
+    func refuse(_ refusal: JobRoom.Refusal, at span: SourceSpan) {
+        error(JobRoom.code, refusal.message, hint: refusal.hint, at: span)
+    }
+
+    /// Records a file; `path` is absolute. Files in the job's own folder are no access, unless the job is confined to another
+    /// one.
     func recordFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
-        guard access != nil || kind == .read else { return }
+        guard access != nil || room != nil || kind == .read else { return }
         let path = Paths.resolvingDots(path())
         if kind == .read { usedFiles.add(path, readAs: key) }
-        guard access != nil else { return }
+        guard access != nil || room != nil else { return }
         let folder = baseDirectory == "/" ? "/" : baseDirectory + "/"
-        if path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder) { return }
+        let isOwn = path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder)
+        if isOwn, room?.holds(path) ?? true { return }
         record(kind, path, node)
     }
 
@@ -42,19 +53,20 @@ extension Reader {
 
     func recordHost(_ url: ResourceURL, _ node: NodeID) {
         if url.schemeIs("file") { return recordFile(.read, url.path, node) }
-        guard access != nil, key.description != "mainDocument", url.needsConnection else { return }
+        guard access != nil || room != nil, key.description != "mainDocument", url.needsConnection else { return }
         recordHost(url.origin, node)
     }
 
     /// Records a host, without the default port of its scheme.
     func recordHost(_ origin: Origin, _ node: NodeID) {
+        access?.connects(to: origin.port, byFTP: origin.scheme.hasPrefix("ftp"))
         let isUsual = [("http", 80), ("https", 443), ("ftp", 21)].contains { $0 == (origin.scheme, Int(origin.port)) }
         record(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
     }
 
     /// Records a URL whose host comes from another task's response, or from a value that is missing on this machine.
     func recordUnknownHost(_ text: SecretText, _ node: NodeID) {
-        guard access != nil, key.description != "mainDocument" else { return }
+        guard access != nil || room != nil, key.description != "mainDocument" else { return }
         var known = ""
         for piece in text.pieces {
             guard case .literal(let literal) = piece else { break }

@@ -17,6 +17,8 @@ final class Reader {
     var missingValues: MissingValues { names.secrets.missingValues }
     /// What the job may do; `nil` if the load does not collect that.
     var access: JobAccess?
+    /// The room of a job that is not trusted; `nil` of any other.
+    var room: JobRoom? { names.secrets.room }
     /// The part of the job whose values are being read, for `access`.
     var owner = "the job"
     /// What belongs to the task whose values are being read.

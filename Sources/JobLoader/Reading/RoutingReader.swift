@@ -26,12 +26,42 @@ struct RoutingReader {
             else { continue }
             routing.add(ConnectionRouting.Detour(from: from, to: to))
             reader.record(.host, "\(to), in place of \(from)", value)
+            if let port = to.port { reader.access?.connects(to: port) }
         }
     }
 
     private func hostAndPort(_ text: String, _ node: NodeID) -> HostAndPort? {
         do throws(HostAndPort.Problem) { return try HostAndPort.parse(text) } catch {
             return reader.error("invalid-value", "`\(Reader.short(text))` \(error.message)", hint: error.hint, node)
+        }
+    }
+
+    /// Reads `addresses.deny`.
+    func denials(_ node: NodeID) -> [AddressRules.Denial]? {
+        addresses(node)?.map { entry, element in
+            AddressRules.Denial(entry, place: "\(reader.source.name):\(reader.tree.span(element).line)")
+        }
+    }
+
+    /// Reads a list of classes and ranges of addresses.
+    func addresses(_ node: NodeID) -> [(entry: AddressRules.Entry, node: NodeID)]? {
+        reader.elements(node, .list(Sections.addressesShape)) { element in
+            addressEntry(element).map { ($0, element) }
+        }
+    }
+
+    private func addressEntry(_ node: NodeID) -> AddressRules.Entry? {
+        guard let text = reader.text(node, Sections.addressesShape), !isMissing(text) else { return nil }
+        if let kind = AddressClass(rawValue: text) { return .all(kind) }
+        do throws(AddressRange.Problem) { return .range(try AddressRange.parse(text)) } catch {
+            let classes = AddressClass.allCases.map(\.rawValue)
+            let isWord = !text.isEmpty && text.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) }
+            let known = classes.map { "`\($0)`" }.joined(separator: ", ")
+            let hint = Spelling.closest(to: text, among: classes).map { "did you mean `\($0)`?" }
+            return reader.error(
+                "invalid-value",
+                "`\(Reader.short(text))` \(isWord ? "is no class of addresses and no range" : error.message)",
+                hint: isWord ? hint ?? "the classes are \(known)" : error.hint, node)
         }
     }
 

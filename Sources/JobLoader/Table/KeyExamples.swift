@@ -37,6 +37,7 @@ enum KeyExamples {
         #"window: { from: "22:00", to: "06:00" }"#,
         "minimumRate: { rate: 1kB/s, over: 30s }",
         #"tracing: { propagateTo: ["*.example.org"] }"#,
+        "addresses: { deny: [private, loopback, linkLocal, metadata] }",
         #"connectTo: { "example.org:443": "127.0.0.1:8443" }"#,
     ]
 
@@ -66,6 +67,8 @@ enum KeyExamples {
         "command: [./make, all]",
         "helper: [git, credential, fill]",
         #"oauth2: { tokenURL: https://login.example.org/token, clientID: me, clientSecret: "${secret.CLIENT}" }"#,
+        "deny: [private, 203.0.113.0/24]",
+        "allow: [10.1.0.0/16]",
         "allowHosts: [example.org]",
         "keepHeaders: [X-Request-Id]",
         "days: [monday, friday]",

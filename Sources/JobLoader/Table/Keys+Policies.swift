@@ -107,6 +107,12 @@ enum Sections {
             .integer(
                 "maximum", \.maximum, 0...1000, default: "20", "how many to follow; one more fails `tooManyRedirects`"),
             .boolean("allowDowngrade", \.allowDowngrade, default: "false", "follow from https to http"),
+            .boolean(
+                "toPrivate", \.toPrivate, default: "false",
+                """
+                follow from an address of the public Internet to one inside: private, shared, loopback, link-local, unique \
+                local, or a cloud's metadata service (docs/security.md)
+                """),
             .hosts("allowHosts", \.allowHosts, default: "any", "the only hosts a redirect may lead to"),
             Key(
                 "keepHeaders", \.keepHeaders, .list(.text), default: "none",

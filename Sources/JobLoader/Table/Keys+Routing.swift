@@ -1,7 +1,37 @@
 import TransferModel
 import YAMLTree
 
+extension AddressRules: Blank { static var blank: AddressRules { AddressRules() } }
+
 extension Sections {
+    /// The keys of a session's `addresses`.
+    static let addresses = Section<AddressRules>(
+        "addresses", in: "`addresses`",
+        """
+        Which addresses connections are not made to, whatever led there: a URL, a redirect, a name, `connectTo`, a proxy, the \
+        second connection of ftp. What decides is the address that is connected to, and an IPv4 address inside an IPv6 one is \
+        the IPv4 address (docs/security.md).
+        """,
+        keys: [
+            Key(
+                "deny", \.deny, .list(addressesShape), default: "none",
+                """
+                classes of addresses, and ranges, that are refused: such a request fails with `addressRefused`, is not tried \
+                again, and the next of `urls` is
+                """
+            ) { RoutingReader(reader: $1).denials($0) },
+            Key(
+                "allow", \.allow, .list(addressesShape), default: "none",
+                "ranges and classes that are not refused although `deny` names them"
+            ) { RoutingReader(reader: $1).addresses($0)?.map(\.entry) },
+        ])
+
+    /// A class of addresses, or a range.
+    static let addressesShape = Shape.either([
+        .choice(AddressClass.allCases.map(\.rawValue)),
+        .pattern("^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$", words: "a range of addresses such as `10.1.0.0/16`"),
+    ])
+
     /// Keys of a session that say where connections lead.
     static let sessionRouting: [Key<SessionDraft>] = [
         Key(
@@ -22,6 +52,9 @@ extension Sections {
             past any proxy; its path is relative to the job's folder and has at most 107 bytes when it is absolute
             """
         ) { RoutingReader(reader: $1).socketPath($0).map { .some($0) } },
+        Key(
+            "addresses", \.configuration.addresses, section: addresses, default: "all are connected to",
+            "which addresses connections are not made to"),
     ]
 
     /// One side of an entry of `connectTo`.

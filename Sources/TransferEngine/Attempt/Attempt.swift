@@ -125,6 +125,7 @@ final class Attempt: TransferReceiver {
             url, rules, resume: resume, home: specification.location(mirror: mirror).url,
             savingAnswerAt: specification.answerPath)
         self.pages = pages
+        if pages.isLedFromPublic { life.isLedFromPublic() }
         life.tracing = session.tracing(attempt: number, of: specification.id)
         headerLines = session.headerLines
         startedAt = now
@@ -168,6 +169,7 @@ final class Attempt: TransferReceiver {
     /// Resets the state for the next request of the same attempt.
     func beginRequest(at now: Now) {
         transport.rateFloor.restart()
+        transport.address = nil
         exchange = Exchange(startedAt: now.wall)
         _ = takeRest()
         download.destination?.sent = nil
@@ -188,6 +190,8 @@ final class Attempt: TransferReceiver {
     /// This turn's time on the wall clock, without changes of that clock since the attempt's beginning.
     private var answerTime: WallTime { startedAt.wall + (core.loop.now - startedAt.instant) }
 
+    func reached(_ address: String) { transport.address = address }
+
     func received(head: ResponseHead) -> Bool {
         noteNews()
         let life = life
@@ -202,9 +206,13 @@ final class Attempt: TransferReceiver {
         }
         if let body = sending.body { life.noteSent(body.start + body.sent) }
         let resume = life.resume
+        if exchange.isFromCache, transport.address == nil, (300..<400).contains(head.status) {
+            caching.gaveRedirect = true
+        }
         exchange.decision = life.head(
             status: head.status, version: head.version, headers: head.headers,
-            heldLength: exchange.isFromCache ? exchange.heldLength : nil, sessionState: &session.state, at: headTime)
+            heldLength: exchange.isFromCache ? exchange.heldLength : nil, sessionState: &session.state, at: headTime,
+            from: answerSource)
         let hasLostPart = resume != nil && life.resume == nil
         if hasLostPart { outbox.add(.discard(download.staging)) }
         known.continuation = nil
@@ -240,7 +248,7 @@ final class Attempt: TransferReceiver {
         noteNews()
         if let body = sending.body { life.noteSent(body.start + body.sent) }
         unreported.hasUploadPlace = true
-        exchange.endedByUs = !life.interim(headers, at: answerTime)
+        exchange.endedByUs = !life.interim(headers, at: answerTime, from: answerSource)
         return !exchange.endedByUs
     }
 

@@ -105,6 +105,8 @@ struct CachingState {
     var isBypassed = false
     /// Whether the last answer was kept; `nil` when there was none to keep.
     var note: CacheRecord?
+    /// Whether the cache gave a redirect that no server was asked about.
+    var gaveRedirect = false
     /// Whether the cache is no longer asked in this attempt.
     var isDisabled = false
 
@@ -144,6 +146,8 @@ struct RenewalState {
 struct TransportState {
     /// The transfer in libcurl.
     var transfer: TransferID?
+    /// The address that the present request was sent to: the server's, or a proxy's; `nil` where it was not sent.
+    var address: String?
     /// In the transfer's place where a command answers.
     var command: CommandTransfer?
     /// How many of the session's commands were asked.

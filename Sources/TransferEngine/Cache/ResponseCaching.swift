@@ -63,6 +63,17 @@ final class ResponseCaching: Participant {
         return isRetry && policy != .returnCacheDataDontLoad ? .reloadIgnoringCacheData : policy
     }
 
+    /// Whether the attempt begins anew, past the cache: a redirect out of the cache led to an address inside, and whether
+    /// its server may lead there only the server's own address shows.
+    func asksLeadAgain(_ attempt: Attempt, _ error: TransferError) -> Bool {
+        guard error.name == .redirectRefused, error.message.contains(AddressObjection.ledWords),
+            attempt.caching.gaveRedirect
+        else { return false }
+        core.retryStates[attempt.task, default: RetryState()].hadFailedResponse = true
+        participants.renewals.tryAgain(attempt, isRenewed: false)
+        return true
+    }
+
     /// Whether the body was not wholly sent by the server just now, or its end was not proven: the next attempt then
     /// requests all of it.
     func mayBeIncomplete(_ attempt: Attempt, _ error: TransferError) -> Bool {

@@ -136,6 +136,7 @@ extension Connections {
     /// Why a transfer that never got a connection had none, when that lies with the networks here.
     func networkError(_ attempt: Attempt, _ completion: CurlCompletion) -> TransferError? {
         let url = attempt.life.request.url
+        if let objection = completion.objection { return addressError(objection, attempt) }
         if let refusal = completion.refusal, let conditions = participants.connections.networks.conditions {
             var error = TransferError(
                 .noPermittedRoute, "to reach \(url.host) takes \(conditions.words(for: refusal))",

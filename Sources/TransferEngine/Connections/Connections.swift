@@ -88,6 +88,7 @@ package final class Connections: Participant {
         curl.connectTimeout = attempt.session.configuration.connectTimeout
         curl.receiveBuffer = policy.receiveBuffer(at: attempt.bandwidth.rate)
         curl.keepsConnection = policy.keepsConnection(to: attempt.origin)
+        curl.addresses = try addressLimits(request, attempt)
         if attempt.life.mayAuthorize { participants.credentials.show(request, &curl, attempt) }
         return curl
     }

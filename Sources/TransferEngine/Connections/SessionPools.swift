@@ -20,6 +20,8 @@ final class SessionPools {
     /// Every request goes through `plain`, unless its task has rules of its own.
     private let isPlain: Bool
     private let rules: [ChallengeRule]
+    /// The rules about addresses that every request of the session is under.
+    let addressRules: [AddressRules]
     /// Requests to one origin may be apart in several pools.
     let limits: HostLimits
     private var others: [Key: ConnectionPool] = [:]
@@ -61,6 +63,7 @@ final class SessionPools {
         path.unixSocket = configuration.routing.unixSocket
         limits = HostLimits(mostPerHost: configuration.maximumConnectionsPerHost)
         plain = ConnectionPool(tls: tls, path: path, gate: networks.gate(usualTerms), limits: limits)
+        addressRules = configuration.addressRules
         rules = configuration.taskDefaults.challenges.filter(ConnectionChallenges.isMeant)
         isPlain =
             proxies.isDirect && configuration.tls.clientCertificates.isEmpty && rules.isEmpty

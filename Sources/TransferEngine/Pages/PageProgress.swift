@@ -10,6 +10,8 @@ struct PageProgress: Sendable {
     private(set) var isWhole = false
     /// Where that page is; `nil` for the first, which is at the task's own URL.
     private(set) var url: ResourceURL?
+    /// Whether a server outside named that page's URL.
+    private(set) var isLedFromPublic = false
     /// The URLs of all pages so far, as they were asked for.
     private var asked: [String] = []
     private var captures = PageCaptures()
@@ -59,14 +61,16 @@ struct PageProgress: Sendable {
 
     /// Goes on to the page at `target`, or throws if that was asked for before or is one too many. Counted pages do not
     /// repeat.
-    mutating func turn(to target: ResourceURL, most: Int, isCounted: Bool) throws(TransferError) {
+    mutating func turn(
+        to target: ResourceURL, most: Int, isCounted: Bool, isLedFromPublic: Bool = false
+    ) throws(TransferError) {
         if !isCounted, let loop = NextPages.loop(target, asked: asked) { throw loop }
         guard number < most else {
             throw TransferError(
                 .nextPageUnusable, "there are more than \(most) pages, and `next.maximum` allows no more")
         }
         number += 1
-        url = target
+        (url, self.isLedFromPublic) = (target, isLedFromPublic)
         isWhole = false
     }
 

@@ -41,7 +41,9 @@ package final class PageTurning: Participant {
             core.reports.append(.turnedPage(attempt.task))
             guard let target = try target(attempt, next, found) else { return false }
             if next.stopsAtMaximum, attempt.pages.number >= next.maximum { return false }
-            try attempt.pages.turn(to: target, most: next.maximum, isCounted: next.isCounted)
+            try attempt.pages.turn(
+                to: target, most: next.maximum, isCounted: next.isCounted,
+                isLedFromPublic: attempt.isLed(toPageAt: target, next))
         } catch {
             fail(attempt, error)
             return true
@@ -75,7 +77,8 @@ package final class PageTurning: Participant {
             switch next.way {
             case .url:
                 try NextPages.target(
-                    Self.reference(named), from: attempt.life.request.url, policy: policy, secured: secured)
+                    Self.reference(named), from: attempt.life.request.url, policy: policy, secured: secured,
+                    isFromOutside: attempt.answerSource == .outside)
             case .cursor(_, let parameter):
                 try NextPages.target(
                     home(attempt), setting: parameter, to: named.text, policy: policy, secured: secured)

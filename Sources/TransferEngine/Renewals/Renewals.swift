@@ -137,8 +137,8 @@ final class Renewals: Participant {
     // MARK: The attempts that wait
 
     /// Begins the attempt's request anew, with what is captured now.
-    private func tryAgain(_ last: Attempt) {
-        last.renewal.hasTriedAgain = true
+    func tryAgain(_ last: Attempt, isRenewed: Bool = true) {
+        if isRenewed { last.renewal.hasTriedAgain = true }
         core.captured.page = last.pages.number
         guard let specification = try? core.job.tasks[Int(last.task.raw)].filled(from: core.captured),
             let url = last.pages.url ?? specification.location(mirror: last.mirror).url
@@ -153,7 +153,8 @@ final class Renewals: Participant {
         // Its values are those of the first try.
         if case .multipart? = specification.options.values.body { participants.bodies.plans.planned[last.task] = nil }
         let partial = core.retryStates[last.task]?.takePartialFile(at: last.mirror)
-        participants.pages.beginAnew(specification, url, after: last, partial: partial, isTriedAgain: true)
+        participants.pages.beginAnew(
+            specification, url, after: last, partial: partial, isTriedAgain: last.renewal.hasTriedAgain)
     }
 
     /// Notes that a request of the attempt has ended: its token was accepted, or it waits for a renewal no longer.

@@ -18,8 +18,10 @@ extension TransferError {
 }
 
 extension TaskSpecification {
-    /// The number of the task whose captured value the request holds: in a header, or a secret one anywhere. `place` finds a
-    /// task's number by its id.
+    /// The number of the task that captured the credential of the request: what a header holds whose name means credentials,
+    /// or else a secret value anywhere. `place` finds a task's number by its id.
+    ///
+    /// Where the job itself wrote the credential, that one was refused, and no task is run again for another value.
     package func tokenSource(in job: Job, at place: (String) -> Int?) -> Int? {
         guard options.values.awaitsCaptures else { return nil }
         func source(_ text: SecretText, where isMeant: (Capture) -> Bool) -> Int? {
@@ -30,8 +32,10 @@ extension TaskSpecification {
             }
             return nil
         }
+        let credentials = options.values.headers.filter { CredentialNames.standard.isHeader($0.name) }
         var found: Int?
-        for field in options.values.headers { found = found ?? source(field.value) { _ in true } }
+        for field in credentials { found = found ?? source(field.value) { _ in true } }
+        if !credentials.isEmpty { return found }
         forEachPlace { text in found = found ?? source(text, where: \.isSecret) }
         return found
     }

@@ -18,6 +18,10 @@ package struct NetworkAddress: Hashable, Sendable {
         self.scope = scope
     }
 
+    init(ipv4 bytes: [UInt8]) { (self.bytes, scope) = (bytes, 0) }
+    /// Makes an IPv6 address of its first bytes; the others are 0.
+    init(ipv6 bytes: [UInt8]) { (self.bytes, scope) = (bytes + [UInt8](repeating: 0, count: 16 - bytes.count), 0) }
+
     /// Whether it is an IPv4 address.
     package var isIPv4: Bool { bytes.count == 4 }
 

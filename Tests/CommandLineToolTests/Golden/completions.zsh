@@ -80,6 +80,7 @@ _transfer-run() {
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
+            '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
@@ -210,6 +211,7 @@ _transfer-run() {
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
+            '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \

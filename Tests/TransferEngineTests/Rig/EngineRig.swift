@@ -133,11 +133,11 @@ final class EngineRig {
     }
 
     /// Reads the body of the one request that is under way, unless it is too `early` for that, answers, and ends it unless
-    /// it `stays`.
+    /// it `stays`. `address` is the one that the request was sent to.
     @discardableResult
     func answer(
         _ status: Int = 200, _ headers: [(String, String)] = [], _ body: String = "", stays: Bool = false,
-        isEarly: Bool = false,
+        isEarly: Bool = false, from address: String? = nil,
         _ place: SourceLocation = #_sourceLocation
     ) throws -> ScriptedTransfer {
         let transfer = try request(place)
@@ -146,6 +146,7 @@ final class EngineRig {
         let isFramed = headers.contains { ["content-length", "transfer-encoding"].contains($0.0.lowercased()) }
         if !isFramed, status != 204, status != 304 { lines.append(("Content-Length", "\(body.utf8.count)")) }
         let head = ResponseHead(status: status, version: .http1, headers: HeaderBlock(lines))
+        if let address { transfer.receiver.reached(address) }
         var goesOn = transfer.receiver.received(head: head)
         if goesOn, !body.isEmpty, transfer.request.method != "HEAD" { goesOn = send(body, to: transfer) }
         if !stays { loop.complete(transfer, goesOn ? .ok : .writeError) }

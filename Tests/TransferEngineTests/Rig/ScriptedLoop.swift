@@ -106,7 +106,7 @@ final class ScriptedLoop: TransferLoop {
     /// Ends a transfer as libcurl would.
     func complete(
         _ transfer: ScriptedTransfer, _ code: CurlCode = .ok, message: String = "", systemError: Int32 = 0,
-        sawCloseNotify: Bool = false, proxyHead: ResponseHead? = nil
+        sawCloseNotify: Bool = false, proxyHead: ResponseHead? = nil, objection: AddressObjection? = nil
     ) {
         transfer.isOver = true
         var metrics = Self.metrics()
@@ -114,7 +114,7 @@ final class ScriptedLoop: TransferLoop {
         completions.append(
             CurlCompletion(
                 receiver: transfer.receiver, code: code, message: message, systemError: systemError,
-                proxyHead: proxyHead, sawCloseNotify: sawCloseNotify, metrics: metrics))
+                proxyHead: proxyHead, sawCloseNotify: sawCloseNotify, objection: objection, metrics: metrics))
     }
 
     /// Of a request that went out on a connection of its own.

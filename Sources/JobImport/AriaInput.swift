@@ -103,7 +103,8 @@ enum AriaInput {
                 case "header": guard headers.add(value, &task, &job) else { return false }
                 case "user-agent": headers.add("User-Agent", unlessTyped: value)
                 case "referer" where value != "*" || task.mirrors.isEmpty:
-                    headers.add("Referer", unlessTyped: value == "*" ? location.text : value)
+                    headers.add(
+                        "Referer", unlessTyped: value == "*" ? String(location.text.prefix { $0 != "#" }) : value)
                 case "http-no-cache" where value == "true":
                     for name in ["Cache-Control", "Pragma"] { headers.add(name, unlessTyped: "no-cache") }
                 case "http-user" where location.scheme == "ftp" && task.mirrors.isEmpty: break
@@ -235,7 +236,7 @@ private enum AriaOptions {
         "continue", "file-allocation", "remote-time", "conditional-get", "auto-file-renaming", "check-integrity",
         "enable-http-keep-alive", "enable-http-pipelining", "use-head", "uri-selector",
         "allow-piece-length-change", "realtime-chunk-checksum", "always-resume", "no-file-allocation-limit",
-        "reuse-uri", "stream-piece-selector", "ftp-pasv", "hash-check-only", "parameterized-uri", "dry-run",
+        "reuse-uri", "stream-piece-selector", "ftp-pasv", "hash-check-only", "dry-run",
     ]
 
     /// Returns whether the option is said now.
@@ -251,7 +252,7 @@ private enum AriaOptions {
         case "lowest-speed-limit": return setFloor(value, &task)
         case "pause": return setPause(value, &task)
         case "allow-overwrite": return value == "true" || value == "false"
-        case "check-certificate": return setCheck(value, &task)
+        case "parameterized-uri": return value == "false"
         case "min-split-size", "piece-length": return ForeignSize.text(value) != nil
         case "http-accept-gzip":
             if value == "true" { task.set("decompress", .plain("true")) }
@@ -299,6 +300,7 @@ private enum AriaOptions {
 
     /// What says in a job what an option does that aria2 takes for the whole program.
     private static let hints = [
+        "check-certificate": "`tls: { trust: { policy: insecure } }` in the session",
         "ca-certificate": "`tls: { trust: { ca: FILE } }` in the session",
         "certificate": "`tls: { clientCertificates: […] }` in the session",
         "private-key": "`tls: { clientCertificates: […] }` in the session",
@@ -367,11 +369,6 @@ private enum AriaOptions {
 
     private static func setPause(_ value: String, _ task: inout ImportedTask) -> Bool {
         if value == "true" { task.set("suspended", .plain("true")) }
-        return value == "true" || value == "false"
-    }
-
-    private static func setCheck(_ value: String, _ task: inout ImportedTask) -> Bool {
-        if value == "false" { task.setSession("tls", .map(["trust": .map(["policy": .text("insecure")])])) }
         return value == "true" || value == "false"
     }
 }

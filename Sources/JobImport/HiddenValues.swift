@@ -276,7 +276,7 @@ extension ImportedJob {
         for name in forgotten.sorted() { bind(name, to: users[name] ?? []) }
         var withheld: [String] = []
         for case (let name, .text(let text)) in variables.map({ ($0.key, $0.value) }) where !text.isEmpty {
-            let isCredential = concealed.contains(name) || SecretNames.isField(name) && !Self.isPlace(text)
+            let isCredential = script.concealed.contains(name) || SecretNames.isField(name) && !Self.isPlace(text)
             guard let hosts = users[name] else {
                 if isCredential { withheld.append("`\(name)`") }
                 continue
@@ -348,7 +348,7 @@ extension ImportedJob {
                 return secret(String(name), for: host)
             }
         }
-        concealed.formUnion(Self.references(in: text))
+        script.concealed.formUnion(Self.references(in: text))
         let kind = Identifier.variable(kind.uppercased())
         let base = host.map { Identifier.variable($0.uppercased()) + "_" + kind } ?? kind
         let name = distinct(base, text)

@@ -34,6 +34,16 @@ package struct ImportedCommand: Hashable, Sendable {
     let number: Int
 }
 
+/// What is known of the variables of scripts beside the job's own.
+struct ScriptVariables: Sendable {
+    /// Variables that were defined, with their texts, also those that hold a secret.
+    var texts: [(name: String, value: String)] = []
+    /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
+    var concealed: Set<String> = []
+    /// Variables of the environment without which a script ends.
+    var guarded: Set<String> = []
+}
+
 /// The job that several files become.
 struct ImportedJob: Sendable {
     /// Comments at the top of the file.
@@ -58,15 +68,13 @@ struct ImportedJob: Sendable {
     var labels = SecretLabels()
     /// Names of variables that hold a secret.
     private(set) var forgotten: Set<String> = []
-    /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
-    var concealed: Set<String> = []
     /// Comments where nothing became a task, by the number of tasks before them.
     private var strays: [(before: Int, text: String)] = []
 
     /// The loops that are open.
     var loops: [ShellLoop] = []
-    /// Variables of the environment without which the script ends.
-    var guarded: Set<String> = []
+    /// What is known of the variables of scripts.
+    var script = ScriptVariables()
     /// Where the script waits.
     var marks = RequestOrder.Marks()
     /// A `sleep` that no transfer has followed yet.
@@ -184,7 +192,7 @@ struct ImportedJob: Sendable {
     /// Whether the values of a loop stand in the script and are secrets, by the name of its variable or by its use.
     func holdsSecrets(_ loop: ShellLoop) -> Bool {
         guard case .list = loop.values else { return false }
-        return concealed.contains(loop.name) || SecretNames.isField(loop.name)
+        return script.concealed.contains(loop.name) || SecretNames.isField(loop.name)
     }
 
     /// Removes the tasks from a number on.
@@ -285,6 +293,7 @@ struct ImportedJob: Sendable {
 
     /// Defines a variable, once. What is secret in it is taken out when its users are known.
     mutating func define(_ name: String, _ text: String) {
+        script.texts.append((name, text))
         guard !forgotten.contains(name), !variables.contains(where: { $0.key == name }) else { return }
         variables.append(YAMLField(name, .text(text)))
     }
@@ -333,7 +342,7 @@ struct ImportedJob: Sendable {
             for (name, fields) in sessions { text += session(name, fields) }
         }
         text += taskTexts
-        for name in guarded.sorted() {
+        for name in script.guarded.sorted() {
             text = text.replacing("env.\(name)}", with: "env.\(name):?it is empty}")
         }
         // A variable of the script that holds a secret may be used elsewhere, too.

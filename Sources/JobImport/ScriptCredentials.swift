@@ -42,7 +42,7 @@ struct ScriptCredentials {
     /// Reads the value of an option; an operand has no name.
     private mutating func read(_ option: String, _ value: String, depth: Int) {
         let found = Self.credentials(in: value, of: option)
-        names.formUnion(found.concealed)
+        names.formUnion(found.script.concealed)
         names.formUnion(found.forgotten)
         guard depth < 5 else { return }
         for name in ImportedJob.references(in: value) {

@@ -12,9 +12,18 @@ struct ScriptGuard: Sendable {
     static func simplified(_ commands: [ShellCommand]) -> [ShellCommand] {
         var result: [ShellCommand] = []
         var index = 0
+        // Functions that print and end the script, such as `die`.
+        var ends: Set<String> = []
+        for (index, command) in commands.enumerated() {
+            guard let name = command.words.last?.text, name.hasSuffix("()"), index + 1 < commands.count,
+                ending(commands, index + 1, closing: "}", ends)?.0 == "exit"
+            else { continue }
+            ends.insert(String(name.dropLast(2)))
+        }
         while index < commands.count {
             let isFirst = index == 0 || [";", "\n"].contains(commands[index - 1].end)
-            guard isFirst, let (found, next) = read(commands, index), [";", "\n"].contains(commands[next - 1].end)
+            guard isFirst, let (found, next) = read(commands, index, ends),
+                [";", "\n"].contains(commands[next - 1].end)
             else {
                 result.append(commands[index])
                 index += 1
@@ -29,7 +38,8 @@ struct ScriptGuard: Sendable {
     }
 
     /// Returns the guard that begins at a place, and the place after it.
-    private static func read(_ commands: [ShellCommand], _ start: Int) -> (ScriptGuard, next: Int)? {
+    private static func read(_ commands: [ShellCommand], _ start: Int, _ ends: Set<String>) -> (ScriptGuard, next: Int)?
+    {
         var words = commands[start].words[...]
         var operands: [ShellWord] = []
         if words.first?.text == "if", words.first?.isQuoted == false {
@@ -42,7 +52,8 @@ struct ScriptGuard: Sendable {
                 words = commands[index].words[...]
             }
             guard !operands.isEmpty, index < commands.count, [";", "\n"].contains(commands[index - 1].end),
-                commands[index].words.first?.text == "then", let (end, next) = ending(commands, index, closing: "fi")
+                commands[index].words.first?.text == "then",
+                let (end, next) = ending(commands, index, closing: "fi", ends)
             else { return nil }
             return (ScriptGuard(operands: operands, end: end), next)
         }
@@ -50,16 +61,19 @@ struct ScriptGuard: Sendable {
             commands[start].end == (tested.isEmptiness ? "&&" : "||") || commands[start].end == "||" && tested.isCount
         else { return nil }
         let isGroup = commands[start + 1].words.first?.text == "{"
-        guard let (end, next) = ending(commands, start + 1, closing: isGroup ? "}" : nil) else { return nil }
+        guard let (end, next) = ending(commands, start + 1, closing: isGroup ? "}" : nil, ends) else { return nil }
         return (ScriptGuard(operands: tested.operands, end: end), next)
     }
 
     /// Reads commands that only print, and the `exit` after them, up to the word that closes them.
-    private static func ending(_ commands: [ShellCommand], _ start: Int, closing: String?) -> (String, next: Int)? {
+    private static func ending(_ commands: [ShellCommand], _ start: Int, closing: String?, _ ends: Set<String>) -> (
+        String, next: Int
+    )? {
         for index in start..<min(start + 20, commands.count) {
             let words = commands[index].afterSteps
             guard let program = words.first?.text else { continue }
-            if program == "exit" || program == "return" {
+            if program == "exit" || program == "return" || ends.contains(program) {
+                let program = program == "return" ? program : "exit"
                 guard let closing else { return (program, index + 1) }
                 let isClosed = index + 1 < commands.count && commands[index + 1].words.map(\.text) == [closing]
                 return isClosed ? (program, index + 2) : nil

@@ -111,7 +111,7 @@ struct ScriptImport {
 
     /// Adds the transfers of a script to a job.
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
-        let script = ShellScript(text, answers: job.answerCount)
+        let script = ShellScript(text, answers: job.answerCount, variables: job.script.texts)
         job.answerCount = script.answerCount
         let commands = ScriptGuard.simplified(RetryLoop.simplified(script.commands))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
@@ -121,8 +121,8 @@ struct ScriptImport {
         for line in script.brokenLines {
             job.lose(ImportPlace(file: file, line: line), "a quote or a here-document that begins here has no end")
         }
-        job.concealed.formUnion(script.secretNames)
-        for variable in script.variables {
+        job.script.concealed.formUnion(script.secretNames)
+        for variable in script.variables.dropFirst(job.script.texts.count) {
             // A user in it is taken out of the URL where it is used.
             if variable.value.contains("://"), URLText(variable.value).user != nil {
                 reader.inlined[variable.name] = variable.value
@@ -389,7 +389,7 @@ struct ScriptImport {
                 let name = operand.unknown ?? "$" + operand.text.dropFirst(6).prefix { $0 != ":" && $0 != "}" }
                 let hint = operand.unknown == nil ? ": a job does not begin without a variable that it uses" : ""
                 job.lose(place, "the guard of `\(name.prefix(40))` is not translated\(hint)")
-                if operand.unknown == nil { job.guarded.insert(String(name.dropFirst())) }
+                if operand.unknown == nil { job.script.guarded.insert(String(name.dropFirst())) }
             }
         }
     }

@@ -9,6 +9,13 @@ extension ScriptImport {
         for what in Set(arguments.compactMap(\.unknown)).sorted() {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }
+        for word in arguments where !word.isQuoted && word.reference != nil {
+            let value = job.filled(word.text)
+            if job.script.concealed.contains(String(word.reference ?? "")), value.contains(" "), !value.hasPrefix("-") {
+                let shown = "`$\(word.reference ?? "")` without quotes is several words"
+                return job.lose(place, "\(shown), and a secret: this \(program) was left out")
+            }
+        }
         let flow = scope.and(list.runs)
         if let name = settings.proxies.lost {
             return job.lose(place, "the proxy of `\(name)` is known to the shell alone: this \(program) was left out")

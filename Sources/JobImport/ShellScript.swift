@@ -76,8 +76,8 @@ struct ShellScript: Sendable {
 
     static let most = 200_000
 
-    /// `answers` is the number of values that scripts before took out of answers.
-    init(_ text: String, answers: Int = 0) {
+    /// `answers` is the number of values that scripts before took out of answers; `variables` are those that they set.
+    init(_ text: String, answers: Int = 0, variables: [(name: String, value: String)] = []) {
         var first = ShellScript([:], text, line: 1, nesting: 0, answers: answers)
         let head = text.prefix { !$0.isNewline }
         let shell = head.hasPrefix("#!") ? head.split { $0 == "/" || $0 == " " }.last { !$0.hasPrefix("-") } : nil
@@ -87,6 +87,7 @@ struct ShellScript: Sendable {
         self.init([:], text, line: 1, nesting: 0, answers: answers)
         expandsBraces = first.expandsBraces
         secretNames = ScriptCredentials.names(in: first.commands + first.inner, first.texts)
+        self.variables = variables
         scopes.namesOfLoops = first.scopes.namesOfLoops
         readCommands()
     }

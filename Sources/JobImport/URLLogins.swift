@@ -19,6 +19,7 @@ extension ImportedJob {
     /// The text without the passwords of the URLs in it: each is a secret that is sent to `host`. A URL may be written as
     /// in JSON, or percent-encoded. `isURL`: a run encodes what is put into the text.
     mutating func hideLogins(in text: String, for host: String?, isURL: Bool = false) -> String {
+        let text = hideDefaults(in: text, for: host)
         guard text.contains("@") || text.contains("%40") else { return text }
         var bytes = Array(text.utf8)
         // In a form a `&` ends the URL, in JSON a quote does.
@@ -45,6 +46,21 @@ extension ImportedJob {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The text without what variables of the environment whose names mean credentials are by default, `${TOKEN:-…}`.
+    private mutating func hideDefaults(in text: String, for host: String?) -> String {
+        guard text.contains(":-") else { return text }
+        var text = text
+        for name in Self.names(in: text) where name.hasPrefix("env.") && !name.hasSuffix(":-") {
+            guard let mark = name.firstRange(of: ":-"), SecretNames.isField(name[..<mark.lowerBound].dropFirst(4))
+            else {
+                continue
+            }
+            let secret = hide("${\(name)}", "TOKEN", host)
+            text = text.replacing("${\(name)}", with: secret).replacing("${raw:\(name)}", with: raw(secret: secret))
+        }
+        return text
     }
 
     /// A reference to a secret in the place of a text; an empty text, and one that is such a reference, stays.

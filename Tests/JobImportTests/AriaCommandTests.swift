@@ -37,6 +37,7 @@ struct AriaCommandTests {
         "aria2c --proxy-method=tunnel https://a.test/x", "aria2c --check-certificate=\"$C\" https://a.test/x",
         "aria2c --netrc-path=n https://a.test/x", "https://a.test/x\n  frobnicate=1",
         "https://a.test/x\n  http-proxy-user=u",
+        "https://a.test/[1-2]\n  parameterized-uri=true",
         "aria2c --user-agent --torrent-file=t https://a.test/x https://a.test/y -Z --frob x",
     ])
     func whatChangesTheRequest_leavesTheTransferOut(_ text: String) {
@@ -53,8 +54,11 @@ struct AriaCommandTests {
 
     /// An input file says no options of the program: aria2 takes none of them there.
     @Test func optionOfTheProgram_isNamed_inAnInputFile() {
-        let result = JobImportTests.translated("https://a.test/x\n  load-cookies=c\n")
-        #expect(result.taskCount == 1 && result.warnings.count == 1 && result.warnings[0].contains("all of aria2"))
+        for option in ["load-cookies=c", "check-certificate=false", "certificate=c"] {
+            let result = JobImportTests.translated("https://a.test/x\n  \(option)\n")
+            #expect(result.taskCount == 1 && result.warnings.count == 1 && !result.text.contains("tls:\n"), "\(result)")
+            #expect(result.warnings.first?.contains("all of aria2") == true && !result.text.contains("    tls: "))
+        }
         let command = JobImportTests.translated("aria2c --on-download-complete=c https://a.test/x\n")
         #expect(command.taskCount == 1 && !command.text.contains("all of aria2"), "\(command)")
     }

@@ -18,7 +18,8 @@ struct ScriptGuardTests {
 
     @Test(arguments: [
         "[ -z \"$1\" ] && exit 1", "if [ $# -lt 1 ]; then echo usage; exit 1; fi", "[ $# -eq 2 ] || exit 1",
-        "V=a\n[ -z \"$V\" ] && exit 1",
+        "V=a\n[ -z \"$V\" ] && exit 1", "usage() { echo u >&2; exit 1; }\n[ $# -ge 1 ] || usage",
+        "die() {\n  echo \"$1\"\n  exit 1\n}\n[ -n \"$1\" ] || die 'no argument'",
     ])
     func guardOfAnArgument_leavesNothingOut(_ script: String) {
         let result = JobImportTests.translated("#!/bin/bash\n\(script)\ncurl -X DELETE https://a.test/x\n")

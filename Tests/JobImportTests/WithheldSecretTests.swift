@@ -37,6 +37,21 @@ struct WithheldSecretTests {
         #expect(result.text.contains(": { hosts: [a.test] } # x:"), "\(result.text)")
     }
 
+    @Test(arguments: [
+        "T=${TOKEN:-hunter2}\ncurl -d \"x=$T\" https://a.test/", "curl -d \"x=${API_TOKEN:-hunter2}\" https://a.test/",
+        "curl -O \"https://a.test/${TOKEN:-hunter2}/x\"",
+    ])
+    func defaultOfACredential_isNotWritten(_ script: String) {
+        let result = JobImportTests.translated(script + "\n")
+        #expect(result.taskCount == 1 && !result.text.contains("hunter2"), "\(result)")
+        #expect(result.text.contains("secret.TOKEN}") || result.text.contains("secret.API_TOKEN}"), "\(result.text)")
+    }
+
+    @Test func headerWithoutQuotes_isSeveralWords() {
+        let result = JobImportTests.translated("H='X-Api-Key: hunter2'\ncurl -H $H https://a.test/\(Self.whole)")
+        #expect(result.taskCount == 1 && !result.text.contains("hunter2"), "\(result)")
+    }
+
     @Test func variableThatNoTaskUses_isNotWritten() {
         let result = JobImportTests.translated("V=one1\nf() { curl https://b.test/$V; }\(Self.whole)")
         #expect(result.taskCount == 1 && !result.text.contains("one1"), "\(result)")
@@ -90,5 +105,23 @@ struct WithheldSecretTests {
     func secretInAVariable_goesToTheHostThatGetsIt(_ script: String, _ secret: String) {
         let result = JobImportTests.translated("\(script)\n")
         #expect(!result.text.contains("hunter2") && result.text.contains("\(secret) # x:"), "\(result)")
+    }
+
+    /// A name means in each script what that script sets it to.
+    @Test func variableOfTwoScripts_hasTheValueOfEach() {
+        let scripts = ["one", "two"].map { name in
+            ImportInput(
+                name: name,
+                text:
+                    "H=\(name).test\nTOKEN=\(name)hunter2\ncurl -d \"x=$TOKEN\" \"https://$H/\(name)\"\ncurl -u \"me:$P\" https://a.test/\n"
+            )
+        }
+        let result = JobImport.translate(scripts, origin: "x")
+        #expect(
+            result.text.contains("\"https://${raw:H}/one\"") || result.text.contains("\"https://${H}/one\""),
+            "\(result.text)")
+        #expect(result.text.contains("\"https://two.test/two\"") && !result.text.contains("hunter2"), "\(result.text)")
+        #expect(
+            result.text.contains("x=${secret.TOKEN}") && result.text.contains("x=${secret.TOKEN_2}"), "\(result.text)")
     }
 }

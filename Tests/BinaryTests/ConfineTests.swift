@@ -30,7 +30,7 @@ import TextFormats
 
         func report(_ path: String) throws -> [String] {
             let json = try JSONParser.parse(try folder.bytes("room/report.json"))
-            return try JSONPath(path).select(from: json).map(\.plainText)
+            return try JSONPath(path).select(from: json).compactMap(\.plainText)
         }
     }
 

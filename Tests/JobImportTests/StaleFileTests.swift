@@ -49,6 +49,13 @@ struct StaleFileTests {
         #expect(folders.taskCount == 0, "\(folders)")
     }
 
+    @Test func nameOfAFileOfALoop_isItsName() {
+        let result = JobImportTests.translated(
+            "for f in d/*.jpg; do n=$(basename \"$f\"); curl -T \"$f\" \"https://a.test/up/$n?x=1\"; done\n")
+        #expect(
+            result.text.contains("url: \"https://a.test/up/${f.name}?x=1\"") && result.warnings.isEmpty, "\(result)")
+    }
+
     @Test func encodedSlashInAName_staysEncoded() {
         let result = JobImportTests.translated("wget 'https://a.test/d/c%2Fd.txt'\n")
         #expect(result.text.contains("to: \"c%2Fd.txt\""), "\(result.text)")

@@ -49,7 +49,7 @@ package struct ServiceProcess: Sendable {
         let manager = ServiceManager(environment)
         let passed = try Self.passedDoor(manager)
         let lock: ServiceLock
-        switch try takeLock(isPassed: passed != nil) {
+        switch try takeLock(passed) {
         case .taken(let taken): lock = taken
         case .held(let holder): return .alreadyThere(holder)
         }
@@ -76,15 +76,16 @@ package struct ServiceProcess: Sendable {
 
     /// Takes the lock, or finds out that its holder answers. A holder that does not answer is about to begin or to end,
     /// so `takeLock` tries again until `lockPatience` has passed.
-    private func takeLock(isPassed: Bool) throws(ServiceTrouble) -> ServiceLock.Attempt {
+    private func takeLock(_ passed: ServiceSocket?) throws(ServiceTrouble) -> ServiceLock.Attempt {
+        let socket = passed.map(\.path) ?? place.socket
         let deadline = Clocks.instant() + lockPatience
         while true {
-            let attempt = try ServiceLock.attempt(place)
+            let attempt = try ServiceLock.attempt(place, socket: socket)
             guard case .held(let holder) = attempt else { return attempt }
-            if !isPassed, isThere(until: deadline) { return .held(holder) }
+            if passed == nil, isThere(until: deadline) { return .held(holder) }
             guard Clocks.instant() < deadline else {
                 let who = holder.map { " by process \($0)" } ?? ""
-                throw ServiceTrouble("\(place.lock) is held\(who), which does not listen at \(place.socket)")
+                throw ServiceTrouble("\(place.lock) is held\(who), which does not listen at \(place.ofHolder.socket)")
             }
             Polling.sleep(milliseconds: 10)
         }
@@ -93,7 +94,6 @@ package struct ServiceProcess: Sendable {
     /// Whether a process answers with `hello`. One that only accepts connections may still fail to begin, so that a
     /// connection alone proves nothing.
     private func isThere(until deadline: Instant) -> Bool {
-        guard ServiceSocket.isAnswered(place) else { return false }
         do throws(ServiceFailure) {
             let left = max(.milliseconds(1), deadline - Clocks.instant())
             _ = try ServiceLink.connect(place, version: version, patience: left)
@@ -146,7 +146,7 @@ package struct ServiceProcess: Sendable {
         let hello = ServiceHello(version: version, started: Clocks.wall(), state: place.state)
         do throws(SystemError) {
             return try ServiceRequests(
-                host, hello, limits, manager, place, isInPlace: { lock.isInPlace }, log: log, end: { ending.set($0) })
+                host, hello, limits, manager, place, lock, log: log, end: { ending.set($0) })
         } catch {
             throw ServiceTrouble(error.description)
         }

@@ -19,7 +19,12 @@ struct AttachedRun {
             CommandLineTool.tellOfDamage(folder, console)
             let starter = ServiceStarter.here(folder, environment)
             starter.goOn()
-            guard let (run, handed) = try find(identifier, folder) else { return ExitStatus.invalidInput.code }
+            let (run, handed): (JournalRun, HandedJob)
+            switch try find(identifier, folder) {
+            case .underWay(let found): (run, handed) = found
+            case .over(let ended): return try tell(ended, identifier, folder)
+            case nil: return ExitStatus.invalidInput.code
+            }
             var options = options
             options.advice = RerunAdvice(handed.newest, here: options.advice)
             // Report, events and exports go where they would have gone if the earlier command had stayed.
@@ -37,11 +42,28 @@ struct AttachedRun {
         }
     }
 
-    /// Returns the session's run and job; `nil` after an error was printed.
-    private func find(_ identifier: String, _ folder: StateFolder) throws -> (JournalRun, HandedJob)? {
+    private enum Found {
+        case underWay((JournalRun, HandedJob))
+        case over(JournalRun)
+    }
+
+    /// Returns the session's run, and its job while that is kept; `nil` after an error was printed.
+    private func find(_ identifier: String, _ folder: StateFolder) throws -> Found? {
         do throws(CommandTrouble) {
-            let run = try SessionAbsence.run(identifier, folder)
-            return (run, try handed(run, identifier, folder))
+            let run: JournalRun
+            switch try SessionAbsence.find(identifier, folder) {
+            case .underWay(let found): run = found
+            case .over(let ended): return .over(ended)
+            }
+            do {
+                return .underWay((run, try HandedJob(of: run.id, Journal.open(folder: folder.state))))
+            } catch {
+                // The run's end may have become known just now, and its job been deleted with that.
+                guard case .over(let ended) = try SessionAbsence.find(identifier, folder) else {
+                    throw CommandTrouble.broken("\(error)")
+                }
+                return .over(ended)
+            }
         } catch {
             if case .broken(let why) = error { throw ServiceTrouble(why) }
             console.errors(error.text)
@@ -49,16 +71,23 @@ struct AttachedRun {
         }
     }
 
-    private func handed(
-        _ run: JournalRun, _ identifier: String, _ folder: StateFolder
-    ) throws(CommandTrouble) -> HandedJob {
-        do {
-            return try HandedJob(of: run.id, Journal.open(folder: folder.state))
-        } catch {
-            // The run's end may have become known just now, and its job been deleted with that: the next call then
-            // reports so.
-            _ = try SessionAbsence.run(identifier, folder)
-            throw .broken("\(error)")
+    /// Tells the end of a run that somebody knows of, as far as it is kept, and returns the run's exit status.
+    private func tell(_ run: JournalRun, _ identifier: String, _ folder: StateFolder) throws(StoreError) -> Int32 {
+        let ended = try EndedRun(run, folder)
+        if options.amount != .quiet {
+            console.errors("the session `\(identifier)` \(SessionAbsence.end(of: run, folder))\n")
         }
+        if options.report != .asJobSays || options.events != .asJobSays || !options.exports.isEmpty {
+            console.errors(
+                "warning: nothing is written anew: what was handed over is erased once the end of its run is known\n")
+        }
+        var options = options
+        // Nothing moves any more.
+        if options.progress != .none { options.progress = .plain }
+        let progress = RunOutputs.progress(ended.job, options, environment, reportPath: run.accepted.report)
+        try? progress?.consume(ended.events[...])
+        (progress as? PlainProgress)?.conclude(reportIsWritten: true)
+        for warning in run.end?.hooks.compactMap(\.warning) ?? [] { console.errors(warning) }
+        return Int32(run.end?.exitStatus ?? 0)
     }
 }

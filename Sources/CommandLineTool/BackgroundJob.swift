@@ -87,11 +87,27 @@ struct BackgroundJob {
             if let earlier = result.earlier, let identifier = accepted.identifiers.first {
                 console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
+            if !result.cameBack { tellOfEarlier(accepted, folder) }
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
             return refuse(error, folder)
         }
     }
+
+    /// Says that this run begins anew if an earlier one ended a short time ago: the command may have been meant to come back
+    /// to it.
+    private func tellOfEarlier(_ accepted: AcceptedRun, _ folder: StateFolder) {
+        let start = accepted.createdAt + (.zero - Self.recent)
+        guard options.amount != .quiet, !options.newRun, let identifier = accepted.identifiers.first,
+            let end = EndedRun.last(of: accepted.identifiers, after: start, folder)?.end
+        else { return }
+        console.errors(
+            "an earlier run of `\(identifier)` ended at \(SessionAbsence.moment(end.at)) (\(end.outcome.rawValue)); this "
+                + "begins a new one\n")
+    }
+
+    /// How long after its end a run is told of.
+    private static let recent = TimeSpan.seconds(3600)
 
     /// Hands the run over once an earlier one, whose tasks have all ended, has told its end.
     private func handOver(
@@ -210,7 +226,13 @@ struct BackgroundJob {
         // To leave one that has ended alone would look as if something went on.
         if options.detach, !result.hasEnded {
             if let failure = leave(identifiers, folder, starter) { return failure }
-            if rest.numbers.isEmpty { return ExitStatus.succeeded.code }
+            if rest.numbers.isEmpty {
+                if options.noWait, options.amount != .quiet {
+                    console.errors(
+                        "`--no-wait` changes nothing beside `--detach`: what has to wait does so in the background\n")
+                }
+                return ExitStatus.succeeded.code
+            }
         }
         if result.cameBack, options.amount != .quiet {
             console.errors("came back to the session `\(identifier)`\n")
@@ -321,6 +343,15 @@ extension StateFolder {
 
     /// The hint of an error of a command whose job is in the journal by then: handed over elsewhere, it would run twice.
     func handedOver(_ identifier: String) -> String {
-        "  hint: the job was handed over, and goes on with any later command; \(command("cancel", identifier)) ends it\n"
+        if hasLost(identifier) {
+            return "  hint: what was handed over is not in \(state) any more: run the job again, and it begins anew\n"
+        }
+        return
+            "  hint: the job was handed over, and goes on with any later command; \(command("cancel", identifier)) ends it\n"
+    }
+
+    /// Whether the journal that had a run of the session was removed, or put aside.
+    func hasLost(_ identifier: String) -> Bool {
+        if case .unknown? = try? NamedSession.find(identifier, self) { true } else { false }
     }
 }

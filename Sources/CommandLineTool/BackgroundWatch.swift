@@ -89,6 +89,7 @@ final class BackgroundWatch: Sendable {
             wake.withLock { $0 = follower.interrupt }
             var ids = background.job.tasks.map(\.id)
             var told: Set<String> = []
+            var holdup: String?
             let look = { [self] (held: HeldBack) -> Bool in
                 putOff(held, &told, inbox)
                 return held.isEverything && isAlone.load(ordering: .acquiring)
@@ -99,7 +100,8 @@ final class BackgroundWatch: Sendable {
                     return heard.number
                 },
                 hear: { [self] in
-                    let words = FollowedRun.heldUp(background.identifier, $0)
+                    let words = FollowedRun.heldUp(background.identifier, $0, before: holdup)
+                    holdup = $0
                     LiveTerminal.standardError.print(words)
                 },
                 due: { [self] in story.nextTick }, tick: { [self] now in story.tick(now) },

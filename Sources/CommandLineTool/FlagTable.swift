@@ -163,7 +163,8 @@ package enum FlagTable {
     private static let conditions: [Flag] = [
         flag(
             .noWait, .toggle,
-            "put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75"),
+            "put off to the next run what a network, power, a window or `earliestBegin` holds back, and end with 75; what is in a background session goes on by itself"
+        ),
         flag(.detach, .toggle, "hand background sessions over and return"),
         flag(.newRun, .toggle, "do not come back to an earlier run of a background session"),
         flag(

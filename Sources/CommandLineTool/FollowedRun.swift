@@ -35,7 +35,8 @@ struct FollowedRun {
             }
         } catch {
             LiveTerminal.standardError.clear()
-            console.errors("error: \(error)\n" + (cameBack ? "" : folder.handedOver(identifier)))
+            let isKnown = cameBack && !folder.hasLost(identifier)
+            console.errors("error: \(error)\n" + (isKnown ? "" : folder.handedOver(identifier)))
             return ExitStatus.runnerFailed.code
         }
     }
@@ -51,8 +52,14 @@ struct FollowedRun {
             interrupt()
         }
         let consumers = outputs.consumers
-        let look: ((HeldBack) -> Bool)? = options.noWait ? { $0.isEverything } : nil
+        var wasHeld = false
+        // A task may wait for a moment for what the process then finds by itself, such as a credential.
+        let look = { (held: HeldBack) -> Bool in
+            defer { wasHeld = held.isEverything }
+            return held.isEverything && wasHeld
+        }
         var over: Instant?
+        var holdup: String?
         return try follower.follow(
             signal: {
                 if let time = over, Clocks.instant() - time >= Self.shortEnd {
@@ -60,12 +67,16 @@ struct FollowedRun {
                     over = nil
                 }
                 return heard.number
-            }, hear: { console.errors(Self.heldUp(identifier, $0)) },
+            },
+            hear: {
+                console.errors(Self.heldUp(identifier, $0, before: holdup))
+                holdup = $0
+            },
             due: { consumers.compactMap(\.nextTick).min() },
             tick: { now in
                 for consumer in consumers where consumer.nextTick.map({ $0 <= now }) == true { try? consumer.tick(now) }
             },
-            look: look,
+            look: options.noWait ? look : nil,
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
                 guard let last = events.last else { return }
@@ -87,9 +98,14 @@ struct FollowedRun {
         }.joined()
     }
 
-    /// The warning that a session's events wait in the background process, or, without `trouble`, that they continue.
-    static func heldUp(_ identifier: String, _ trouble: String?) -> String {
-        guard let trouble else { return "the session `\(identifier)` is held up no more\n" }
+    /// The warning that a session's events wait in the background process, or that it waits for its turn; without `trouble`,
+    /// that this is over. `before` is what was told last.
+    static func heldUp(_ identifier: String, _ trouble: String?, before: String?) -> String {
+        let isTurn = (trouble ?? before)?.hasPrefix(ServiceTrouble.turnWords) == true
+        guard let trouble else {
+            return "the session `\(identifier)` \(isTurn ? "has its turn" : "is held up no more")\n"
+        }
+        if isTurn { return "the session `\(identifier)`: \(trouble)\n" }
         return "warning: the session `\(identifier)` is held up: \(trouble)\n"
             + "  hint: it goes on by itself once that is mended, and nothing of it is lost\n"
     }

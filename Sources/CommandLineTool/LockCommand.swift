@@ -37,6 +37,7 @@ extension CommandLineTool {
     /// `jobs.lock` beside `jobs.yaml` or `jobs.transfer.yaml`.
     static func lockPath(of job: Job) -> String { lockPath(ofFile: job.file) }
 
+    /// Returns the path of the lock of the job in that file.
     static func lockPath(ofFile file: String) -> String {
         let folder = Folders.split(file).folder
         let stem = Job.stem(of: file)

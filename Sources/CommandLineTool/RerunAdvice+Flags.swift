@@ -6,12 +6,14 @@ import TransferModel
 extension RerunAdvice {
     /// Flags that only affect what people see.
     private static let shown: Set<FlagName> = [.progress, .color, .verbose, .quiet, .help, .version]
+    /// Flags that say how long the command stays: one that did not wait would not wait again.
+    private static let staying: Set<FlagName> = [.noWait, .detach]
     private static let selecting: Set<FlagName> = [.only, .except]
 
     /// Takes the typed flags with their values; environment variables will apply again by themselves.
     init(typed: [FlagName: [String]]) {
         self.init()
-        for flag in FlagTable.flags(of: .run) where !Self.shown.contains(flag.name) {
+        for flag in FlagTable.flags(of: .run) where !Self.shown.union(Self.staying).contains(flag.name) {
             guard let values = typed[flag.name] else { continue }
             if flag.name == .set {
                 assignments = values

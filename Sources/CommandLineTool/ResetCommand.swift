@@ -1,6 +1,7 @@
 import BackgroundService
 import FileDelivery
 import JobRunner
+import Reporting
 import RunControl
 package import Stores
 import SystemIO
@@ -112,19 +113,23 @@ private struct SessionMemory {
                 all.append((session.job, session.name))
             }
         } catch { throw .broken(error.description) }
-        func names(_ sessions: [(job: String, name: String)]) -> String {
-            sessions.map { "`\($0.job)/\($0.name)`" }.joined(separator: ", ")
-        }
         let meant = all.filter { "\($0.job)/\($0.name)" == wanted }
         let found = meant.isEmpty ? all.filter { $0.name == wanted } : meant
         guard let session = found.first else {
             throw .unclear(
-                "nothing is kept of a session `\(wanted)`", hint: all.isEmpty ? nil : "known are \(names(all))")
+                "nothing is kept of a session `\(wanted)`", hint: all.isEmpty ? nil : "known are\(Self.list(all))")
         }
         guard found.count == 1 else {
-            throw .unclear("several jobs have a session `\(wanted)`", hint: "say which: \(names(found))")
+            throw .unclear("several jobs have a session `\(wanted)`", hint: "say which:\(Self.list(found))")
         }
         return session
+    }
+
+    /// The sessions, a line for each; of many the first ten.
+    private static func list(_ sessions: [(job: String, name: String)]) -> String {
+        let more = sessions.count > 10 ? ["and \(sessions.count - 10) more"] : []
+        return (sessions.prefix(10).map { "`\(SafeText.line("\($0.job)/\($0.name)"))`" } + more).map { "\n    \($0)" }
+            .joined()
     }
 
     private func journalled() throws(StoreError) -> [JournalledSession] {

@@ -133,7 +133,8 @@ struct RunOutputs {
     /// Number of tasks up to which each gets a line of its own, beside the live part.
     private static let fewTasks = 50
 
-    private static func progress(
+    /// The consumer of events that prints them; `nil` where nothing is to be printed.
+    static func progress(
         _ job: Job, _ options: RunOptions, _ environment: [String: String], reportPath: String?
     ) -> (any EventConsumer)? {
         guard options.progress != .none else { return nil }

@@ -8,6 +8,22 @@ import TransferModel
 enum SessionAbsence {
     /// Returns the session's run whose end is not confirmed yet; throws the explanation without one.
     static func run(_ identifier: String, _ folder: StateFolder) throws(CommandTrouble) -> JournalRun {
+        switch try find(identifier, folder) {
+        case .underWay(let run): return run
+        case .over(let run): throw .wrong(ended(identifier, run, folder))
+        }
+    }
+
+    /// A run that an identifier names.
+    enum Found {
+        /// Its end is not confirmed yet.
+        case underWay(JournalRun)
+        /// The last one of the identifier, which ended.
+        case over(JournalRun)
+    }
+
+    /// Returns the run of the session, or else the last one that ended; throws the explanation if nothing is known of it.
+    static func find(_ identifier: String, _ folder: StateFolder) throws(CommandTrouble) -> Found {
         let named: NamedSession
         do throws(StoreError) {
             named = try NamedSession.find(identifier, folder)
@@ -15,19 +31,8 @@ enum SessionAbsence {
             throw .broken(error.description)
         }
         switch named {
-        case .run(let run): return run
-        case .over(let run):
-            // Then the report is missing, or does not say how the run ended.
-            let isRunners = run.end?.exitStatus == Int(ExitStatus.runnerFailed.code)
-            let report = run.accepted.report.flatMap { Folders.resolved($0) == nil ? nil : "its report is \($0)" }
-            let place =
-                isRunners ? "what the runner itself failed at stands in \(ServicePlace(folder).log)" : report
-            let end = run.end.map { "it ended at \(moment($0.at)) with exit status \($0.exitStatus)" }
-            let hints = [end, place, "running its job again starts a new session of this name"]
-            throw .wrong(
-                UsageError(
-                    "the session `\(identifier)` has ended (\(outcome(run))), and its end is known",
-                    hint: hints.compactMap { $0 }.joined(separator: "; ")))
+        case .run(let run): return .underWay(run)
+        case .over(let run): return .over(run)
         case .unknown(let known):
             let names = known.prefix(10).map { "`\($0)`" } + (known.count > 10 ? ["…"] : [])
             // The process that found the damage reported it, which may have been the background process, in its log.
@@ -53,6 +58,16 @@ enum SessionAbsence {
         UsageError(
             "the session `\(identifier)` has ended (\(outcome(run)))",
             hint: "\(folder.command("attach", identifier)) tells how")
+    }
+
+    /// When and how the run ended, and where more is to be read: `ended at … with exit status 1; its report is …`.
+    static func end(of run: JournalRun, _ folder: StateFolder) -> String {
+        guard let end = run.end else { return "ended" }
+        // Then the report is missing, or does not say how the run ended.
+        let isRunners = end.exitStatus == Int(ExitStatus.runnerFailed.code)
+        let report = run.accepted.report.flatMap { Folders.resolved($0) == nil ? nil : "; its report is \($0)" }
+        let place = isRunners ? "; what the runner itself failed at stands in \(ServicePlace(folder).log)" : report
+        return "ended at \(moment(end.at)) with exit status \(end.exitStatus)\(place ?? "")"
     }
 
     /// A time of the clock, such as `2026-11-28 21:20:56 UTC`.

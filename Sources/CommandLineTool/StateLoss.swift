@@ -26,8 +26,7 @@ enum StateLoss {
     }
 
     private static func absence(of folder: StateFolder) -> String {
-        "there is no state folder \(SafeText.line(folder.state)): a job that was handed over with it begins anew when it is "
-            + "run again, and sends again what it had sent\n"
+        "no background session was handed over here yet: there is no state folder \(SafeText.line(folder.state))\n"
     }
 
     private static let again = "  hint: run their jobs again: they begin anew\n"

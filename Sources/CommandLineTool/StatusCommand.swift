@@ -235,7 +235,7 @@ private struct StatusShow {
             return ("error: there is no place for state: set HOME or --state-dir\n", .runnerFailed)
         }
         do throws(CommandTrouble) {
-            _ = try SessionAbsence.run(identifier, folder)
+            _ = try SessionAbsence.find(identifier, folder)
             return nil
         } catch {
             return (error.text, error.status)

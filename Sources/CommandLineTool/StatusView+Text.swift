@@ -70,9 +70,11 @@ extension BackgroundSession {
             ["    its tasks have ended; its `onFinish` and its report are under way since \(SessionAbsence.moment($0))"]
         }
         let hint =
-            state == .finished && !isLost && ending == nil
+            state == .finished && !isLost && ending == nil && over == nil
             ? folder.map { ["    \($0.command("attach", identifier)) tells how it ended"] } ?? [] : []
-        let held = trouble.map { ["    \(state == .finished ? "" : "held up: ")\(Visible.text($0))"] } ?? []
+        let end = over.flatMap { run in folder.map { ["    \(Visible.text(SessionAbsence.end(of: run, $0)))"] } } ?? []
+        let isHeldUp = state != .finished && trouble?.hasPrefix(ServiceTrouble.turnWords) == false
+        let held = trouble.map { ["    \(isHeldUp ? "held up: " : "")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         // What can never go on waits for nothing.
         let left = isLost ? [] : taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars)
@@ -80,7 +82,7 @@ extension BackgroundSession {
         let resume =
             isSuspended ? folder.map { ["    \($0.command("resume", identifier)) resumes what is suspended"] } : nil
         return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held + left
-            + (resume ?? []) + (ending ?? []) + hint
+            + (resume ?? []) + (ending ?? []) + hint + end
     }
 }
 

@@ -21,8 +21,6 @@ package enum UnheededOptions {
             return values != before[name]
         }
         var found = changed.filter { !heeded.contains($0) }
-        // A command that leaves at once cannot end because of what waits.
-        if recipe.isDetached, changed.contains(.noWait) { found.append(.noWait) }
         if let held = recipe.held, held != earlier.held { found.append(held.kind == .lock ? .locked : .plan) }
         return found
     }

@@ -14,7 +14,7 @@ enum LocalFiles {
 
     static func open(_ path: String) throws(TransferError) -> OpenFile {
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
-        try open(path) { () throws(SystemError) in try Descriptor.open(path, O_RDONLY | O_NONBLOCK) }
+        try open(path) { () throws(SystemError) in try Descriptor.openOfJob(path, O_RDONLY | O_NONBLOCK) }
     }
 
     /// Opens a regular file with `opening`; `path` is its name in errors.

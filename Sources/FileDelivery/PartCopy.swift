@@ -44,7 +44,7 @@ final class PartCopy {
     init(_ id: StagingID, _ task: TaskIndex, _ foreign: ForeignFile, at path: String) throws(Problem) {
         (self.id, self.task, self.foreign) = (id, task, foreign)
         do throws(SystemError) {
-            file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            file = try Descriptor.openOfJob(path, O_RDONLY | O_NONBLOCK)
         } catch {
             throw Problem(reason: "\(foreign.path) cannot be opened: \(error.reason)")
         }

@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 
 /// The room of a job that somebody else wrote (`--confine`): what of the things that a job may do is refused, and by which
 /// rule. The rules are about the text of the job; links that lead out of the folder are found where a path is opened.

@@ -43,6 +43,10 @@ extension JobRun {
         case .window: return opening(of: task).map { "its `window` until \($0)" }
         case .earliestBegin: return earliestBegin(of: task).map { "its `earliestBegin`, not before \($0)" }
         case .dependency where scheduler.isStaged(task): return group(of: task)
+        case .credential:
+            return engine.credentials.rejectingHost(of: task).map {
+                "another credential: the one for \($0) was refused"
+            }
         default: return nil
         }
     }

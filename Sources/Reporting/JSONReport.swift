@@ -208,14 +208,18 @@ struct Totals {
         }
     }
 
-    /// Bytes that an earlier run had left. Those that an attempt of this run fetched for the next were counted when
-    /// they came.
+    /// Bytes that an earlier run had left, or an attempt that died with its process and has no transactions. Those that
+    /// another attempt of this run fetched for the next were counted when they came.
     private func thereBefore(_ attempts: [AttemptRecord]) -> Int64 {
-        guard let first = attempts.first?.resumedFrom, first > 0 else { return 0 }
-        let beganAnew = attempts.dropFirst().contains { attempt in
-            attempt.startedOver != nil
-                || attempt.resumedFrom < first && attempt.transactions.contains { $0.responseBodyBytesReceived > 0 }
+        var (there, counted): (Int64, Int64) = (0, 0)
+        for attempt in attempts {
+            let received = attempt.transactions.reduce(0) { $0 + $1.responseBodyBytesReceived }
+            if attempt.startedOver != nil || attempt.resumedFrom < there && received > 0 {
+                (there, counted) = (0, attempt.resumedFrom)
+            }
+            there += max(0, attempt.resumedFrom - counted)
+            counted = max(counted, attempt.resumedFrom + received)
         }
-        return beganAnew ? 0 : first
+        return there
     }
 }

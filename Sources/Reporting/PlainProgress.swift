@@ -178,7 +178,7 @@ package final class PlainProgress: EventConsumer {
     /// Prints what a task waits for: with `-v` always; else long waits that concern many tasks, each once, because
     /// nothing moves and no other line says why.
     private func tellWait(_ task: TaskIndex, _ reason: WaitReason, _ lacks: String?) {
-        if reason == .credential { return tellLack(task) }
+        if reason == .credential { return tellLack(task, lacks) }
         let what = lacks ?? Explanation.words(reason)
         guard style.amount == .normal else { return tell(task, "waits", "for \(what)") }
         guard [.network, .power, .window].contains(reason), toldLacks.insert(what).inserted else { return }
@@ -186,11 +186,13 @@ package final class PlainProgress: EventConsumer {
     }
 
     /// Prints which credential is missing: only a person can end this wait.
-    private func tellLack(_ task: TaskIndex) {
+    private func tellLack(_ task: TaskIndex, _ lacks: String?) {
         guard style.amount != .quiet else { return }
         let identifier = job.sessions[Int(job.tasks[Int(task.raw)].session.raw)].identifier
         let resume = identifier.map { ", or write it into `.netrc` and `transfer-run resume \($0)`" } ?? ""
-        append("  \(id(task)): waits for a credential: say it under `credentials` and run the job again\(resume)")
+        append(
+            "  \(id(task)): waits for \(lacks ?? "a credential"): say it under `credentials` and run the job again\(resume)"
+        )
     }
 
     private func tellEnd(of record: AttemptRecord, _ task: TaskIndex, _ time: WallTime) {

@@ -144,11 +144,19 @@ package struct ServiceUnit: Sendable {
                 """
         }
         return """
-            # The process of the background sessions outlives this service, and goes on when it is stopped: `transfer-run
-            # cancel` ends the transfers.
+            # The process of the background sessions outlives this service, and goes on when it is stopped. This ends the
+            # transfers of one: transfer-run cancel IDENTIFIER\(state)
             KillMode=process
 
             """
+    }
+
+    /// The option by which other commands find the state of the system's service; a user's own find it without.
+    private var state: String {
+        guard let place = facts.command.firstIndex(of: "--state-dir"), facts.command.indices.contains(place + 1) else {
+            return ""
+        }
+        return " --state-dir \(UnitText.line(facts.command[place + 1], escapes: false))"
     }
 
     private var account: String {

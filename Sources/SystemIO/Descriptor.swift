@@ -23,6 +23,13 @@ package struct Descriptor: ~Copyable, Sendable {
         return try openOutside(path, flags, mode: mode)
     }
 
+    /// Opens a path that a job names, or a value of its run: in a confined process only what is beneath the room's folder,
+    /// and nothing that the process reads for itself.
+    package static func openOfJob(_ path: String, _ flags: Int32) throws(SystemError) -> Descriptor {
+        guard let room = Confinement.room else { return try open(path, flags) }
+        return try room.open(RawName(path), flags, ofJob: true)
+    }
+
     /// Opens a path wherever it leads, also out of the room that this process is in.
     static func openOutside(_ path: RawName, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
         Descriptor(owning: try Syscall.check("open") { unsafe Glibc.open(path.characters, flags | O_CLOEXEC, mode) })

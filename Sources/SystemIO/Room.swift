@@ -117,9 +117,13 @@ package final class EnteredRoom: Sendable {
         return parts.flatMap { [slash] + $0 }
     }
 
-    /// Opens a path; throws an error with `leadsOut` for one that is not in the room.
-    func open(_ path: RawName, _ flags: Int32, mode: mode_t = 0) throws(SystemError) -> Descriptor {
+    /// Opens a path; throws an error with `leadsOut` for one that is not in the room, and with `ofJob` for one that only the
+    /// process itself may open.
+    func open(
+        _ path: RawName, _ flags: Int32, mode: mode_t = 0, ofJob: Bool = false
+    ) throws(SystemError) -> Descriptor {
         switch way(to: path) {
+        case .plain where ofJob: throw Self.leadsOut(path)
         case .plain: return try Descriptor.openOutside(path, flags, mode: mode)
         case .refused: throw Self.leadsOut(path)
         case .beneath(let rest):

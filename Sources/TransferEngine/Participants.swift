@@ -373,6 +373,7 @@ extension Participants {
         bodies.taskEnded(task)
         objects.endedObject(task)
         if outcome != .succeeded { names.release(task) }
+        partials.dropUnseen(task, outcome)
         guard !core.retryStates.isEmpty, let retryState = core.retryStates.removeValue(forKey: task) else { return }
         if let upload = retryState.upload { uploads.uploadEnded(task, outcome, upload) }
         partials.taskEnded(task, outcome, retryState)

@@ -6,7 +6,7 @@ import SystemIO
 //
 //   room-check DIR [--without MEANS]… [--port NUMBER]… DOOR VALUE…
 //
-// Doors: `open` and `write` a path as the program does, `make` a folder and a file in it, `list` a folder; `read` and
+// Doors: `open` and `write` a path as the program does, `make` a folder and a file in it, `list` a folder, open a `source` that a job names; `read` and
 // `create` as a fault of a library would, by the system call; `run` a program, `connect` to a port of this machine, make a
 // `socket` of a family, `signal` a process, `cut` a file by its path, `move` a file into a new folder beside it. Each gets a line: the
 // door, its value, and `open` or the reason why not.
@@ -57,6 +57,7 @@ func connect(to port: UInt16) throws(Refused) {
 func attempt(_ door: String, _ value: String) throws(Refused) {
     switch door {
     case "open": try opened { () throws(SystemError) in _ = try Descriptor.open(value, O_RDONLY) }
+    case "source": try opened { () throws(SystemError) in _ = try Descriptor.openOfJob(value, O_RDONLY) }
     case "write":
         try opened { () throws(SystemError) in _ = try Descriptor.open(value, O_WRONLY | O_CREAT, mode: 0o600) }
     case "make":

@@ -84,6 +84,44 @@ import TransferModel
         #expect(try stage.end(of: [first]) == [0])
     }
 
+    /// `--no-wait` counts for the command that said it, and not for the run.
+    @Test func aRunThatWasHandedOverWithNoWait_waits() throws {
+        try stage.hand("patient", stage.task("later", more: ", earliestBegin: 2h"), noWait: true)
+        try stage.start()
+        try waitUntil {
+            guard case .status(let all) = try stage.link().ask(.status(nil)) else { return false }
+            return all.contains { $0.run.tasks.contains { $0.waitingFor == .earliestBegin } }
+        }
+        let cancel = ServiceControl(.cancel, of: CarriedStage.identifier("patient"))
+        #expect(try stage.link().ask(.control(cancel)) == .changed(["later"]))
+    }
+
+    /// A run that a task is added to begins anew, and knows of the half-done file by the store alone.
+    @Test func cancelled_afterATaskWasAdded_leavesNoHalfDoneFileOfOneThatIsSuspended() throws {
+        let big = "{ id: big, url: '\(stage.server.url("/big"))', to: big }"
+        let head = Script.head(200, [("ETag", "\"1\""), ("Content-Length", "\(8 << 20)")])
+        stage.server.on("/big", [.bytes(head), .pattern(count: 4 << 20), .stall])
+        let run = try stage.hand("j", big)
+        try stage.start()
+        func half() -> [String] { stage.tree.list("").filter { $0.hasPrefix(".transfer-run") } }
+        try waitUntil {
+            guard case .status(let all) = try stage.link().ask(.status(nil)) else { return false }
+            return all.contains { $0.run.tasks.contains { $0.bytesReceived == 4 << 20 } }
+        }
+        func ask(_ action: ControlAction) throws -> ServiceAnswer {
+            try stage.link().ask(.control(ServiceControl(action, of: CarriedStage.identifier("j"))))
+        }
+        #expect(try ask(.suspend) == .changed(["big"]))
+        try stage.hand("j", big, stage.task("new", gate: "new"))
+        try stage.ring()
+        #expect(stage.server.waitForRequests(1, "/new"))
+        #expect(half().count == 1, "what is suspended stays")
+        #expect(try ask(.cancel) == .changed(["big", "new"]))
+        _ = try stage.end(of: [run])
+        #expect(half().isEmpty)
+        #expect(stage.server.requests("/big").count == 1)
+    }
+
     // MARK: Reports
 
     /// A folder stands where the report is to be. Until it is gone the session stays, and its `onFinish` waits.

@@ -41,6 +41,9 @@ import TransferModel
             let link = try link()
             #expect(try link.ask(.ring("a")) == .done)
             #expect(link.other.process == process.processID)
+            let elsewhere = try ServiceStage.place(directory, runtime: tree.path("elsewhere"))
+            let found = try ServiceLink.connect(elsewhere, version: "0.0.1", patience: .seconds(20))
+            #expect(found.other.process == process.processID)
             let descriptor = "/proc/\(process.processID)/fdinfo/3"
             let flags = String(decoding: try WholeFile.read(descriptor, limit: 4096), as: UTF8.self)
             // O_CLOEXEC and O_NONBLOCK: nothing that a run starts inherits it.

@@ -149,6 +149,47 @@ import TransferModel
         #expect(stage.tree.list("state/runtime").isEmpty)
     }
 
+    /// Cron has no `XDG_RUNTIME_DIR`, a login shell has one: the lock file names the socket.
+    @Test func aProcessWithAnotherRuntimeFolderIsFoundByItsLock() throws {
+        try stage.start()
+        let login = try ServiceStage(stage.tree, runtime: stage.tree.path("run/transfer-run"))
+        #expect(try login.link().ask(.ring("a")) == .done)
+        #expect(stage.host.script.withLock { $0.rings } == ["a"])
+        try login.start(awaiting: false)
+        #expect(try login.wait() == .alreadyThere(getpid()))
+        try stage.stop()
+        #expect(try ServiceLink.absence(login.place)?.contains("run/transfer-run") == true, "the lock is free")
+    }
+
+    /// A logout takes the runtime folder, and who may not make it anew listens beside the state until the end.
+    @Test func aRuntimeFolderThatCannotBeMadeAgainIsReplaced() throws {
+        let stage = try ServiceStage(stage.tree, runtime: stage.tree.path("run/transfer-run"))
+        try stage.start { $0.tick = .milliseconds(20) }
+        stage.tree.remove("run")
+        try stage.tree.write("run", "no folder")
+        try waitUntil { (try? stage.link().ask(.ring("cron"))) == .done }
+        #expect(stage.tree.list("state/runtime") == ["background.sock"])
+        stage.tree.remove("run")
+        try stage.tree.makeFolder("run", mode: 0o700)
+        #expect(try stage.link().ask(.ring("login")) == .done)
+        try stage.stop()
+        #expect(stage.tree.list("state/runtime").isEmpty)
+    }
+
+    /// What the lock file says leads nowhere that others could have made.
+    @Test func aSocketNamedByTheLockIsTakenOnlyFromAPrivateFolder() throws {
+        let held = try stage.heldLock(naming: "\(stage.tree.path("shared"))/background.sock")
+        try stage.tree.makeFolder("shared", mode: 0o777)
+        try stage.tree.setMode("shared", 0o777)
+        let refusal = #expect(throws: ServiceFailure.self) { _ = try stage.link() }
+        #expect(refusal == .refused("\(stage.tree.path("shared")) can be written by others: `chmod go-w` it"))
+        // A state folder that others can write in says nothing.
+        try stage.tree.setMode("state", 0o777)
+        let own = #expect(throws: ServiceFailure.self) { _ = try stage.link() }
+        #expect(own?.description.hasPrefix("\(stage.place.state) belongs to another user or can be written") == true)
+        _ = consume held
+    }
+
     @Test func whoseStateFolderIsGoneEnds() throws {
         try stage.start { $0.tick = .milliseconds(20) }
         stage.host.script.withLock { $0.isBusy = true }
@@ -232,6 +273,17 @@ import TransferModel
         let kept = try stage.tree.text("state/background.log")
         #expect(kept.utf8.count < 300_000 && kept.utf8.count > 200_000)
         #expect(kept.hasPrefix(line) && kept.hasSuffix("the last\n"))
+    }
+}
+
+extension ServiceStage {
+    /// Takes the lock as a process would that says it listens at `socket`.
+    func heldLock(naming socket: String) throws -> Descriptor {
+        let folder = try PrivateFolder.make(place.state)
+        let lock = try PrivateFolder.file("background.lock", in: folder, at: place.state)
+        #expect(try lock.tryLock())
+        try lock.writeAll(Array("{\"pid\":\(getpid()),\"socket\":\"\(socket)\"}\n".utf8))
+        return lock
     }
 }
 

@@ -66,15 +66,23 @@ final class ServiceStage {
     private var thread: Thread?
     private let result = Mutex<Result<ServiceProcess.Outcome, ServiceTrouble>?>(nil)
 
-    init(_ tree: TemporaryTree? = nil) throws {
+    init(_ tree: TemporaryTree? = nil, runtime: String? = nil) throws {
         self.tree = try tree ?? TemporaryTree("service")
-        place = try Self.place(self.tree.path("state"))
+        let state = self.tree.path("state")
+        place = try runtime.map { try Self.place(state, runtime: $0) } ?? Self.place(state)
     }
 
     deinit { thread?.detach() }
 
     static func place(_ directory: String) throws -> ServicePlace {
         ServicePlace(try StateFolder(directory: directory, workingDirectory: "/") { _ in nil })
+    }
+
+    /// The place of a command in whose environment the runtime folder is another one.
+    static func place(_ state: String, runtime: String) throws -> ServicePlace {
+        var folder = try StateFolder(directory: state, workingDirectory: "/") { _ in nil }
+        folder.runtime = runtime
+        return ServicePlace(folder)
     }
 
     /// Returns when it listens.

@@ -151,6 +151,19 @@ import TransferModel
         )
     }
 
+    /// As one whose runtime folder another mount hides.
+    @Test func aProcessThatCannotBeReachedIsNamedWithTheReason() throws {
+        let held = try ServiceStage(tree).heldLock(naming: "/nowhere/transfer-run/background.sock")
+        var starter = starter([])
+        (starter.patience, starter.program) = (.milliseconds(200), "/bin/true")
+        let trouble = #expect(throws: ServiceTrouble.self) { try starter.connect() }
+        #expect(
+            trouble?.description
+                == "the background process (pid \(getpid())) cannot be reached: there is no /nowhere/transfer-run; its runs "
+                + "go on; once it is ended with `kill`, the next command starts one that can be")
+        _ = consume held
+    }
+
     @Test func aLogThatCannotBeWrittenIsNamed() throws {
         try tree.makeFolder("state/background.log")
         let trouble = #expect(throws: ServiceTrouble.self) { try starter().connect() }

@@ -35,9 +35,12 @@ struct SessionReaderTests {
 
     private func start(_ number: Int) -> Event.Kind { .attemptStarted(AttemptStart(number: number, url: "http://x/")) }
 
-    private func end(_ outcome: TaskOutcome, received: Int64, backoff: TimeSpan? = nil) -> Event.Kind {
+    private func end(
+        _ outcome: TaskOutcome, received: Int64, status: Int? = 200, backoff: TimeSpan? = nil
+    ) -> Event.Kind {
         var transaction = TransactionMetrics(method: "GET", url: "http://x/", fetchStart: WallTime(nanoseconds: 0))
         transaction.responseBodyBytesReceived = received
+        transaction.status = status
         return .attemptFinished(
             AttemptRecord(
                 number: 1, url: "http://x/", outcome: outcome, resumedFrom: 0, startedAt: WallTime(nanoseconds: 0),
@@ -114,6 +117,35 @@ struct SessionReaderTests {
         #expect(try SessionReader(folder).sessions("a", live: [])[0].tasks[0].state == .waiting)
     }
 
+    /// An attempt that finds no server leaves what came before it where it is, and so does one that is told to come later.
+    @Test func bytesOfAnEarlierAttemptStay_whereALaterOneBroughtNone() throws {
+        let run = try accept(["a"], tasks: ["x"])
+        let reader = SessionReader(folder)
+        func received() throws -> Int64 { try reader.sessions(live: nil)[0].tasks[0].bytesReceived }
+        try tell(run, [(0, start(1)), (0, end(.failed, received: 500)), (0, .waiting(.backoff))])
+        #expect(try received() == 500)
+        try tell(run, [(0, start(2)), (0, end(.failed, received: 0, status: nil)), (0, .waiting(.backoff))], from: 4)
+        #expect(try received() == 500)
+        try tell(run, [(0, start(3)), (0, end(.failed, received: 9, status: 503)), (0, .waiting(.backoff))], from: 7)
+        #expect(try received() == 500)
+        try tell(run, [(0, start(4)), (0, end(.failed, received: 80)), (0, .waiting(.backoff))], from: 10)
+        #expect(try received() == 80, "it began anew")
+    }
+
+    /// The end is kept when what was handed over is erased: each task's events and the run's status.
+    @Test func anEndedRunIsKnownByItsEvents() throws {
+        let run = try accept(["a"], tasks: ["x", "y"])
+        try tell(run, [(0, start(1)), (0, end(.succeeded, received: 5)), (0, over(.succeeded)), (1, over(.failed))])
+        try journal.recordEnd(of: run, RunEnd(at: WallTime(nanoseconds: 5), outcome: .failed, exitStatus: 1))
+        let long = WallTime(nanoseconds: 4)
+        #expect(EndedRun.last(of: ["a"], after: long, folder) == nil, "nobody was told of its end")
+        try journal.deliver(run, now: WallTime(nanoseconds: 6))
+        #expect(EndedRun.last(of: ["b"], after: long, folder) == nil)
+        #expect(EndedRun.last(of: ["a"], after: WallTime(nanoseconds: 5), folder) == nil)
+        let ended = try EndedRun(try #require(EndedRun.last(of: ["b", "a"], after: long, folder)), folder)
+        #expect(ended.job.tasks.map(\.id) == ["x", "y"] && ended.events.count == 4 && ended.run.end?.exitStatus == 1)
+    }
+
     @Test func onlyWhatNobodyHasHeardOfIsTold() throws {
         let run = try accept(["a", "b"], tasks: ["x"])
         let reader = SessionReader(folder)
@@ -126,6 +158,8 @@ struct SessionReaderTests {
         #expect(found.id == run)
         try journal.deliver(run, now: WallTime(nanoseconds: 6))
         #expect(try reader.sessions(live: nil) == [])
+        let told = try #require(reader.sessions("b", live: nil).first)
+        #expect(told.state == .finished && told.over?.id == run && told.tasks.map(\.outcome) == [.cancelled])
         guard case .over = try NamedSession.find("b", folder) else { throw ServiceTrouble("not over") }
         guard case .unknown([]) = try NamedSession.find("c", folder) else { throw ServiceTrouble("known") }
         // Forgotten, it never was.

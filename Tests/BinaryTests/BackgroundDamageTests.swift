@@ -206,6 +206,7 @@ import TransferModel
         let result = program.wait()
         #expect(result.exitStatus == 4)
         #expect(result.errorText.contains(why), "\(result.errorText)")
+        #expect(result.errorText.contains("any more: run the job again, and it begins anew"), "\(result.errorText)")
         // The process may come to it a moment after the command.
         waitUntil { scene.log.contains(why) }
         #expect(scene.log.contains(why), "\(scene.log)")

@@ -141,7 +141,7 @@ import TransferModel
         server.open(gate: "open")
         #expect(try scene.stage.finish(second).status == 0)
         #expect(scene.stage.files == ["a", "b"])
-        #expect(try scene.binary.run("status", "org.example.second").exitStatus != 0)
+        #expect(try scene.binary.run("status", "org.example.second").outputText.contains("with exit status 0"))
     }
 
     /// Tasks that are new in the file are added to those under way.

@@ -213,6 +213,20 @@ import TransferModel
         #expect(server.requests().count <= 4)
     }
 
+    @Test func aCredentialThatWasRefused_isToldAsRefused() throws {
+        let server = try guarded()
+        defer { server.stop() }
+        let scene = try BackgroundScene()
+        let wrong = ", credentials: [{ host: \"127.0.0.1\", user: ada, password: byron }]"
+        let program = try scene.stage.start(
+            BackgroundScene.head("org.example.auth", wrong) + "tasks: [{ id: t, url: \"\(server.url("/x"))\", to: x }]")
+        #expect(program.waitForOutput("t: waits for another credential: the one for 127.0.0.1 was refused: say it"))
+        let words = "t waits for another credential: the one for 127.0.0.1 was refused"
+        #expect(try scene.binary.run("status").outputText.contains(words))
+        #expect(try scene.binary.run("cancel", "org.example.auth").exitStatus == 0)
+        _ = program.wait()
+    }
+
     /// What a file says is read anew when the task is resumed.
     @Test func aResumedTaskAsksAgain() throws {
         let server = try guarded()

@@ -48,7 +48,7 @@ import TransferModel
             try background.status("$.sessions[*].trouble", of: identifier(17)) == [words]
         }
         let shown = try background.run("status", identifier(16)).outputText
-        #expect(shown.contains("    held up: it waits for its turn behind 16 others: "), "\(shown)")
+        #expect(shown.contains("    it waits for its turn behind 16 others: "), "\(shown)")
         background.server.open(gate: "all")
         #expect(try outcomes(18) == Array(repeating: "succeeded", count: 18))
     }

@@ -30,6 +30,28 @@ import TextFormats
         try cancel()
     }
 
+    /// The command that begins the run ends as one that comes back to it does, and the file comes all the same.
+    @Test func noWait_ofAFreshRun_goesOnByItself() throws {
+        let job = background.job(background.task("a", ", earliestBegin: 6s"))
+        try background.stage.folder.write(Stage.jobFile, job)
+        let run = try background.run(Stage.jobFile, "--no-wait")
+        #expect(run.exitStatus == 75, "\(run.errorText)")
+        #expect(run.errorText.contains("put off: 1 task cannot go on now"), "\(run.errorText)")
+        #expect(run.errorText.contains("goes on in the background"), "\(run.errorText)")
+        // Whoever comes back without it waits.
+        let back = try background.run(Stage.jobFile)
+        #expect(back.exitStatus == 0 && background.stage.files.contains("a"), "\(back.errorText)")
+    }
+
+    @Test func noWait_besideDetach_changesNothing() throws {
+        let job = background.job(background.task("a", ", earliestBegin: 1s"))
+        let run = try background.detach(job, "--no-wait")
+        #expect(run.exitStatus == 0, "\(run.errorText)")
+        #expect(run.errorText.contains("`--no-wait` changes nothing beside `--detach`"), "\(run.errorText)")
+        background.waitForReport()
+        #expect(background.stage.files.contains("a"))
+    }
+
     @Test func noWait_whileSomethingGoesOn_waitsForIt() throws {
         background.server.on("/a") { _ in [.gate("a")] + .respond(200, body: "a") }
         let job = background.job(background.task("a"), background.task("b", ", suspended: true"))

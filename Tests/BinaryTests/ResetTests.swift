@@ -101,7 +101,7 @@ import Testing
         let unknown = try stage.binary.run("reset", "apis")
         #expect(unknown.exitStatus == 2 && unknown.errorText.contains("`one/api`"))
         let both = try stage.binary.run("reset", "api")
-        #expect(both.exitStatus == 2 && both.errorText.contains("say which: `one/api`, `two/api`"))
+        #expect(both.exitStatus == 2 && both.errorText.contains("say which:\n    `one/api`\n    `two/api`\n"))
         #expect(try stage.binary.run("reset", "two/api").exitStatus == 0)
         // The other one's is there still.
         let run = try stage.run(job(server))

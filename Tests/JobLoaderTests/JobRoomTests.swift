@@ -16,17 +16,17 @@ import TransferModel
 
     /// A job, its lines after `url` of one task or whole, and the place of what is refused.
     private static let doors: [(String, String)] = [
-        ("tasks: [{ id: a, url: https://a.test/x, to: /etc/cron.d/x }]", "1:41"),
-        ("tasks: [{ id: a, url: https://a.test/x, to: ../x }]", "1:41"),
+        ("tasks: [{ id: a, url: https://a.test/x, to: /etc/cron.d/x }]", "1:45"),
+        ("tasks: [{ id: a, url: https://a.test/x, to: ../x }]", "1:45"),
         (
             "tasks: [{ id: a, url: https://a.test/x, to: \"/etc/${tasks.b.n}\" }, "
-                + "{ id: b, url: https://a.test/y, capture: { n: { header: N } } }]", "1:41"
+                + "{ id: b, url: https://a.test/y, capture: { n: { header: N } } }]", "1:45"
         ),
         ("tasks: [{ id: a, url: \"file:///etc/passwd\", to: x }]", "1:23"),
         ("tasks: [{ id: a, url: https://a.test/x, body: { file: /etc/passwd } }]", "1:55"),
         ("tasks: [{ id: a, url: https://a.test/x, body: { multipart: [{ name: f, file: /etc/passwd }] } }]", "1:78"),
-        ("tasks: [{ id: a, url: https://a.test/x, body: { stream: { command: [cat, x] } } }]", "1:69"),
-        ("tasks: [{ id: a, url: https://a.test/x, to: x, onFinish: [sh, -c, id] }]", "1:59"),
+        ("tasks: [{ id: a, url: https://a.test/x, body: { stream: { command: [cat, x] } } }]", "1:68"),
+        ("tasks: [{ id: a, url: https://a.test/x, to: x, onFinish: [sh, -c, id] }]", "1:58"),
         ("onFinish: [id]\ntasks: [{ id: a, url: https://a.test/x, to: x }]", "1:11"),
         (
             "sessions: { s: { protocols: [{ scheme: own, command: [./own] }] } }\n"
@@ -109,7 +109,7 @@ import TransferModel
             tasks:
               - { id: a, url: https://a.test/x, to: /real/job/x }
               - { id: b, url: https://a.test/y, to: y, group: g }
-              - { id: c, url: https://a.test/z, body: { file: in/../x }, headers: { A: "${secret.T}", B: "${env.CI}" } }
+              - { id: c, url: https://a.test/z, body: { file: in/../z }, headers: { A: "${secret.T}", B: "${env.CI}" } }
               - { id: d, needs: [b], url: "https://a.test/${tasks.e.n}", to: "n/${tasks.e.n}" }
               - { id: e, url: https://a.test/n, capture: { n: { header: N } } }
             """
@@ -121,9 +121,9 @@ import TransferModel
     /// A folder beside it whose name only begins alike is another one, and so is the job's own where the room is elsewhere.
     @Test func theFolderIsMeant_notTheTextOfItsPath() {
         let beside = look("tasks: [{ id: a, url: https://a.test/x, to: /jobs/x }]")
-        #expect(beside.summary == ["1:41 confined"])
+        #expect(beside.summary == ["1:45 confined"])
         let own = look("tasks: [{ id: a, url: https://a.test/x, to: x }]", folder: "/out", resolved: "/out")
-        #expect(own.summary == ["1:41 confined"])
+        #expect(own.summary == ["1:45 confined"])
         #expect(own.messages.contains("`/job/x` is not in `/out`, to which this job is confined"))
     }
 

@@ -51,6 +51,58 @@ private func report(of story: Story, _ random: inout Seeded) throws -> (JSONRepo
         }
     }
 
+    /// Each byte of the file counts once: as received, or as saved where an attempt went on from what was there.
+    @Test(
+        arguments: [
+            ([(0, 30), (30, 70)], 0), ([(20, 80)], 20), ([(20, 10), (30, 70)], 20),
+            // An attempt that died with its process has no transaction: what it left was there before the next.
+            ([(0, nil), (60, 40)], 60), ([(10, nil), (60, 20), (80, 20)], 60), ([(0, 30), (30, nil), (70, 30)], 40),
+            // Begun anew, nothing of it is of use.
+            ([(0, nil), (60, 10), (0, 100)], 0),
+        ] as [([(from: Int64, received: Int64?)], Int64)])
+    func resumedBytesAreSaved(_ attempts: [(from: Int64, received: Int64?)], _ saved: Int64) throws {
+        let start = WallTime(nanoseconds: 0)
+        let url = try ResourceURL.parse("https://a.test/f")
+        var job = Job(name: "j", file: "j.yaml", baseDirectory: "/")
+        job.sessions = [SessionConfiguration(name: "s")]
+        job.tasks = [
+            TaskSpecification(
+                id: "f", type: .download, session: SessionIndex(raw: 0), location: .url(url), destination: "/f",
+                line: 1,
+                options: TaskOptions(TaskOptions.Values(policies: TransferPolicies())))
+        ]
+        var kinds: [Event.Kind] = []
+        for (place, attempt) in attempts.enumerated() {
+            kinds.append(.attemptStarted(AttemptStart(number: place + 1, url: url.text)))
+            let transactions = attempt.received.map { received in
+                var transaction = TransactionMetrics(method: "GET", url: url.text, fetchStart: start)
+                (transaction.status, transaction.responseBodyBytesReceived) = (206, received)
+                return [transaction]
+            }
+            kinds.append(
+                .attemptFinished(
+                    AttemptRecord(
+                        number: place + 1, url: url.text, outcome: .failed, resumedFrom: attempt.from, startedAt: start,
+                        duration: .zero, error: nil, backoff: nil, transactions: transactions ?? [])))
+        }
+        kinds.append(
+            .taskFinished(
+                TaskRecord(
+                    outcome: .succeeded, tolerated: false, changed: true, source: .resumed, waits: [], error: nil,
+                    body: nil, lengthUnverified: false, captures: [], duration: .zero, explanation: nil)))
+        kinds.append(.runFinished(RunRecord(outcome: .succeeded, exitStatus: 0, duration: .zero)))
+        let events = kinds.enumerated().map { place, kind in
+            var task: TaskIndex? = TaskIndex(raw: 0)
+            if case .runFinished = kind { task = nil }
+            return Event(time: start, sequence: UInt64(place + 1), session: nil, task: task, kind: kind)
+        }
+        let report = JSONReport(job: job, runner: runner)
+        report.consume(events[...])
+        let sink = MemorySink()
+        try report.write(to: sink)
+        #expect(try TestJSON.parse(sink.bytes)["totals"]?["bytesSaved"] == .number("\(saved)"))
+    }
+
     @Test func everyTaskHasEveryField() throws {
         var random = Seeded("everyTaskHasEveryField")
         let story = Story(random: Seeded(seed: random.next()), tasks: 200)

@@ -75,6 +75,17 @@ struct ServiceUnitTests {
         }
     }
 
+    /// The system's service has its state in a folder that no other command looks for.
+    @Test func theCommandThatEndsTransfers_namesTheStateFolder() {
+        for (facts, words) in [(system, " --state-dir /var/lib/x"), (user, "")] {
+            var facts = facts
+            facts.hasBackgroundSessions = true
+            facts.command = ["/usr/bin/transfer-run", "j.yaml"] + (words.isEmpty ? [] : ["--state-dir", "/var/lib/x"])
+            let line = "# transfers of one: transfer-run cancel IDENTIFIER\(words)"
+            #expect(ServiceUnit(facts).service.split(separator: "\n").contains { $0 == line })
+        }
+    }
+
     @Test func unitsOfEveryAccount() throws {
         for (name, facts) in [("system", system), ("user", user), ("named", named), ("dynamic", dynamic)] {
             let unit = ServiceUnit(facts)

@@ -42,10 +42,13 @@ import Testing
             "open room/out", "open room/there/secret", "open room/../outside/secret", "open outside/secret",
             "open room/in/../../outside/secret", "open room/absolute/file", "write room/there/new", "write outside/new",
             "make room/there/deep", "make outside/deep", "make room/in/../../outside/deep", "list room/there",
-            "list outside", "open /etc/shadow", "write /etc/new-of-room-check",
+            "list outside", "open /etc/shadow", "write /etc/new-of-room-check", "source room/out",
+            // The process reads these for itself, and a job that got their names from a server must not.
+            "source /etc/hosts", "source /proc/self/environ",
         ]
         let open = [
-            "open room/in/file", "open room/within/file", "open room/in/../in/file", "write room/new", "make room/a/b",
+            "open room/in/file", "source room/in/file", "open room/within/file", "open room/in/../in/file",
+            "write room/new", "make room/a/b",
             "list room", "list room/within", "open /etc/hosts", "write /dev/null",
             // The seam: what a library opens is the kernel's to hold.
             "read outside/secret",

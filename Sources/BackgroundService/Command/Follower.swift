@@ -35,8 +35,9 @@ package final class Follower {
     /// The number of processes in a row that went away without anything new.
     private var deaths = 0
     private var held: HeldTasks
-    /// When the process is asked next what the tasks wait for.
+    /// When the process is asked next what the tasks wait for, and how long after that again.
     private var nextLook = Instant(nanoseconds: 0)
+    private var lookPause = TimeSpan.milliseconds(50)
 
     private static let maximumDeaths = 3
     private static let page = 4096
@@ -44,8 +45,8 @@ package final class Follower {
     private static let patience: Int64 = 1000
     /// Longest wait in milliseconds after the last event: only the run's report and commands are left.
     private static let lastPatience: Int64 = 100
-    /// Shortest time between two questions what the tasks wait for.
-    private static let lookPause = TimeSpan.seconds(1)
+    /// Longest time between two questions what the tasks wait for: a run that was just handed over is asked sooner.
+    private static let longestLookPause = TimeSpan.seconds(1)
 
     /// `job` is what the process carries, as far as the receiver of the events knows it.
     package init(
@@ -100,7 +101,7 @@ package final class Follower {
             if let look, let found = try heldBack(), look(found) { return .heldBack(found) }
             let now = Clocks.wall()
             if due().map({ $0 <= now }) == true { tick(now) }
-            try wait(until: due())
+            try wait(until: due(), looks: look != nil)
         }
     }
 
@@ -189,11 +190,15 @@ package final class Follower {
 
     // MARK: The process
 
-    private func wait(until due: WallTime?) throws(ServiceTrouble) {
+    /// Waits for news, for the time that a consumer or, with `looks`, the next question has, or for `interrupt`.
+    private func wait(until due: WallTime?, looks: Bool) throws(ServiceTrouble) {
         let link = try connected()
         var entries = [link.entry, wake.entry]
         if !link.hasNews {
-            let patience = isOver ? Self.lastPatience : Self.patience
+            var patience = isOver ? Self.lastPatience : Self.patience
+            if looks, !isOver {
+                patience = min(patience, max(0, (nextLook - Clocks.instant()).nanoseconds / 1_000_000 + 1))
+            }
             let left = due.map { ($0 - Clocks.wall()).nanoseconds / 1_000_000 + 1 } ?? patience
             Polling.wait(&entries, milliseconds: min(patience, max(0, left)))
         }
@@ -216,7 +221,8 @@ package final class Follower {
     /// answer, and after the last event.
     private func heldBack() throws(ServiceTrouble) -> HeldBack? {
         guard !isOver, Clocks.instant() >= nextLook else { return nil }
-        nextLook = Clocks.instant() + Self.lookPause
+        nextLook = Clocks.instant() + lookPause
+        lookPause = min(lookPause + lookPause, Self.longestLookPause)
         let link = try connected()
         guard let all = try? journal.run(run)?.accepted.identifiers else { return nil }
         var sessions: [SessionStatus] = []

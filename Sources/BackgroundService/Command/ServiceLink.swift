@@ -51,10 +51,11 @@ package final class ServiceLink {
         var frames: ArraySlice<[UInt8]> = []
     }
 
-    /// Connects to the process of `place`, exchanges greetings and checks that the two versions can talk.
+    /// Connects to the process that holds the lock of `place`, at the socket that it names, exchanges greetings and checks that the two versions can talk.
     package static func connect(
         _ place: ServicePlace, version: String, patience: TimeSpan
     ) throws(ServiceFailure) -> ServiceLink {
+        let place = place.ofHolder
         let deadline = Clocks.instant() + patience
         let socket = try call(place, deadline, patience)
         var greeting = Greeting()
@@ -81,7 +82,7 @@ package final class ServiceLink {
         }
         while true {
             do throws(SystemError) {
-                return try LocalSocket.connect(ServicePlace.socketName, in: folder, at: place.runtime)
+                return try LocalSocket.connect(place.name, in: folder, at: place.runtime)
             } catch {
                 switch error.errno {
                 case ENOENT, ECONNREFUSED: throw .absent("nobody listens at \(place.socket)")

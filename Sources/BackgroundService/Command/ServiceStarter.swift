@@ -53,9 +53,9 @@ package struct ServiceStarter: Sendable {
                 let left = max(.milliseconds(1), deadline - Clocks.instant())
                 return try ServiceLink.connect(place, version: version, patience: left)
             } catch {
-                guard case .absent = error else { throw trouble(error) }
+                guard case .absent(let why) = error else { throw trouble(error) }
+                guard Clocks.instant() < deadline else { throw notFound(why) }
             }
-            guard Clocks.instant() < deadline else { throw notThere(nil) }
             try startIfNeeded(&attempt)
             attempt.rest()
         }
@@ -180,6 +180,19 @@ package struct ServiceStarter: Sendable {
         return ServiceTrouble(
             "the background process\(who) has not answered for \(seconds) s: its runs go on when it does; see \(place.log)"
         )
+    }
+
+    /// The trouble of a command that found nobody at the socket within its time.
+    private func notFound(_ why: String) -> ServiceTrouble {
+        guard ServiceLock.isHeld(place) else { return notThere(nil) }
+        let who = ServiceLock.holder(place).map { "the background process (pid \($0))" }
+        guard let who else {
+            return ServiceTrouble(
+                "\(place.lock) is held by a process of another container or machine, and \(why): its runs go on there")
+        }
+        return ServiceTrouble(
+            "\(who) cannot be reached: \(why); its runs go on; once it is ended with `kill`, the next command starts one "
+                + "that can be")
     }
 
     private func ended(_ ending: Command.Ending, _ logSize: Int64) -> ServiceTrouble {

@@ -242,7 +242,7 @@ final class ServiceEventLoop {
         if isLeaving { return rounds.made(now, isIdle: false) }
         let isIdle = connections.isEmpty && requests.host.isIdle
         rounds.made(now, isIdle: isIdle)
-        if !requests.isInPlace() { return end(.displaced) }
+        if !requests.lock.isInPlace { return end(.displaced) }
         if let text = rounds.status(runs: requests.host.liveRuns, connections: connections.count) {
             requests.manager.tell("STATUS=\(text)")
         }
@@ -263,13 +263,15 @@ final class ServiceEventLoop {
 
     private func reopen(_ lost: ServiceSocket) {
         do throws(ServiceTrouble) {
-            let opened = try ServiceSocket.open(requests.place)
+            let opened = try ServiceSocket.reopen(requests.place)
             // Accept connections that reached the old socket in time.
             letIn(Clocks.instant())
             setOpen(false)
             listening = opened
             setOpen(true)
-            requests.log("\(requests.place.socket) was gone: it is there again")
+            let path = opened.path ?? ""
+            do throws(SystemError) { try requests.lock.name(socket: path) } catch { throw ServiceTrouble("\(error)") }
+            requests.log("\(lost.path ?? path) was gone: listens at \(path)")
         } catch {
             if rounds.isNew(trouble: error.description) { requests.log("nobody finds this process: \(error)") }
         }

@@ -42,8 +42,8 @@ final class ServiceRequests: Sendable {
     let wake: PollWake
     /// Called once, from the listener's thread, when it finds that the process should end.
     let end: @Sendable (ServiceEnd) -> Void
-    /// Whether the lock file that this process holds is still the one at its path; checked at intervals.
-    let isInPlace: @Sendable () -> Bool
+    /// The lock that this process holds.
+    let lock: ServiceLock
     let place: ServicePlace
     let log: @Sendable (String) -> Void
     /// Set once no connection is accepted any more: the reason.
@@ -52,7 +52,7 @@ final class ServiceRequests: Sendable {
 
     init(
         _ host: any ServiceHost, _ hello: ServiceHello, _ limits: ServiceLimits, _ manager: ServiceManager,
-        _ place: ServicePlace, isInPlace: @escaping @Sendable () -> Bool, log: @escaping @Sendable (String) -> Void,
+        _ place: ServicePlace, _ lock: ServiceLock, log: @escaping @Sendable (String) -> Void,
         end: @escaping @Sendable (ServiceEnd) -> Void
     ) throws(SystemError) {
         let wake = try PollWake()
@@ -61,7 +61,7 @@ final class ServiceRequests: Sendable {
         self.limits = limits
         self.manager = manager
         self.place = place
-        self.isInPlace = isInPlace
+        self.lock = lock
         self.log = log
         self.end = end
         self.wake = wake

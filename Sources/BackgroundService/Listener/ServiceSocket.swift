@@ -5,6 +5,8 @@ import SystemIO
 /// Opened only by the process that holds the lock.
 final class ServiceSocket: Sendable {
     let socket: Descriptor
+    /// The absolute path at which the process is found; `nil` if a service manager's socket has none.
+    let path: String?
     private let own: Own?
 
     private final class Own: Sendable {
@@ -21,13 +23,28 @@ final class ServiceSocket: Sendable {
 
     /// Takes a service manager's socket, which outlives this process: the next connection to it starts another.
     init(passed: consuming Descriptor) {
+        path = Self.path(of: passed)
         socket = passed
         own = nil
     }
 
     private init(_ socket: consuming Descriptor, _ own: Own) {
         self.socket = socket
+        path = "\(own.path)/\(ServicePlace.socketName)"
         self.own = own
+    }
+
+    /// Returns the absolute path to which the socket was bound, if it was bound to one.
+    private static func path(of socket: borrowing Descriptor) -> String? {
+        var address = sockaddr_un()
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let raw = socket.raw
+        let status = withUnsafeMutablePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(raw, $0, &length) }
+        }
+        guard status == 0 else { return nil }
+        let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        return path.hasPrefix("/") ? path : nil
     }
 
     /// Opens the socket in the runtime folder, replacing one left by a dead process. A socket that answers must belong
@@ -54,10 +71,14 @@ final class ServiceSocket: Sendable {
         }
     }
 
-    /// Whether a process accepts connections at the socket of `place`.
-    static func isAnswered(_ place: ServicePlace) -> Bool {
-        guard let folder = try? PrivateFolder.openForSockets(place.runtime) else { return false }
-        return isAnswered(ServicePlace.socketName, in: folder, at: place.runtime)
+    /// Opens the socket anew after its name was removed: in the runtime folder, or beside the state where the user's
+    /// runtime folder is gone and cannot be made.
+    static func reopen(_ place: ServicePlace) throws(ServiceTrouble) -> ServiceSocket {
+        do throws(ServiceTrouble) {
+            return try open(place)
+        } catch {
+            return try open(place.withoutRuntime)
+        }
     }
 
     private static func isAnswered(_ name: String, in folder: borrowing Descriptor, at path: String) -> Bool {

@@ -381,7 +381,6 @@ final class CarriedRun: Sendable {
         var settings = RunSettings(
             userAgent: "transfer-run/\(tools.version)", seed: UInt64.random(in: 1...UInt64.max))
         settings.failFast = recipe.changes.failsFast
-        settings.putsOffWhatWaits = recipe.changes.putsOffWhatWaits
         settings.reportsUnchanged = recipe.changes.reportsUnchanged
         settings.tellsLimitWaits = accepted.events != nil
         settings.waitsForResume = true

@@ -241,7 +241,7 @@ final class LiveRuns: @unchecked Sendable {
             }
         }
         for run in newlyWaiting where waiting[run.id] != nil {
-            for name in run.accepted.identifiers { board.trouble(of: name, "it waits for its turn: \(bound)") }
+            for name in run.accepted.identifiers { board.trouble(of: name, "\(ServiceTrouble.turnWords): \(bound)") }
         }
         newlyWaiting = []
     }
@@ -264,7 +264,9 @@ final class LiveRuns: @unchecked Sendable {
 
     /// Says that the run waits for its turn; `nil` if it does not.
     private func turnWords(_ id: RunID) -> String? {
-        places.runsBefore(id.raw).map { "it waits for its turn behind \($0) \($0 == 1 ? "other" : "others"): \(bound)" }
+        places.runsBefore(id.raw).map {
+            "\(ServiceTrouble.turnWords) behind \($0) \($0 == 1 ? "other" : "others"): \(bound)"
+        }
     }
 
     // MARK: Rests

@@ -39,7 +39,7 @@ package struct RunRecipe: Sendable {
         package var bandwidth: Int64?
         /// Whether the first failure ends the run (`--fail-fast`).
         package var failsFast = false
-        /// Whether tasks that would have to wait are put off (`--no-wait`).
+        /// Whether the command did not wait (`--no-wait`). The run does: it goes on when it can, whoever follows.
         package var putsOffWhatWaits = false
         /// Whether the exit status tells that nothing changed (`--exit-unchanged`).
         package var reportsUnchanged = false

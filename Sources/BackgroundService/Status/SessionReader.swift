@@ -12,15 +12,20 @@ package final class SessionReader {
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// Returns the sessions of one identifier or of all, the oldest run first. `live` is what the process has just
-    /// answered; `nil` if no process answered.
+    /// Returns the sessions of one identifier or of all, the oldest run first: those whose end nobody knows, and of one
+    /// identifier without such a run the last that ended. `live` is what the process has just answered; `nil` if no process
+    /// answered.
     package func sessions(
         _ identifier: String? = nil, live: [SessionStatus]?
     ) throws(StoreError) -> [BackgroundSession] {
         guard Journal.isThere(folder: folder.state) else { return [] }
         let journal = try Journal.open(folder: folder.state)
         quarantined = journal.quarantined ?? quarantined
-        let runs = try journal.runs().filter { $0.deliveredAt == nil }
+        let all = try journal.runs()
+        var runs = all.filter { $0.deliveredAt == nil }
+        if let identifier, !runs.contains(where: { $0.accepted.identifiers.contains(identifier) }) {
+            runs += [all.last { $0.accepted.identifiers.contains(identifier) }].compactMap(\.self)
+        }
         folds = folds.filter { id, _ in runs.contains { $0.id == id } }
         var sessions: [BackgroundSession] = []
         for run in runs where identifier.map({ run.accepted.identifiers.contains($0) }) ?? true {
@@ -60,7 +65,7 @@ private struct RunFold {
     init(_ run: JournalRun, _ journal: Journal) throws(StoreError) {
         id = run.id
         taskCount = run.taskCount
-        loss = Self.loss(of: run.id, journal)
+        loss = run.deliveredAt == nil ? Self.loss(of: run.id, journal) : nil
         if let job = try? HandedJob(of: run.id, journal).part.job, job.tasks.count == run.taskCount {
             tasks = job.tasks.map { SessionTask(id: $0.id, type: $0.type) }
             identifiers = job.tasks.map { job.sessions[Int($0.session.raw)].identifier }
@@ -111,6 +116,6 @@ private struct RunFold {
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
             state: run.state == .finished ? .finished : .of(counts), tasks: own,
             trouble: loss ?? (run.state == .finished ? nil : live?.trouble), isLost: loss != nil,
-            endingSince: run.state == .finished ? nil : over)
+            endingSince: run.state == .finished ? nil : over, over: run.deliveredAt == nil ? nil : run)
     }
 }

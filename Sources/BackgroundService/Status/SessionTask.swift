@@ -1,4 +1,5 @@
 package import JobRunner
+package import Stores
 package import TransferModel
 
 /// A task of a background session as status commands show it: a fold over its events, completed with what the process
@@ -22,6 +23,9 @@ package struct SessionTask: Hashable, Sendable {
     package private(set) var bytesSent: Int64 = 0
     /// Length in bytes of the body under way; `nil` while it is not known.
     package private(set) var expected: Int64?
+    /// What earlier attempts had received, from which the one under way may go on, and of how much.
+    private var keptBytes: Int64 = 0
+    private var keptExpected: Int64?
     /// The number of attempts that have begun.
     package private(set) var attempts = 0
     /// Why the task failed; `nil` until its end and if it did not fail.
@@ -45,6 +49,7 @@ package struct SessionTask: Hashable, Sendable {
         case .attemptStarted(let record):
             stand(.running)
             attempts = record.number
+            (keptBytes, keptExpected) = (bytesReceived, expected)
             (bytesReceived, bytesSent, expected) = (0, 0, nil)
         case .resumedAtOffset(let progress): (bytesReceived, expected) = (progress.bytes, progress.expected)
         // For an upload it would be the length of the response body.
@@ -71,7 +76,13 @@ package struct SessionTask: Hashable, Sendable {
     private mutating func ended(_ record: AttemptRecord) {
         // A suspension was already reported within the attempt.
         if state == .running { stand(.waiting) }
-        guard let last = record.transactions.last else { return }
+        let last = record.transactions.last
+        // No part of the file came, and what is there stays.
+        if keptBytes > 0, !(200..<300).contains(last?.status ?? 0), record.startedOver == nil {
+            (bytesReceived, expected) = (keptBytes, keptExpected)
+            return
+        }
+        guard let last else { return }
         bytesReceived = max(bytesReceived, record.resumedFrom + last.responseBodyBytesReceived)
         bytesSent = max(bytesSent, last.requestBodyBytesSent)
     }
@@ -115,6 +126,8 @@ package struct BackgroundSession: Hashable, Sendable {
     package let isLost: Bool
     /// When the last task ended, while `onFinish` commands run or the report is written; `nil` before and after that.
     package let endingSince: WallTime?
+    /// The ended run, if its end was delivered.
+    package let over: JournalRun?
 
     /// How many of the tasks are in each state.
     package var counts: [RunStatus.State: Int] { tasks.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } }

@@ -41,6 +41,8 @@ struct RetryState {
     var hadFailedResponse = false
     /// Credentials that servers rejected: the next attempt does not show them again.
     var rejectedCredentials: ChallengeResponder?
+    /// The host that rejected one in the task's last attempt.
+    var rejectingHost: String?
     /// What a server holds of a body that was cut.
     var upload: UploadLeft?
     /// Whether the server ended the connection at the question before an upload: it is not asked again.

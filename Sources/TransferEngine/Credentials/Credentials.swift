@@ -1,7 +1,7 @@
 import AttemptLife
 import CurlCore
 import HTTPRules
-import TransferModel
+package import TransferModel
 
 /// Answers servers and proxies that ask who asks, as the attempt's life decides, with what the job, files and helpers
 /// say.
@@ -23,7 +23,11 @@ package final class Credentials: Participant {
     func attemptEnded(_ attempt: Attempt) {
         guard let rejected = attempt.life.refusals else { return }
         core.retryStates[attempt.task, default: RetryState()].rejectedCredentials = rejected
+        core.retryStates[attempt.task]?.rejectingHost = attempt.life.request.url.host
     }
+
+    /// Returns the host that refused the credential of the task's last attempt; `nil` if none was shown.
+    package func rejectingHost(of task: TaskIndex) -> String? { core.retryStates[task]?.rejectingHost }
 
     /// Ends the look-ups; returns problems with credential files and helpers, as sentences for people.
     func close() -> [String] { lookup?.finish() ?? [] }

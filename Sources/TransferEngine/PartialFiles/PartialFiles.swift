@@ -196,6 +196,15 @@ final class PartialFiles: Participant {
         core.outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
     }
 
+    /// Deletes the partial file of a cancelled task that an earlier run left, or this one before it began anew, and that no
+    /// attempt has looked at.
+    func dropUnseen(_ task: TaskIndex, _ outcome: TaskOutcome) {
+        guard outcome != .succeeded, core.unwanted.contains(task), core.retryStates[task]?.hasTriedPart != true else {
+            return
+        }
+        core.store?.dropPart(of: core.job.tasks[Int(task.raw)], at: core.now.instant)
+    }
+
     /// Removes the store's record of the task's partial file.
     func forgetPart(_ task: TaskIndex) {
         guard core.retryStates[task]?.isPartRecorded == true else { return }

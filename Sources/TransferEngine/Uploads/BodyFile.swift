@@ -26,7 +26,7 @@ struct BodyFile: Sendable {
     private func refuseHiddenLength() throws(TransferError) {
         let count: Int
         do throws(SystemError) {
-            let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+            let file = try Descriptor.openOfJob(path, O_RDONLY | O_NONBLOCK)
             var byte: UInt8 = 0
             count = try withUnsafeMutableBytes(of: &byte) { (bytes) throws(SystemError) in
                 try file.read(into: bytes, at: 0)
@@ -67,7 +67,7 @@ struct BodyFile: Sendable {
     /// Whether it is still that file shows when it is read.
     func open() throws(TransferError) -> OpenBodyFile {
         do throws(SystemError) {
-            return OpenBodyFile(self, try Descriptor.open(path, O_RDONLY | O_NONBLOCK))
+            return OpenBodyFile(self, try Descriptor.openOfJob(path, O_RDONLY | O_NONBLOCK))
         } catch {
             throw Self.openError(error, path)
         }

@@ -96,7 +96,7 @@ complete -c transfer-run -n '__transfer_run_is run rerun plan simulate lock none
 complete -c transfer-run -n '__transfer_run_is run rerun simulate none' -l fail-fast -d 'the first failure cancels the rest'
 complete -c transfer-run -n '__transfer_run_is run rerun none' -l exit-unchanged -d 'end with 9 when nothing changed'
 complete -c transfer-run -n '__transfer_run_is run rerun verify plan lock attach reset status daemon suspend resume cancel none' -l state-dir -d 'keep state, cache and sockets under this folder' -x -a '(__fish_complete_directories)'
-complete -c transfer-run -n '__transfer_run_is run rerun none' -l no-wait -d 'put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75'
+complete -c transfer-run -n '__transfer_run_is run rerun none' -l no-wait -d 'put off to the next run what a network, power, a window or `earliestBegin` holds back, and end with 75; what is in a background session goes on by itself'
 complete -c transfer-run -n '__transfer_run_is run rerun none' -l detach -d 'hand background sessions over and return'
 complete -c transfer-run -n '__transfer_run_is run rerun none' -l new-run -d 'do not come back to an earlier run of a background session'
 complete -c transfer-run -n '__transfer_run_is run rerun status none' -l network -d 'take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is' -x

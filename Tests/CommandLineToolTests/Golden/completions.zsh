@@ -76,7 +76,7 @@ _transfer-run() {
             '--fail-fast[the first failure cancels the rest]' \
             '--exit-unchanged[end with 9 when nothing changed]' \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
-            '--no-wait[put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75]' \
+            '--no-wait[put off to the next run what a network, power, a window or `earliestBegin` holds back, and end with 75; what is in a background session goes on by itself]' \
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
@@ -207,7 +207,7 @@ _transfer-run() {
             '--fail-fast[the first failure cancels the rest]' \
             '--exit-unchanged[end with 9 when nothing changed]' \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
-            '--no-wait[put off to the next run what a network, power, a window or `earliestBegin` holds back; ends with 75]' \
+            '--no-wait[put off to the next run what a network, power, a window or `earliestBegin` holds back, and end with 75; what is in a background session goes on by itself]' \
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \

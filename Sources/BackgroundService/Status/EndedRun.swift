@@ -1,0 +1,56 @@
+import JobRunner
+package import Stores
+package import TransferModel
+
+/// A run whose end was delivered, as far as the journal still has it: what was handed over is erased by then.
+package struct EndedRun: Sendable {
+    /// The run with its end.
+    package let run: JournalRun
+    /// A job with the run's tasks, of which only the ids are known.
+    package let job: Job
+    /// The run's events; empty once they are forgotten.
+    package let events: [Event]
+
+    package init(_ run: JournalRun, _ folder: StateFolder) throws(StoreError) {
+        let journal = try Journal.open(folder: folder.state)
+        self.run = run
+        events = try journal.events(of: run.id).map { event in
+            // The tasks of an expansion are among the run's own.
+            guard case .expanded(let expansion) = event.kind else { return event }
+            var event = event
+            event.kind = .expanded(Expansion(tasks: [], count: expansion.count))
+            return event
+        }
+        var job = Job(name: run.accepted.job, file: run.accepted.file, baseDirectory: run.accepted.folder)
+        let sent = Set(events.compactMap { Self.isUpload($0) ? $0.task : nil })
+        let options = TaskOptions(TaskOptions.Values(policies: TransferPolicies()))
+        job.tasks = try journal.tasks(of: run.id).enumerated().map { number, id in
+            TaskSpecification(
+                id: id, type: sent.contains(TaskIndex(raw: UInt32(number))) ? .upload : .download,
+                session: SessionIndex(raw: 0), location: .awaitingCapture(""), destination: nil, line: 0,
+                options: options)
+        }
+        let sessions = events.compactMap { $0.session.map { Int($0.raw) } }.max() ?? 0
+        job.sessions = (0...sessions).map { SessionConfiguration(name: "\($0)") }
+        self.job = job
+    }
+
+    private static func isUpload(_ event: Event) -> Bool {
+        guard case .attemptFinished(let record) = event.kind else { return false }
+        return record.transactions.contains { $0.requestBodyBytesSent > $0.responseBodyBytesReceived }
+    }
+
+    /// Returns the last run of one of these identifiers that ended, and whose end was delivered, after `start`.
+    package static func last(
+        of identifiers: [String], after start: WallTime, _ folder: StateFolder
+    ) -> JournalRun? {
+        guard Journal.isThere(folder: folder.state), let journal = try? Journal.open(folder: folder.state) else {
+            return nil
+        }
+        let runs = (try? journal.runs()) ?? []
+        return runs.last { run in
+            run.deliveredAt != nil && run.end.map { $0.at > start } == true
+                && run.accepted.identifiers.contains(where: identifiers.contains)
+        }
+    }
+}

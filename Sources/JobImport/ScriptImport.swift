@@ -113,7 +113,7 @@ struct ScriptImport {
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text, answers: job.answerCount, variables: job.script.texts)
         job.answerCount = script.answerCount
-        let commands = ScriptGuard.simplified(RetryLoop.simplified(script.commands))
+        let commands = ScriptGuard.simplified(RetryLoop.simplified(ScriptGuard.withoutPrinters(script.commands)))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })

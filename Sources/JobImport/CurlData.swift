@@ -170,7 +170,16 @@ enum StandardInput: Sendable {
         }
     }
 
+    /// Marks the path of a file that is sent without the line breaks at its end: Unicode leaves it to such uses.
+    static let endless = "\u{10FFF3}"
+
     private static func file(_ path: String, isStripped: Bool, _ task: inout ImportedTask) -> YAMLNode {
+        if path.hasPrefix(endless) {
+            task.comments.append(
+                "a shell leaves out the line breaks at the end of what `$(cat FILE)` reads, as one does here")
+            let words = ["sh", "-c", "printf %s \"$(cat -- \"$0\")\"", String(path.dropFirst())]
+            return .map(["stream": .map(["command": .list(words.map { .text($0) })])])
+        }
         guard isStripped else { return .map(["file": .text(path)]) }
         task.comments.append("curl leaves line breaks out of what `--data @FILE` reads, as `tr` does here")
         let words = ["sh", "-c", "tr -d '\\r\\n\\0' < \"$0\"", path]

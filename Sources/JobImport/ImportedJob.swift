@@ -223,7 +223,7 @@ struct ImportedJob: Sendable {
                 tell(index, "the loop that tries it again is left out beside the retries of the command itself")
                 continue
             }
-            var retry = [YAMLField("attempts", .plain("\(max(1, loop.attempts))"))]
+            var retry = [YAMLField("attempts", .plain(loop.attempts.map { "\(max(1, $0))" } ?? "unlimited"))]
             if let pause = loop.pause {
                 retry.append(
                     YAMLField(

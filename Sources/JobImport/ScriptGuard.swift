@@ -6,7 +6,9 @@ struct ScriptGuard: Sendable {
     let end: String
 
     /// Commands that a guard may run before it ends the script.
-    private static let quiet: Set<String> = ["echo", "printf", "cat", "usage", "help", "log", "error", "err", "warn"]
+    private static let quiet: Set<String> = [
+        ":", "echo", "printf", "cat", "usage", "help", "log", "error", "err", "warn",
+    ]
 
     /// The commands with a single one in the place of each guard.
     static func simplified(_ commands: [ShellCommand]) -> [ShellCommand] {
@@ -35,6 +37,44 @@ struct ScriptGuard: Sendable {
             index = next
         }
         return result
+    }
+
+    /// The commands without functions that only print, such as `log`, and with `:` in the place of each call of one.
+    static func withoutPrinters(_ commands: [ShellCommand]) -> [ShellCommand] {
+        var printers: Set<String> = []
+        var result: [ShellCommand] = []
+        var index = 0
+        while index < commands.count {
+            var command = commands[index]
+            let name = command.words.last?.text ?? ""
+            if name.hasSuffix("()"), command.end == "(", let end = endOfPrinter(commands, index + 1) {
+                printers.insert(String(name.dropLast(2)))
+                index = end + 1
+                continue
+            }
+            let steps = command.words.count - command.afterSteps.count
+            if let program = command.afterSteps.first, printers.contains(program.text) {
+                command.words = command.words.prefix(steps) + [ShellWord(text: ":")]
+            }
+            result.append(command)
+            index += 1
+        }
+        return result
+    }
+
+    /// The place of the `}` that ends the body of a function that only prints; `nil` for another one.
+    private static func endOfPrinter(_ commands: [ShellCommand], _ start: Int) -> Int? {
+        guard start < commands.count, commands[start].words.first?.text == "{" else { return nil }
+        for index in start..<min(start + 20, commands.count) {
+            let command = commands[index]
+            guard let program = command.afterSteps.first?.text else { continue }
+            let isSimple = [";", "\n"].contains(command.end) && command.hidden.isEmpty
+            if program == "}" { return isSimple && command.redirections.isEmpty ? index : nil }
+            guard isSimple, ["echo", "printf", "date"].contains(program),
+                command.redirections.allSatisfy({ $0.word.isNoFile })
+            else { return nil }
+        }
+        return nil
     }
 
     /// Returns the guard that begins at a place, and the place after it.

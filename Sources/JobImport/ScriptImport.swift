@@ -113,7 +113,7 @@ struct ScriptImport {
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text, answers: job.answerCount, variables: job.script.texts)
         job.answerCount = script.answerCount
-        let commands = ScriptGuard.simplified(RetryLoop.simplified(script.commands))
+        let commands = ScriptGuard.simplified(RetryLoop.simplified(ScriptGuard.withoutPrinters(script.commands)))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })
@@ -214,7 +214,9 @@ struct ScriptImport {
             } else if let retry = retryLoop(words, &job) {
                 open(first.text, job)
                 blocks[blocks.count - 1].retry = retry
-                return
+                if first.text == "for" { return }
+                // Its condition is the transfer.
+                words = words.dropFirst(first.text == "while" ? 2 : 1)
             } else if let loop = loop(words, previous, &job) {
                 open(first.text, job)
                 blocks[blocks.count - 1].loop = loop
@@ -549,7 +551,13 @@ struct ScriptImport {
         }
         noteFiles(command, job)
         if command.end == "&" { job.runBeside(tasksFrom: blocks[index].first) }
+        let (block, line) = (blocks[index], command.line)
         close(index)
+        if let retry = block.retry, retry.attempts == nil {
+            // Nothing comes after it before the transfer succeeds.
+            let made = job.tasks.count > block.first ? ScriptFlow(.failureOf([block.first])) : ScriptFlow()
+            stop(block.word, line, where: made)
+        }
         guard !isLeftOut else { return }
         for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
             // The list that the loop reads.

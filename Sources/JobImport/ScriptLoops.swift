@@ -2,12 +2,24 @@
 extension ScriptImport {
     /// How a loop tries its transfer again; `nil` for a loop that does more, or tries it on another condition than its failure.
     func retryLoop(_ words: ArraySlice<ShellWord>, _ job: inout ImportedJob) -> RetryLoop? {
-        guard words.first?.text == "for", !blocks.contains(where: \.isLeftOut), !isFunction,
+        if words.first?.text != "for" { return waitLoop(words) }
+        guard !blocks.contains(where: \.isLeftOut), !isFunction,
             let end = Self.end(ofLoop: rest), let loop = ShellLoop.over(words, &job), let count = loop.count
         else { return nil }
         let body = rest[rest.startIndex + 1..<end]
         let usesValue = body.contains { $0.transfer != nil && $0.words.contains { $0.text.contains("${\(loop.name)") } }
         return usesValue ? nil : RetryLoop(body, attempts: count)
+    }
+
+    /// `until curl …; do sleep 5; done`, or `while ! curl …`, which tries its transfer until it succeeds.
+    private func waitLoop(_ words: ArraySlice<ShellWord>) -> RetryLoop? {
+        let isNegated = words.dropFirst().first?.text == "!"
+        guard words.first?.text == (isNegated ? "while" : "until"), blocks.isEmpty, !isFunction,
+            let command = rest.first, command.ownTransfer != nil, [";", "\n"].contains(command.end),
+            let end = Self.end(ofLoop: rest), rest[end].redirections.isEmpty, [";", "\n"].contains(rest[end].end),
+            list.runs == ScriptFlow()
+        else { return nil }
+        return RetryLoop(waiting: rest[rest.startIndex + 1..<end])
     }
 
     /// The loop that begins here, where its values and what it does for each can be said in a job.
@@ -120,8 +132,8 @@ extension ScriptImport {
 
 /// A loop that does nothing but try its transfer until it succeeds.
 struct RetryLoop: Sendable {
-    /// How often it tries.
-    let attempts: Int
+    /// How often it tries; `nil` where it tries until the transfer succeeds.
+    let attempts: Int?
     /// What it sleeps between two tries, as a duration; `nil` where only the shell knows it.
     let pause: String?
 
@@ -135,12 +147,23 @@ struct RetryLoop: Sendable {
         let transfer = place
         repeat { place += 1 } while Self.quiet.contains(program(place)) && body[place].end == "&&"
         guard program(place) == "break", body[place].afterSteps.count == 1 else { return nil }
-        for index in body.indices where index != transfer && index != place {
-            let isQuiet =
-                (program(index).isEmpty || Self.quiet.contains(program(index)))
-                && body[index].redirections.allSatisfy { $0.word.isNoFile }
-            guard isQuiet, body[index].transfer == nil else { return nil }
-        }
+        guard body.indices.allSatisfy({ $0 == transfer || $0 == place || Self.isQuiet(body[$0]) }) else { return nil }
+        self.init(body, attempts)
+    }
+
+    /// The commands between `do` and `done` of a loop whose condition is the transfer.
+    init?(waiting body: ArraySlice<ShellCommand>) {
+        guard body.first?.words.first?.text == "do", body.allSatisfy(Self.isQuiet) else { return nil }
+        self.init(body, nil)
+    }
+
+    private static func isQuiet(_ command: ShellCommand) -> Bool {
+        let program = command.afterSteps.first?.text ?? ""
+        return (program.isEmpty || quiet.contains(program)) && command.redirections.allSatisfy { $0.word.isNoFile }
+            && command.transfer == nil
+    }
+
+    private init(_ body: ArraySlice<ShellCommand>, _ attempts: Int?) {
         self.attempts = attempts
         let sleeps = body.filter { $0.afterSteps.first?.text == "sleep" }.map { $0.afterSteps.dropFirst() }
         let isKnown = sleeps.count <= 1 && sleeps.allSatisfy { $0.count == 1 }

@@ -5,7 +5,7 @@ extension ScriptImport {
         _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ previous: ShellCommand?,
         _ place: ImportPlace, _ job: inout ImportedJob
     ) {
-        let arguments = Self.named(arguments, program)
+        let arguments = Self.withFiles(Self.named(arguments, program), program)
         for what in Set(arguments.compactMap(\.unknown)).sorted() {
             return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
         }

@@ -10,6 +10,25 @@ extension ScriptImport {
         return ArraySlice(arguments[..<(place - 1)] + option + arguments[(place + 1)...])
     }
 
+    /// Words in which `-d "$(cat FILE)"` names the file: the shell leaves out the line breaks at its end, and curl sends the
+    /// rest as it is.
+    static func withFiles(_ arguments: ArraySlice<ShellWord>, _ program: String) -> ArraySlice<ShellWord> {
+        var words = Array(arguments)
+        let options = [
+            "-d": "--data-binary", "--data": "--data-binary", "--data-raw": "--data-binary",
+            "--data-binary": "--data-binary", "--json": "--json",
+        ]
+        for index in words.indices.dropFirst()
+        where program == "curl" && words[index].isQuoted && words[index].text.isEmpty {
+            guard let option = options[words[index - 1].text], let script = words[index].substitution,
+                let file = ShellLoop.fileOfCat(script), file.unknown == nil, !file.text.hasPrefix("-")
+            else { continue }
+            words[index - 1] = ShellWord(text: option)
+            words[index] = ShellWord(text: "@\(StandardInput.endless)\(file.text)", isQuoted: true)
+        }
+        return words[...]
+    }
+
     /// What a command is given on standard input.
     static func input(of command: ShellCommand, _ previous: ShellCommand?) -> StandardInput {
         if let document = command.input { return document.unknown == nil ? .text(document.text) : .unknown }

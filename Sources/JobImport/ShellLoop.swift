@@ -115,6 +115,15 @@ struct ShellLoop: Hashable, Sendable {
         return ShellLoop(name, .plain("\(range.first)..\(range.last)"), isUnreserved: true)
     }
 
+    /// The file of `cat FILE` or `< FILE`, where a script does nothing else.
+    static func fileOfCat(_ script: String) -> ShellWord? {
+        let commands = ShellScript(script).commands
+        guard commands.count == 1, let command = commands.first else { return nil }
+        if command.words.isEmpty { return command.inputFile }
+        return command.redirections.isEmpty && command.words.count == 2 && command.words[0].literal == "cat"
+            && command.words[1].literal != nil ? command.words[1] : nil
+    }
+
     /// Number of the values; `nil` where they are not known before the run.
     var count: Int? {
         switch values {

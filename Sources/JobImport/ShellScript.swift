@@ -619,7 +619,7 @@ extension ShellScript {
         if keepsNames { return ShellWord(text: "${\(name)}") }
         // A variable of the job knows no values of a loop, nor of an answer.
         if word.text.contains("${tasks.@")
-            || loops.contains(where: { $0.map { word.text.contains($0.reference) } == true })
+            || loops.contains(where: { $0.map { word.uses($0.name) } == true })
         {
             return ShellWord(text: word.text)
         }
@@ -659,6 +659,9 @@ extension ShellWord {
     static let ownFolder = "$(dirname …)"
     /// The values of an array.
     static let array = "${…[…]}"
+
+    /// Whether it has a value of a loop in it.
+    func uses(_ loop: String) -> Bool { text.contains("${\(loop)}") || text.contains("${\(loop).") }
 
     init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()

@@ -46,6 +46,10 @@ extension ShellScript {
             command.words[1].unknown == nil, let suffix = command.words.count == 3 ? command.words[2].literal : ""
         else { return nil }
         let text = command.words[1].text
+        // A file that a pattern found.
+        if suffix.isEmpty, loops.contains(where: { $0?.reference == text }), text.hasSuffix(".path}") {
+            return ShellWord(text: text.dropLast(6) + ".name}")
+        }
         var filled = text
         for (name, word) in assigned where word.unknown == nil && JobText.plain(word.text) != nil {
             filled = filled.replacing("${\(name)}", with: word.text)

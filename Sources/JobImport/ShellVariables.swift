@@ -187,7 +187,7 @@ extension ShellScript {
             guard let ended = loops.popLast(), let ended else { return }
             // What only the shell knows from here on.
             assigned[ended.name] = ShellWord(unknown: "$\(ended.name)")
-            for (name, word) in assigned where word.text.contains(ended.reference) {
+            for (name, word) in assigned where word.uses(ended.name) {
                 assigned[name] = ShellWord(unknown: "$\(name)")
             }
         default: return

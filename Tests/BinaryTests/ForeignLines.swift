@@ -142,13 +142,14 @@ extension ForeignLines {
 
     /// What `import` takes out of the lines.
     static let secrets = """
-        _127_0_0_1_COOKIE=sid=abc; lang=de
-        _127_0_0_1_KEY=sk_test_key
+        COOKIE=sid=abc; lang=de
+        KEY=sk_test_key
+        PASSWORD=pw
         _127_0_0_1_PASSWORD=pw
         _127_0_0_1_PASSWORD_2=s3cr et
-        _127_0_0_1_TOKEN=typed
-        _127_0_0_1_PRIVATE_TOKEN=abc
-        _127_0_0_1_SIG=a%2Bb%3D%2F
+        TOKEN=typed
+        PRIVATE_TOKEN=abc
+        SIG=a%2Bb%3D%2F
 
         """
 }

@@ -76,7 +76,7 @@ import Testing
             """)
         let made = try binary.run("import", "x.sh")
         try binary.folder.write("job.yaml", made.output)
-        try binary.folder.write("secrets", "_127_0_0_1_PASSWORD=pw\n")
+        try binary.folder.write("secrets", "PASSWORD=pw\n")
         _ = try binary.run("job.yaml", "--secrets-file", "secrets")
         #expect(server.requests().count == 4, "\(made.outputText)")
         #expect(server.requests("/a").first?.header("Authorization") != nil)

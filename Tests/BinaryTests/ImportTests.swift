@@ -38,10 +38,7 @@ import Testing
             curl -u 'me:pw' -X POST -d 'x=1&y=a b' "$SITE/form"
             curl -T out/a $SITE/up -H 'X-Thing: "q" $1'
             """
-        let host = server.origin.split(separator: "/")[1].split(separator: ":")[0]
-        let name = "_" + host.split(separator: ".").joined(separator: "_") + "_PASSWORD"
-        let (binary, output) = try run(
-            script, "fetch.sh", server, secrets: "\(name)=pw\n")
+        let (binary, output) = try run(script, "fetch.sh", server, secrets: "PASSWORD=pw\n")
         #expect(try binary.folder.text("out/a") == "body of a")
         #expect(output == "thanks")
         let form = try #require(server.requests("/form").first)

@@ -49,7 +49,7 @@ struct GuardedTransferTests {
         "set -e\ncd \"$D\"\ncurl -d a https://b.test/x",
         "set -e\nif [ -f y ]; then make; fi\ncurl -d a https://b.test/x",
         "(exit 1) && curl https://b.test/x", "until [ -f x ]; do sleep 1; done\ncurl https://b.test/x",
-        "while ! curl -f https://b.test/y; do\n  sleep 1\ndone\ncurl https://b.test/x",
+        "while ! curl -f https://b.test/y; do\n  sleep 1; date\ndone\ncurl https://b.test/x",
     ])
     func behindAnEnd(_ script: String) { Self.expectLeftOut(script) }
 

@@ -20,6 +20,7 @@ struct ScriptGuardTests {
         "[ -z \"$1\" ] && exit 1", "if [ $# -lt 1 ]; then echo usage; exit 1; fi", "[ $# -eq 2 ] || exit 1",
         "V=a\n[ -z \"$V\" ] && exit 1", "usage() { echo u >&2; exit 1; }\n[ $# -ge 1 ] || usage",
         "die() {\n  echo \"$1\"\n  exit 1\n}\n[ -n \"$1\" ] || die 'no argument'",
+        "log() { echo \"$1\"; }\ndie() { log \"$@\"; exit 1; }\n[ -n \"$1\" ] || die 'no argument'",
     ])
     func guardOfAnArgument_leavesNothingOut(_ script: String) {
         let result = JobImportTests.translated("#!/bin/bash\n\(script)\ncurl -X DELETE https://a.test/x\n")
@@ -33,6 +34,18 @@ struct ScriptGuardTests {
         #expect(result.taskCount == 2 && result.warnings.isEmpty, "\(result)")
         #expect(result.text.contains("method: DELETE") && result.text.contains("needs: [in]\n"), "\(result.text)")
         #expect(!result.text.contains("when: finished"))
+    }
+
+    /// A function that only prints is no command that may fail or write something.
+    @Test func functionThatOnlyPrints_leavesNothingOut() {
+        let log = "log() {\n  printf '%s\\n' \"$1\" >&2\n}\n"
+        let result = JobImportTests.translated(
+            "set -e\n\(log)log a && curl -T f https://a.test/1\nif log b; then :; fi\ncurl -d a https://a.test/2\n")
+        #expect(result.taskCount == 2 && !result.warnings.contains { $0.contains("log") }, "\(result)")
+        let piped = JobImportTests.translated("\(log)log a | curl -d @- https://a.test/1\n")
+        #expect(piped.taskCount == 0 && piped.warnings.count == 1, "\(piped)")
+        let other = JobImportTests.translated("log() { date > f; }\nlog\ncurl -T f https://a.test/1\n")
+        #expect(other.taskCount == 0, "\(other)")
     }
 
     @Test func otherGuards_areToldOfOnce() {

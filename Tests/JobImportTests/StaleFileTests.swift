@@ -49,6 +49,28 @@ struct StaleFileTests {
         #expect(folders.taskCount == 0, "\(folders)")
     }
 
+    @Test(arguments: ["-d \"$(cat f.json)\"", "--data-raw \"$(< f.json)\"", "--json \"$(cat f.json)\""])
+    func dataOfCat_isTheFileWithoutItsLastLineBreaks(_ option: String) {
+        let result = JobImportTests.translated("#!/bin/bash\ncurl \(option) https://a.test/\n")
+        #expect(
+            result.text.contains("command: [sh, \"-c\", \"printf %s \\\"$(cat -- \\\"$0\\\")\\\"\", f.json]"),
+            "\(result)")
+        let type = option.hasPrefix("--json") ? "application/json" : "application/x-www-form-urlencoded"
+        #expect(result.text.contains("contentType: \(type)\n") && result.warnings.isEmpty, "\(result)")
+        let written = JobImportTests.translated("#!/bin/bash\ndate > f.json\ncurl \(option) https://a.test/\n")
+        #expect(written.taskCount == 0, "\(written)")
+        let after = JobImportTests.translated(
+            "#!/bin/bash\ncurl -o f.json https://a.test/1\ncurl \(option) https://a.test/\n")
+        #expect(after.text.contains("needs: [\"1\"]\n"), "\(after)")
+    }
+
+    @Test func nameOfAFileOfALoop_isItsName() {
+        let result = JobImportTests.translated(
+            "for f in d/*.jpg; do n=$(basename \"$f\"); curl -T \"$f\" \"https://a.test/up/$n?x=1\"; done\n")
+        #expect(
+            result.text.contains("url: \"https://a.test/up/${f.name}?x=1\"") && result.warnings.isEmpty, "\(result)")
+    }
+
     @Test func encodedSlashInAName_staysEncoded() {
         let result = JobImportTests.translated("wget 'https://a.test/d/c%2Fd.txt'\n")
         #expect(result.text.contains("to: \"c%2Fd.txt\""), "\(result.text)")

@@ -60,7 +60,7 @@ import TextFormats
         scene.server.on("/a", .respond(200, body: "new"))
         let job = "tasks: [{ id: a, url: \"\(scene.server.url("/a"))\", to: a }]"
         for flags in [["--report", "outside/r.json"], ["--junit", "outside/j.xml"], ["--events", "e.jsonl"]] {
-            let run = try scene.run(job, flags)
+            let run = try scene.run(job, ["--allow-address", "127.0.0.0/8"] + flags)
             #expect(run.exitStatus == 2 && run.errorText.contains("to which this job is confined"), "\(run.errorText)")
         }
         #expect(scene.server.requests().isEmpty && scene.folder.list("outside") == ["secret"])
@@ -73,6 +73,7 @@ import TextFormats
         scene.server.on("/a", .respond(200, body: "new"))
         try scene.folder.link("room/out", to: "../outside")
         try scene.folder.link("room/file", to: "../outside/secret")
+        try scene.folder.link("room/body", to: "../outside/secret")
         try scene.folder.link("room/absolute", to: scene.folder.path("outside/secret"))
         let url = scene.server.url("/a")
         let run = try scene.run(
@@ -81,8 +82,8 @@ import TextFormats
               - { id: into, url: "\(url)", to: out/new }
               - { id: over, url: "\(url)", to: file, existing: replace }
               - { id: whole, url: "\(url)", to: absolute, existing: replace }
-              - { id: sent, url: "\(url)", body: { file: file } }
-              - { id: read, url: "file://\(scene.folder.path("room/file"))", to: copy }
+              - { id: sent, url: "\(url)", body: { file: body } }
+              - { id: read, url: "file://\(scene.folder.path("room/body"))", to: copy }
               - { id: fine, url: "\(url)", to: fine }
             """)
         #expect(run.exitStatus == 1, "\(run.errorText)")
@@ -137,7 +138,7 @@ import TextFormats
             tasks:
               - { id: big, url: "\(scene.server.url("/file"))", to: deep/er/big, segments: 3 }
               - { id: list, url: "\(scene.server.url("/list"))", capture: { n: { json: "$[*]", all: true } } }
-              - { id: "g-${n}", forEach: { n: { captured: tasks.list.n } }, url: "\(scene.server.url("/"))${n}", to: "${n}", group: g }
+              - { id: "g-${n}", forEach: { n: { captured: tasks.list.n } }, url: "\(scene.server.url("/"))${n}", to: "./${n}", group: g }
             """
         let run = try scene.run(job)
         #expect(run.exitStatus == 0, "\(run.errorText)")

@@ -40,6 +40,8 @@ struct ScriptVariables: Sendable {
     var texts: [(name: String, value: String)] = []
     /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
     var concealed: Set<String> = []
+    /// Texts that a script wrote before the transfer that is read, by the paths of their files.
+    var written: [String: String] = [:]
     /// Variables of the environment without which a script ends.
     var guarded: Set<String> = []
 }

@@ -283,6 +283,21 @@ struct ScriptImport {
     /// Notes the files that a command which is not translated may write.
     private mutating func noteFiles(_ command: ShellCommand, _ job: ImportedJob) {
         files.note(command, folder, job, in: blocks.contains(where: \.isFunction) ? functions.last : nil)
+        guard blocks.isEmpty, folder == nil, files.isFolderKnown, scope.and(list.runs) == ScriptFlow(),
+            [";", "\n"].contains(command.end), list.isAlone
+        else { return }
+        // `cat > FILE <<X`, `echo TEXT > FILE`.
+        let target = command.redirections.first { !$0.sign.hasPrefix("<") }
+        let others = command.redirections.filter { !$0.sign.hasPrefix("<<") }
+        guard let target, target.sign == ">", others.count == 1 else { return }
+        var printing = command
+        (printing.redirections, printing.end) = ([], "|")
+        let isCat = command.words.map(\.text) == ["cat"]
+        let reader = isCat ? command : ShellCommand(line: command.line)
+        if isCat ? command.input != nil : command.input == nil, case .text(let text) = Self.input(of: reader, printing)
+        {
+            files.write(text, to: target.word)
+        }
     }
 
     /// Translates a command that is no part of the shell's grammar.

@@ -55,6 +55,9 @@ package final class EnteredRoom: Sendable {
     /// The folder's paths: as it was named, and without links.
     private let names: [[UInt8]]
     private let others: [[UInt8]]
+    /// Folders that are opened to name one of their files, which the process may write: whatever else has a name there the
+    /// kernel holds.
+    private let places: Set<[UInt8]>
     /// What the kernel lacks to hold the process here.
     package let missing: [Confinement.Means]
     /// Whether the kernel opens paths beneath a folder.
@@ -66,6 +69,7 @@ package final class EnteredRoom: Sendable {
         path = try folder.path().description
         names = [room.folder, path].map(Self.trimmed)
         others = (room.writes + room.reads + Room.system + Room.devices + Room.given).map(Self.trimmed)
+        places = Set(["/dev"].map(Self.trimmed) + room.writes.map { Self.trimmed(Folders.split($0).folder) })
         self.missing = missing
     }
 
@@ -84,8 +88,7 @@ package final class EnteredRoom: Sendable {
             return .beneath(rest.isEmpty ? .this : RawName(bytes: rest))
         }
         let plain = Self.withoutDots(whole)
-        // The folder of devices is opened to see which of them a name is.
-        if plain.elementsEqual("/dev".utf8) { return .plain }
+        if places.contains(plain) { return .plain }
         if others.contains(where: { Self.rest(of: plain, below: $0) != nil }) { return .plain }
         // A path that leads back into the folder, such as `lists/../../here/file`.
         for name in names {

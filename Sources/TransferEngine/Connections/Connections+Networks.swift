@@ -128,6 +128,8 @@ extension Connections {
         switch completion.systemError {
         case 0: return "\(host) port \(port) cannot be connected to"
         case ECONNREFUSED: return "\(host) port \(port)\(TransferError.refusalWords)"
+        case EACCES where Confinement.room != nil:
+            return "\(host) port \(port) is none that this confined run connects to: the job's URLs name other ports"
         case let number:
             return "\(host) port \(port) cannot be connected to: \(SystemError(call: "connect", errno: number).reason)"
         }

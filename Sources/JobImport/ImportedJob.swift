@@ -217,6 +217,9 @@ struct ImportedJob: Sendable {
         }
     }
 
+    /// The most tries that a job can say; without a number the time would end them.
+    private static let mostAttempts = "1000000"
+
     /// Lets the tasks from a number on be tried as a loop does: after each failure of their command.
     mutating func retry(tasksFrom first: Int, as loop: RetryLoop) {
         for index in tasks.indices.dropFirst(first) {
@@ -225,7 +228,7 @@ struct ImportedJob: Sendable {
                 tell(index, "the loop that tries it again is left out beside the retries of the command itself")
                 continue
             }
-            var retry = [YAMLField("attempts", .plain(loop.attempts.map { "\(max(1, $0))" } ?? "unlimited"))]
+            var retry = [YAMLField("attempts", .plain(loop.attempts.map { "\(max(1, $0))" } ?? Self.mostAttempts))]
             if let pause = loop.pause {
                 retry.append(
                     YAMLField(

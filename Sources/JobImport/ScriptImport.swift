@@ -283,7 +283,7 @@ struct ScriptImport {
     /// Notes the files that a command which is not translated may write.
     private mutating func noteFiles(_ command: ShellCommand, _ job: ImportedJob) {
         files.note(command, folder, job, in: blocks.contains(where: \.isFunction) ? functions.last : nil)
-        guard blocks.isEmpty, folder == nil, files.isFolderKnown, scope.and(list.runs) == ScriptFlow(),
+        guard blocks.isEmpty, folder == nil, files.isFolderKnown, scope.reason == nil, list.runs == ScriptFlow(),
             [";", "\n"].contains(command.end), list.isAlone
         else { return }
         // `cat > FILE <<X`, `echo TEXT > FILE`.
@@ -334,6 +334,8 @@ struct ScriptImport {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
         } else if program == "cat", isReadNext(command) {
             return
+        } else if program == "cat", command.redirections.contains(where: { $0.sign.hasSuffix(">") }) {
+            tellOfWriting(command, program, place, &job)
         } else if program == "umask", setMode(arguments) || arguments.isEmpty {
             return
         } else if program == "sleep" {

@@ -70,6 +70,7 @@ struct StaleFileTests {
             "cat > b.json <<X\n{ \"a\": \"$V\",\n \"b\": 1 }\nX", "--data-binary @b.json",
             "{ \\\"a\\\": \\\"${env.V}\\\",\\n \\\"b\\\": 1 }\\n"
         ),
+        ("set -e\ncurl -O https://a.test/1\necho '{}' > b.json", "-d @b.json", "{}"),
         ("echo '{}' > ./b.json", "-d @b.json", "{}"), ("printf x > b.json", "-T b.json", "data: x"),
         ("cat <<'X' > b.json\n{ $A }\nX\ncurl -O https://a.test/1", "-d @b.json", "{ $A }"),
     ])

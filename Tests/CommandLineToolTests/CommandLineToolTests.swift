@@ -4,6 +4,7 @@ import JobRunner
 import Stores
 import TestSupport
 import Testing
+import TransferModel
 
 /// Runs the tool with what it prints kept.
 private func run(_ words: [String], _ environment: [String: String] = [:]) -> (Int32, String, String) {

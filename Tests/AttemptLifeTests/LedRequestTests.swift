@@ -63,7 +63,7 @@ struct LedRequestTests {
         life.begin(ResumableUpload(length: 100, dialect: .draft6, mayRepeat: true))
         #expect(!life.request.isLedFromPublic)
         let interim = HeaderBlock([
-            ("Upload-Draft-Interop-Version", "6"), ("Location", "https://b.test/u"),
+            ("Upload-Draft-Interop-Version", "6"), ("Location", "https://a.test/u"),
             ("Upload-Limit", "max-append-size=40"),
         ])
         // The whole body is too long for one request: the place is asked next.
@@ -72,6 +72,6 @@ struct LedRequestTests {
             Issue.record("nothing follows")
             return
         }
-        #expect(request.url.text == "https://b.test/u" && request.isLedFromPublic == isLed)
+        #expect(request.url.text == "https://a.test/u" && request.isLedFromPublic == isLed)
     }
 }

@@ -60,7 +60,7 @@ import TransferModel
     ])
     func whatIsNoneIsAnError(_ entry: String, _ message: String, _ hint: String) throws {
         let result = load("{ main: { addresses: { deny: [loopback, \(entry)] } } }")
-        #expect(result.summary == ["1:54 invalid-value"])
+        #expect(result.summary == ["1:51 invalid-value"])
         let item = try #require(result.diagnostics.sorted().first)
         #expect(
             item.message.contains(message) && item.hint?.contains(hint) == true, "\(item.message) \(item.hint ?? "")")
@@ -68,7 +68,7 @@ import TransferModel
 
     @Test func aSocketIsAPlaceOfThisMachine() {
         #expect(
-            load("{ main: { unixSocket: /a, addresses: { deny: [loopback] } } }").summary == ["1:38 conflicting-keys"])
+            load("{ main: { unixSocket: /a, addresses: { deny: [loopback] } } }").summary == ["1:37 conflicting-keys"])
         #expect(load("{ main: { unixSocket: /a, addresses: { deny: [loopback], allow: [loopback] } } }").job != nil)
         #expect(load("{ main: { unixSocket: /a, addresses: { deny: [private] } } }").job != nil)
     }

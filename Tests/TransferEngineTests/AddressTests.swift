@@ -125,9 +125,11 @@ import TransferModel
         #expect(try !isLed(rig))
     }
 
-    /// Which server named the place in an earlier attempt is not known any more.
+    /// The place is on the host that a redirect led to, and who sent that is not known to the next attempt any more.
     @Test func placeOfAnUploadOnAnotherHost_isBoundInTheNextAttempt() throws {
         let rig = try rig("type: upload, method: POST, body: { data: abcdef }, resumable: true")
+        try rig.answer(307, [("Location", "https://b.example/x")], from: "10.0.0.1")
+        #expect(try !isLed(rig))
         let place = [("Location", "https://b.example/u"), ("Upload-Draft-Interop-Version", "8")]
         _ = try rig.request().receiver.received(interim: HeaderBlock(place))
         try rig.cut()

@@ -149,12 +149,11 @@ enum StandardInput: Sendable {
         _ path: String, isStripped: Bool, _ place: ImportPlace, _ task: inout ImportedTask, _ job: inout ImportedJob
     ) -> YAMLNode? {
         guard path == "-" || path == "/dev/stdin" else {
+            if let text = job.script.written[job.plainPath(path)] { return Self.data(text, isStripped: isStripped) }
             return Self.file(path, isStripped: isStripped, &task)
         }
         switch self {
-        case .text(let text):
-            let scalars = text.unicodeScalars.filter { !isStripped || !"\r\n\0".unicodeScalars.contains($0) }
-            return .map(["data": .text(String(String.UnicodeScalarView(scalars)))])
+        case .text(let text): return Self.data(text, isStripped: isStripped)
         case .file(let path): return Self.file(path, isStripped: isStripped, &task)
         case .own:
             guard let body = job.standardInput(place) else { return nil }
@@ -168,6 +167,11 @@ enum StandardInput: Sendable {
                 place, "what is given to it on standard input is known to the shell alone: this transfer was left out")
             return nil
         }
+    }
+
+    private static func data(_ text: String, isStripped: Bool) -> YAMLNode {
+        let scalars = text.unicodeScalars.filter { !isStripped || !"\r\n\0".unicodeScalars.contains($0) }
+        return .map(["data": .text(String(String.UnicodeScalarView(scalars)))])
     }
 
     /// Marks the path of a file that is sent without the line breaks at its end: Unicode leaves it to such uses.

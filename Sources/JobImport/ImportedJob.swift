@@ -40,6 +40,8 @@ struct ScriptVariables: Sendable {
     var texts: [(name: String, value: String)] = []
     /// Names of variables whose values are secrets where a transfer uses them, also one that is left out.
     var concealed: Set<String> = []
+    /// Texts that a script wrote before the transfer that is read, by the paths of their files.
+    var written: [String: String] = [:]
     /// Variables of the environment without which a script ends.
     var guarded: Set<String> = []
 }
@@ -215,6 +217,9 @@ struct ImportedJob: Sendable {
         }
     }
 
+    /// The most tries that a job can say; without a number the time would end them.
+    private static let mostAttempts = "1000000"
+
     /// Lets the tasks from a number on be tried as a loop does: after each failure of their command.
     mutating func retry(tasksFrom first: Int, as loop: RetryLoop) {
         for index in tasks.indices.dropFirst(first) {
@@ -223,7 +228,7 @@ struct ImportedJob: Sendable {
                 tell(index, "the loop that tries it again is left out beside the retries of the command itself")
                 continue
             }
-            var retry = [YAMLField("attempts", .plain(loop.attempts.map { "\(max(1, $0))" } ?? "unlimited"))]
+            var retry = [YAMLField("attempts", .plain(loop.attempts.map { "\(max(1, $0))" } ?? Self.mostAttempts))]
             if let pause = loop.pause {
                 retry.append(
                     YAMLField(

@@ -2,6 +2,8 @@
 struct ScriptFiles: Sendable {
     /// Whether it is known in which folder the script is.
     var isFolderKnown = true
+    /// Texts that the script certainly wrote, by the paths of their files.
+    private(set) var texts: [String: String] = [:]
     /// Paths of files that may be others by now.
     private var changed: Set<String> = []
 
@@ -19,10 +21,10 @@ struct ScriptFiles: Sendable {
         exit return break continue which type hash command builtin id whoami hostname uname pwd basename dirname nproc ps \
         free uptime env printenv diff cmp cut tr uniq column less more base64 xxd od seq expr kill pgrep pidof ping ssh \
         logger clear tput alias source . apt apt-get apk yum dnf brew pacman nslookup dig host systemctl service \
-        for case select in done fi esac { } ( ) exec ulimit mktemp rm touch realpath readlink
+        for case select in done fi esac { } ( ) exec ulimit mktemp realpath readlink
         """.split(separator: " ").map { String($0) })
     /// Programs that write the files in their words alone.
-    private static let exact: Set<String> = ["tee", "sed", "sort", "dd", "truncate", "awk"]
+    private static let exact: Set<String> = ["tee", "sed", "sort", "dd", "truncate", "awk", "rm", "touch"]
 
     /// Notes the files that a command which is not translated may write; `function` is the one whose body it stands in.
     mutating func note(_ command: ShellCommand, _ folder: String?, _ job: ImportedJob, in function: String? = nil) {
@@ -38,6 +40,7 @@ struct ScriptFiles: Sendable {
             }
         }
         if let name = wideWriter(command, program, words, job) {
+            texts = [:]
             if let function {
                 functions[function] = .some(name)
             } else {
@@ -53,6 +56,11 @@ struct ScriptFiles: Sendable {
             }
         }
         note(paths, folder, job)
+    }
+
+    /// Notes the text that a command certainly writes to a file of the script's own folder.
+    mutating func write(_ text: String, to word: ShellWord) {
+        if let path = word.literal { texts[ImportedJob.withoutDots(path)] = text }
     }
 
     /// Notes that the body of a function begins.
@@ -85,6 +93,7 @@ struct ScriptFiles: Sendable {
             switch program {
             case "sed": words.contains { $0.text.hasPrefix("-i") || $0.text.hasPrefix("--in-place") }
             case "sort": words.contains { $0.text.hasPrefix("-o") || $0.text.hasPrefix("--output") }
+            case "rm", "touch": false
             case "awk": words.contains { $0.text.contains(">") }
             default: true
             }
@@ -112,7 +121,9 @@ struct ScriptFiles: Sendable {
 
     private mutating func note(_ words: [String], _ folder: String?, _ job: ImportedJob) {
         for word in words where !word.isEmpty && word != "/dev/null" {
-            changed.insert(job.plainPath(ImportedTask.path(word, in: folder, job)))
+            let path = job.plainPath(ImportedTask.path(word, in: folder, job))
+            changed.insert(path)
+            texts[path] = nil
         }
     }
 

@@ -104,6 +104,9 @@ struct ScriptList: Sendable {
     private var sign = ";"
     private var left = ScriptStatus.succeeds
 
+    /// Whether the command that is read is no part of a pipe or of a list.
+    var isAlone: Bool { !["&&", "||", "|"].contains(sign) }
+
     /// Begins a command after the sign that ends the one before.
     mutating func begin(after sign: String?) {
         if sign == "|" { return }

@@ -283,6 +283,21 @@ struct ScriptImport {
     /// Notes the files that a command which is not translated may write.
     private mutating func noteFiles(_ command: ShellCommand, _ job: ImportedJob) {
         files.note(command, folder, job, in: blocks.contains(where: \.isFunction) ? functions.last : nil)
+        guard blocks.isEmpty, folder == nil, files.isFolderKnown, scope.reason == nil, list.runs == ScriptFlow(),
+            [";", "\n"].contains(command.end), list.isAlone
+        else { return }
+        // `cat > FILE <<X`, `echo TEXT > FILE`.
+        let target = command.redirections.first { !$0.sign.hasPrefix("<") }
+        let others = command.redirections.filter { !$0.sign.hasPrefix("<<") }
+        guard let target, target.sign == ">", others.count == 1 else { return }
+        var printing = command
+        (printing.redirections, printing.end) = ([], "|")
+        let isCat = command.words.map(\.text) == ["cat"]
+        let reader = isCat ? command : ShellCommand(line: command.line)
+        if isCat ? command.input != nil : command.input == nil, case .text(let text) = Self.input(of: reader, printing)
+        {
+            files.write(text, to: target.word)
+        }
     }
 
     /// Translates a command that is no part of the shell's grammar.
@@ -319,6 +334,8 @@ struct ScriptImport {
             job.lose(place, "`\(program.prefix(40))` is not translated: the \(transfer) that it runs was left out")
         } else if program == "cat", isReadNext(command) {
             return
+        } else if program == "cat", command.redirections.contains(where: { $0.sign.hasSuffix(">") }) {
+            tellOfWriting(command, program, place, &job)
         } else if program == "umask", setMode(arguments) || arguments.isEmpty {
             return
         } else if program == "sleep" {

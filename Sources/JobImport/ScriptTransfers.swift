@@ -45,6 +45,10 @@ extension ScriptImport {
         for redirection in command.redirections { take(redirection, &output, program, place, &job) }
         let words = self.words(arguments, program, place, &job)
         let before = job.tasks.count
+        let own = folder == nil && files.isFolderKnown ? files.texts : [:]
+        job.script.written = own.filter { path, _ in
+            !job.tasks.contains { task in task.text("to").map { job.plainPath($0) == path } == true }
+        }
         if program == "curl" {
             CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
         } else {

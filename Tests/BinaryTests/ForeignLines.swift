@@ -147,7 +147,7 @@ extension ForeignLines {
         PASSWORD=pw
         _127_0_0_1_PASSWORD=pw
         _127_0_0_1_PASSWORD_2=s3cr et
-        TOKEN=typed
+        _127_0_0_1_TOKEN=typed
         PRIVATE_TOKEN=abc
         SIG=a%2Bb%3D%2F
 

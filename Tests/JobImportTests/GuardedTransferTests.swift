@@ -175,7 +175,8 @@ struct GuardedTransferTests {
     }
 
     @Test(arguments: [
-        "echo '{}' > b.json", "printf x > b.json", "cat > b.json <<EOF\nx\nEOF", "tar cf b.json d",
+        "echo \"$1\" > b.json", "printf '%d' 1 > b.json", "cat > b.json <<EOF\n$(date)\nEOF", "rm b.json",
+        "tar cf b.json d",
         "jq . a | tee b.json",
         "date >> b.json", "curl https://a.test/1 | jq . > b.json", "sed -i s/a/b/ ./b.json", "dd if=a of=b.json",
         "{ date; } > b.json", "curl --frobnicate -o b.json https://a.test/1", "if true; then cp a b.json; fi",

@@ -66,7 +66,7 @@ struct RequestOrderTests {
         #expect(result.taskCount == 2 && result.warnings.isEmpty, "\(result)")
         #expect(
             result.text.contains(
-                "retry: { attempts: unlimited, backoff: { initial: 2s, maximum: 2s, jitter: none }, statuses: [4xx, 5xx] }"
+                "retry: { attempts: 1000000, backoff: { initial: 2s, maximum: 2s, jitter: none }, statuses: [4xx, 5xx] }"
             ),
             "\(result.text)")
         #expect(result.text.contains("needs: [up]\n") && !result.text.contains("when: finished"), "\(result.text)")

@@ -64,6 +64,32 @@ struct StaleFileTests {
         #expect(after.text.contains("needs: [\"1\"]\n"), "\(after)")
     }
 
+    /// A text that the script writes before it sends it is the body itself.
+    @Test(arguments: [
+        (
+            "cat > b.json <<X\n{ \"a\": \"$V\",\n \"b\": 1 }\nX", "--data-binary @b.json",
+            "{ \\\"a\\\": \\\"${env.V}\\\",\\n \\\"b\\\": 1 }\\n"
+        ),
+        ("set -e\ncurl -O https://a.test/1\necho '{}' > b.json", "-d @b.json", "{}"),
+        ("echo '{}' > ./b.json", "-d @b.json", "{}"), ("printf x > b.json", "-T b.json", "data: x"),
+        ("cat <<'X' > b.json\n{ $A }\nX\ncurl -O https://a.test/1", "-d @b.json", "{ $A }"),
+    ])
+    func textThatTheScriptWrites_isTheBody(_ script: String, _ option: String, _ body: String) {
+        let result = JobImportTests.translated("\(script)\ncurl \(option) https://b.test/\n")
+        #expect(result.text.contains("https://b.test/") && result.text.contains(body), "\(result)")
+    }
+
+    @Test(arguments: [
+        "[ -f x ] && echo a > b.json", "echo a > b.json\nmake", "echo a > b.json\necho b >> b.json",
+        "if [ -f x ]; then echo a > b.json; fi", "echo a > b.json\ncurl -o b.json https://a.test/1\ndate > b.json",
+        "cd d; echo a > b.json", "date | cat > b.json", "echo a | tee b.json", "echo \"$(date)\" > b.json",
+        "echo a > b.json\nrm b.json", "f() { echo a > b.json; }", "echo a > b.json &", "printf '%d' 1 > b.json",
+    ])
+    func textThatMayBeAnother_isNotSent(_ script: String) {
+        let result = JobImportTests.translated("\(script)\ncurl -d @b.json https://b.test/\n")
+        #expect(!result.text.contains("https://b.test/"), "\(result)")
+    }
+
     @Test func nameOfAFileOfALoop_isItsName() {
         let result = JobImportTests.translated(
             "for f in d/*.jpg; do n=$(basename \"$f\"); curl -T \"$f\" \"https://a.test/up/$n?x=1\"; done\n")

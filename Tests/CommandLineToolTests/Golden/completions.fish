@@ -100,7 +100,9 @@ complete -c transfer-run -n '__transfer_run_is run rerun none' -l no-wait -d 'pu
 complete -c transfer-run -n '__transfer_run_is run rerun none' -l detach -d 'hand background sessions over and return'
 complete -c transfer-run -n '__transfer_run_is run rerun none' -l new-run -d 'do not come back to an earlier run of a background session'
 complete -c transfer-run -n '__transfer_run_is run rerun status none' -l network -d 'take this instead of what the system says: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is' -x
-complete -c transfer-run -n '__transfer_run_is run rerun none' -l allow-address -d 'let a confined job connect to these addresses' -x
+complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l confine -d 'for job files that are not trusted: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means' -x -a '(__fish_complete_directories)'
+complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l allow-env -d 'let a confined job read this variable' -x
+complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l allow-address -d 'let a confined job connect to these addresses' -x
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l progress -d 'what to show while it runs: bars where standard error is a terminal, else lines' -x -a 'auto bar plain none'
 complete -c transfer-run -n '__transfer_run_is run rerun check plan simulate lock attach none' -l color -d 'colour on standard error' -x -a 'auto always never'
 complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task'

@@ -80,6 +80,8 @@ _transfer-run() {
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
+            '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
+            '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
@@ -94,6 +96,9 @@ _transfer-run() {
             '--variables-file=[a YAML map of variables]:PATH:_files' \
             '--secrets-file=[lines of `NAME=value` with secrets]:PATH:_files' \
             '--directory=[the folder that relative paths start from, instead of the job file'\''s]:DIR:_files -/' \
+            '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
+            '*--allow-env=[let a confined job read this variable]:NAME: ' \
+            '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--format=[how diagnostics are written]:text:(text json github)' \
             '--explain-access[list everything that the job may run, read, write, remove and ask, each with its place in the file]' \
@@ -138,6 +143,9 @@ _transfer-run() {
             '--max-concurrent=[at most so many tasks at a time, over `limits.maximumConcurrentTasks`]:N: ' \
             '--bandwidth=[a rate for the whole run, such as `10MiB/s`, over `limits.bandwidth`]:RATE: ' \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
+            '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
+            '*--allow-env=[let a confined job read this variable]:NAME: ' \
+            '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
             '--online[ask the servers for sizes and changes, without fetching anything\: bytes, disk space and least time are then known]' \
@@ -211,6 +219,8 @@ _transfer-run() {
             '--detach[hand background sessions over and return]' \
             '--new-run[do not come back to an earlier run of a background session]' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
+            '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
+            '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \

@@ -44,7 +44,11 @@ final class ServiceSocket: Sendable {
         }
         guard status == 0 else { return nil }
         let path = withUnsafeBytes(of: address.sun_path) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-        return path.hasPrefix("/") ? path : nil
+        guard path.hasPrefix("/") else { return nil }
+        let (folder, name) = Folders.split(path)
+        // One that was renamed once it listened keeps the name to which it was bound.
+        let isRenamed = name.hasPrefix(".") && (try? FileFacts.of(path)) == nil
+        return isRenamed ? "\(folder)/\(name.dropFirst())" : path
     }
 
     /// Opens the socket in the runtime folder, replacing one left by a dead process. A socket that answers must belong

@@ -7,11 +7,24 @@ extension Publisher {
     /// Keeps the body for a later run, should this one not finish.
     func keepPart(_ id: StagingID, _ task: TaskIndex) { body(id).partTask = task }
 
+    /// Notes how far the body is, now and after each write.
+    func notePart(_ id: StagingID, _ note: @escaping @Sendable (PartNote) -> Void) {
+        let body = body(id)
+        body.note = note
+        if let staging = body.staging { self.note(body, staging) }
+    }
+
+    /// Notes how far the body is, if that is noted.
+    func note(_ body: IncomingBody, _ staging: Staging) {
+        if let note = body.note, body.partTask != nil { staging.note(names, to: note) }
+    }
+
     /// Shortest time between two reports of partial bodies. A body that is complete by then needed no name.
     private static let partPause = TimeSpan.seconds(1)
 
     /// Schedules a report for a body that has grown enough.
     func noteGrowth(_ body: IncomingBody, _ staging: Staging) {
+        note(body, staging)
         guard partsDue == nil, body.partTask != nil, staging.hasGrown else { return }
         partsDue = Clocks.instant() + Self.partPause
     }
@@ -64,7 +77,7 @@ extension Publisher {
             return nil
         } catch {
             if error.isOurs { removePart("\(placement.folder)/\(order.part.name)") }
-            return .adopted(order.task, error.reason)
+            return .adopted(order.task, .useless(error.reason))
         }
     }
 
@@ -72,18 +85,24 @@ extension Publisher {
 
     /// Reads the next slice of a file that is being adopted.
     func adoptSome() -> DeliveryReport? {
-        guard let adoption = adoptions.first else { return copySome() }
+        guard !adoptions.isEmpty else { return copySome() }
+        let task = adoptions[0].task
         do throws(Adoption.Problem) {
-            guard let staging = try adoption.proceed() else { return nil }
-            let body = body(adoption.id)
-            body.staging = staging
-            body.partTask = adoption.task
-            adoptions.removeFirst()
-            return .adopted(adoption.task, nil)
+            switch try adoptions[0].proceed() {
+            case .goesOn: return nil
+            case .onlyBeginning(let order):
+                // Its lock goes with it.
+                adoptions.removeFirst().letGo()
+                return adopt(order)
+            case .taken(let staging):
+                let body = body(adoptions.removeFirst().id)
+                body.staging = staging
+                body.partTask = task
+                return .adopted(task, .taken(size: staging.size, beyond: staging.beyond))
+            }
         } catch {
-            adoption.remove()
-            adoptions.removeFirst()
-            return .adopted(adoption.task, error.reason)
+            adoptions.removeFirst().remove()
+            return .adopted(task, .useless(error.reason))
         }
     }
 

@@ -38,6 +38,7 @@ final class StoreClient {
     private var secrets: Redactor
     /// The run's notes of unfinished files; `nil` before the first.
     private var notebook: Notebook?
+    private var notebookTries = 100
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
     init?(_ place: MemoryPlace?, _ job: Job, keeping: [Bool], wake: @escaping @Sendable () -> Void) {
@@ -189,17 +190,34 @@ final class StoreClient {
         add(.dropPart(task.session, destination: key), at: now)
     }
 
-    /// Begins the notes of a partial file that grows; `nil` where nothing can be noted.
-    func enter(_ record: ResumeRecord, _ task: TaskSpecification, askedAt: WallTime) -> NotebookEntry? {
-        guard let session = place.sessions[Int(task.session.raw)] else { return nil }
+    /// Whether a file's notes have begun.
+    enum Noting {
+        case begun(NotebookEntry)
+        /// Another process takes notebooks over: try again.
+        case later
+        case never
+    }
+
+    /// Begins the notes of a partial file that grows.
+    func enter(_ record: ResumeRecord, _ task: TaskSpecification, askedAt: WallTime) -> Noting {
+        guard let session = place.sessions[Int(task.session.raw)], notebook != nil || notebookTries > 0 else {
+            return .never
+        }
         let key = Self.key(task)
         let headers = String(decoding: record.point.headers.bytes, as: UTF8.self)
-        guard !secrets.holds([key, record.start, record.point.url, record.point.validator, headers]) else { return nil }
-        if notebook == nil { notebook = Notebook(state: place.folder, clock: Clocks.instant()) }
-        return notebook?.enter(
+        guard !secrets.holds([key, record.start, record.point.url, record.point.validator, headers]) else {
+            return .never
+        }
+        if notebook == nil {
+            notebookTries -= 1
+            notebook = Notebook(state: place.folder, clock: Clocks.instant())
+        }
+        guard let notebook else { return .later }
+        let entry = notebook.enter(
             NotedPart(
                 session: session, destination: key, isInFolder: task.destination?.utf8.last == UInt8(ascii: "/"),
                 record: record, askedAt: askedAt, boot: boot))
+        return entry.map { .begun($0) } ?? .never
     }
 
     /// Ends the notes of a file once all that was told before is written.

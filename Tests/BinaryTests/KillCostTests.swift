@@ -85,8 +85,9 @@ private struct KilledDownload {
 
     init(_ number: Int, _ seed: UInt64) throws {
         self.number = number
-        kind = Kind.allCases[number % Kind.allCases.count]
-        random = Seeded(seed: seed)
+        let kind = Kind.allCases[number % Kind.allCases.count]
+        var random = Seeded(seed: seed)
+        self.kind = kind
         scene = try BackgroundScene()
         let count = kind == .severalFiles || kind.isBackground && random.oneIn(2) ? 2 + random.below(4) : 1
         var sizes: [String: Int] = [:]
@@ -97,7 +98,9 @@ private struct KilledDownload {
         self.sizes = sizes
         // As long as that takes, half a second to two seconds.
         let longest = sizes.values.max() ?? 1
-        length = 500_000 + random.below(1_500_000)
+        let length = 500_000 + random.below(1_500_000)
+        self.length = length
+        self.random = random
         let pause = TimeSpan.microseconds(Int64(max(200, length / max(1, longest / Self.piece / kind.segments))))
         let bodies = sizes.reduce(into: [:]) { $0["/\($1.key)"] = Self.body($1.key, $1.value) }
         server = try ScriptedServer { request in

@@ -4,6 +4,7 @@ import TransferModel
 
 /// The folder of all runs' notebooks.
 package enum NotebookFolder {
+    /// The folder's path in a state folder.
     static func path(_ state: String) -> String { "\(state)/notebooks" }
 
     /// Whether there are notebooks, of killed or of living runs.

@@ -14,6 +14,7 @@ package enum NotebookPage {
     package static let mostOfNote = 2 << 10
     /// Offset of what is known at the beginning.
     package static let head = 2 * mostOfNote
+    /// Most bytes of what is known at the beginning.
     static let mostOfHead = size - head
     /// Most ranges that are noted. Those further on are fetched again.
     static let mostRanges = 48

@@ -143,12 +143,15 @@ final class PartialFiles: Participant {
         let came = attempt.life.offset + attempt.bodyReceived
         if entries[staging] == nil {
             guard came >= Self.mostHeld, came < attempt.life.announcedLength ?? .max else { return }
-            guard let label = partLabels[staging],
-                let entry = core.store?.enter(
-                    label, core.job.tasks[Int(attempt.task.raw)], askedAt: attempt.exchange.startedAt)
-            else { return attempt.known.isNoted = false }
-            entries[staging] = entry
-            core.outbox.add(.notePart(staging) { entry.note($0) })
+            guard let store = core.store, let label = partLabels[staging] else { return }
+            let task = core.job.tasks[Int(attempt.task.raw)]
+            switch store.enter(label, task, askedAt: attempt.exchange.startedAt) {
+            case .never: attempt.known.isNoted = false
+            case .later: return
+            case .begun(let entry):
+                entries[staging] = entry
+                core.outbox.add(.notePart(staging) { entry.note($0) })
+            }
         }
         if attempt.held >= Self.mostHeld { attempt.handOverHeld() }
     }

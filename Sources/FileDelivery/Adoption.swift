@@ -14,18 +14,18 @@ final class Adoption {
     private let order: DeliveryOrder.Adoption
     private let part: PartFile
     /// The noted beginnings that the file may still have, the shortest first; the last one is hoped for.
-    private let beginnings: [PartFile.Beginning]
+    private var beginnings: [PartFile.Beginning]
     /// How many of them were reached.
     private var reached = 0
     /// The longest that has its sum.
     private var proven: PartFile.Beginning?
     /// The number of its bytes that are kept.
-    private let keeping: Int64
+    private var keeping: Int64
     private let staging: Staging
     private var offset: Int64 = 0
     /// The sum of all bytes that were read; another object than `kept` where not all of them are kept.
-    private let noted: QuickSum
-    private let kept: QuickSum
+    private var noted: QuickSum
+    private var kept: QuickSum
 
     private static let slice: Int64 = 4 << 20
     private static let piece = 256 << 10
@@ -35,15 +35,6 @@ final class Adoption {
         let reason: String
         /// Whether the file may be removed.
         let isOurs: Bool
-    }
-
-    /// How far the reading is.
-    enum Step {
-        case goesOn
-        /// All of it is as noted: the staging begins with it.
-        case taken(Staging)
-        /// Only a shorter beginning is: this order takes that one.
-        case onlyBeginning(DeliveryOrder.Adoption)
     }
 
     /// `folder` is where the partial file is: opened from the order's placement.
@@ -83,18 +74,21 @@ final class Adoption {
         throw Problem(reason: "another run is writing the half-done file \(part.name)", isOurs: false)
     }
 
-    /// Reads the next slice.
-    func proceed() throws(Problem) -> Step {
+    /// Reads the next slice. Returns the body's staging once a beginning was read that is as it was noted.
+    func proceed() throws(Problem) -> Staging? {
         do throws(SystemError) {
             try readSlice()
         } catch {
             throw Problem(reason: "reading the half-done file \(part.name) failed: \(error.reason)", isOurs: true)
         }
-        guard reached == beginnings.count else { return .goesOn }
+        guard reached == beginnings.count else { return nil }
         guard let proven else {
             throw Problem(reason: "the half-done file \(part.name) was changed", isOurs: true)
         }
-        guard proven == beginnings.last else { return .onlyBeginning(order.keepingOnly(proven)) }
+        guard proven == beginnings.last else {
+            readAgain(upTo: proven)
+            return nil
+        }
         do throws(SystemError) {
             if let ranges = try scattered() {
                 staging.take(beyond: ranges)
@@ -104,7 +98,18 @@ final class Adoption {
         } catch {
             throw Problem(reason: "cutting the half-done file \(part.name) failed: \(error.reason)", isOurs: true)
         }
-        return .taken(staging)
+        return staging
+    }
+
+    /// Begins to read anew, up to a beginning that has its sum.
+    private func readAgain(upTo beginning: PartFile.Beginning) {
+        beginnings.removeAll { $0.size > beginning.size }
+        (reached, offset, proven) = (0, 0, nil)
+        keeping = min(order.keeping, beginning.size)
+        noted = QuickSum()
+        kept = keeping == beginning.size ? noted : QuickSum()
+        staging.restart(size: keeping, kept)
+        staging.hash(order.placement.algorithms, isPacked: false)
     }
 
     /// What was written beyond the beginning, if it counts: the file is the very one, and as long as it was.
@@ -159,15 +164,5 @@ extension PartFile.Scattered {
     func holds(beyond beginning: Int64, identity: Int64, size: Int64) -> Bool {
         guard identity == self.identity, let first = ranges.first, let last = ranges.last else { return false }
         return first.lowerBound > beginning && last.upperBound <= size
-    }
-}
-
-extension DeliveryOrder.Adoption {
-    /// The order for a beginning of its file.
-    fileprivate func keepingOnly(_ beginning: PartFile.Beginning) -> DeliveryOrder.Adoption {
-        let shorter = PartFile(
-            name: part.name, size: beginning.size, sum: beginning.sum,
-            earlier: part.earlier.filter { $0.size < beginning.size })
-        return DeliveryOrder.Adoption(id, task, placement, shorter, keeping: min(keeping, beginning.size))
     }
 }

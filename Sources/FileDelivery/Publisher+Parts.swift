@@ -85,24 +85,18 @@ extension Publisher {
 
     /// Reads the next slice of a file that is being adopted.
     func adoptSome() -> DeliveryReport? {
-        guard !adoptions.isEmpty else { return copySome() }
-        let task = adoptions[0].task
+        guard let adoption = adoptions.first else { return copySome() }
         do throws(Adoption.Problem) {
-            switch try adoptions[0].proceed() {
-            case .goesOn: return nil
-            case .onlyBeginning(let order):
-                // Its lock goes with it.
-                adoptions.removeFirst().letGo()
-                return adopt(order)
-            case .taken(let staging):
-                let body = body(adoptions.removeFirst().id)
-                body.staging = staging
-                body.partTask = task
-                return .adopted(task, .taken(size: staging.size, beyond: staging.beyond))
-            }
+            guard let staging = try adoption.proceed() else { return nil }
+            let body = body(adoption.id)
+            body.staging = staging
+            body.partTask = adoption.task
+            adoptions.removeFirst()
+            return .adopted(adoption.task, .taken(size: staging.size, beyond: staging.beyond))
         } catch {
-            adoptions.removeFirst().remove()
-            return .adopted(task, .useless(error.reason))
+            adoption.remove()
+            adoptions.removeFirst()
+            return .adopted(adoption.task, .useless(error.reason))
         }
     }
 

@@ -81,6 +81,14 @@ final class Staging {
         self.sum = sum
     }
 
+    /// Takes less of that file over: `hash` and `update` begin anew.
+    func restart(size: Int64, _ sum: QuickSum) {
+        self.size = size
+        self.sum = sum
+        digests = BodyDigests()
+        beginnings.cut(at: size)
+    }
+
     /// Locks the file, so that no other run sweeps it, and checks that it still has its name.
     private static func isOurs(_ file: borrowing Descriptor, _ name: String, _ folder: FolderCache.Folder) -> Bool {
         guard (try? file.tryLock()) ?? true, let own = try? file.facts() else { return false }

@@ -87,7 +87,7 @@ import TransferModel
             case .taken(let size, let beyond):
                 #expect(size == expected?.size && beyond.isEmpty)
                 #expect(try tree.bytes(part.name) == Array(Self.body[..<Int(size)]))
-            case .useless: #expect(expected == nil)
+            case .useless(let why): #expect(expected == nil, "\(why)")
             }
             desk.finish()
         }

@@ -61,12 +61,31 @@ package struct SegmentPlan: Sendable {
     /// The stream of the ordinary request.
     package static let first = StreamID(raw: 0)
 
-    /// The first stream is under way and brings all of it, as things are.
-    package init(_ range: Range<Int64>, most: Int) {
+    /// The first stream is under way and brings all of it, as things are. `there`: ranges that an earlier run brought, in
+    /// order; the first stream ends where the first of them begins.
+    package init(_ range: Range<Int64>, most: Int, there: [Range<Int64>] = []) {
         start = range.lowerBound
         total = range.upperBound
         self.most = most
-        open(range)
+        let open = Self.holes(in: range, there)
+        count = 1
+        streams = [
+            Stream(
+                id: Self.first, next: start, end: open.first?.upperBound ?? total, limit: total)
+        ]
+        missing = Array(open.dropFirst())
+    }
+
+    /// Returns what is not there of a range, in order; the first hole begins with the range.
+    static func holes(in range: Range<Int64>, _ there: [Range<Int64>]) -> [Range<Int64>] {
+        var holes: [Range<Int64>] = []
+        var place = range.lowerBound
+        for part in there where part.upperBound > place && part.lowerBound < range.upperBound {
+            if part.lowerBound > place { holes.append(place..<part.lowerBound) }
+            place = min(part.upperBound, range.upperBound)
+        }
+        if place < range.upperBound { holes.append(place..<range.upperBound) }
+        return holes
     }
 
     /// Whether a body of this length is worth more than one stream.

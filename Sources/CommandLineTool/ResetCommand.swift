@@ -94,7 +94,8 @@ private struct SessionMemory {
     init(_ folder: StateFolder, _ console: Console) throws(ResetFailure) {
         self.folder = folder
         do throws(StoreError) {
-            store = Store.isThere(folder: folder.state) ? try Store.open(folder: folder.state) : nil
+            let isThere = Store.isThere(folder: folder.state) || NotebookFolder.isThere(folder.state)
+            store = isThere ? try Store.open(folder: folder.state) : nil
             journal = Journal.isThere(folder: folder.state) ? try Journal.open(folder: folder.state) : nil
         } catch {
             throw .broken(error.description)

@@ -101,6 +101,8 @@ package enum DeliveryOrder: Sendable {
     /// Keeps the body for a later run, should this one not finish: from `PartFile.smallest` on its file gets a name,
     /// and `part` reports its size at intervals. Ordered before the first piece.
     case keepPart(StagingID, TaskIndex)
+    /// Notes how far the body is after each write, from now on. A later run finds it by the last note.
+    case notePart(StagingID, @Sendable (PartNote) -> Void)
     /// Leaves the body for a later run: no more pieces follow. `part` reports it to the task, if one is given. A file
     /// that is still being adopted stays as it is. `atAnySize`: it need not have reached `PartFile.leastLeft`.
     case leave(StagingID, TaskIndex?, atAnySize: Bool = false)
@@ -158,7 +160,7 @@ extension DeliveryOrder {
         case .publish(let order): order.id.thread(of: count)
         case .adopt(let order): order.id.thread(of: count)
         case .decode(let id, _, _), .settle(let id), .discard(let id), .conceal(let id), .keepPart(let id, _),
-            .leave(let id, _, _), .adoptForeign(let id, _, _):
+            .notePart(let id, _), .leave(let id, _, _), .adoptForeign(let id, _, _):
             id.thread(of: count)
         case .inspect(let order): Int(order.task.raw) % count
         case .readStamp(let order): Int(order.task.raw) % count
@@ -170,6 +172,14 @@ extension DeliveryOrder {
         case .hurry: nil
         }
     }
+}
+
+/// What an adoption came to.
+package enum AdoptedPart: Hashable, Sendable {
+    /// The file's beginning of that size is the body's, and so are the ranges beyond it.
+    case taken(size: Int64, beyond: [Range<Int64>])
+    /// The file is of no use, for this reason.
+    case useless(String)
 }
 
 /// What the delivery threads answer.
@@ -195,8 +205,8 @@ package enum DeliveryReport: Sendable {
     case fetched(TaskIndex)
     /// Answers `readStamp`. The stamp is `nil` when no file is there, or none that may be read.
     case stampRead(TaskIndex, FileStamp?, Checksum?)
-    /// Answers an adoption: `nil` if the file is the beginning of the body now, else why it is of no use.
-    case adopted(TaskIndex, String?)
+    /// Answers an adoption: what of the file is the beginning of the body now.
+    case adopted(TaskIndex, AdoptedPart)
     /// The partial file of a body that is kept for a later run; `nil` if it is too small.
     case part(StagingID, TaskIndex, PartFile?)
     case contents(TaskIndex, [UInt8])

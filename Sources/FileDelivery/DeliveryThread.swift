@@ -133,6 +133,7 @@ struct DeliveryWorker {
         case .discard(let id): publisher.discard(id)
         case .conceal(let id): publisher.conceal(id)
         case .keepPart(let id, let task): publisher.keepPart(id, task)
+        case .notePart(let id, let note): publisher.notePart(id, note)
         case .leave(let id, let task, let atAnySize):
             if let report = publisher.leave(id, task, atAnySize: atAnySize) { answers.append(report) }
         case .adopt(let order):

@@ -11,6 +11,8 @@ final class IncomingBody {
     var isConcealed = false
     /// The task to which the partial file's size is reported; `nil` if the body is not kept for a later run.
     var partTask: TaskIndex?
+    /// Notes how far the body is; `nil` where nothing is noted.
+    var note: (@Sendable (PartNote) -> Void)?
     /// The task to which a failure is reported at once; `nil` if only `publish` reports it.
     private var failingTask: TaskIndex?
     /// The first failure; later pieces are ignored.

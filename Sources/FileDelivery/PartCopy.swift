@@ -51,6 +51,9 @@ final class PartCopy {
         guard isUnchanged else { throw Problem(reason: "\(foreign.path) is being changed") }
     }
 
+    /// The copy's size in bytes, once it is whole.
+    var size: Int64 { offset }
+
     private var isUnchanged: Bool { (try? file.identified()).map { FileStamp($0) == foreign.stamp } ?? false }
 
     /// Copies the next slice through `append`, which returns why that failed. Returns `true` when the whole file was
@@ -86,7 +89,7 @@ extension Publisher {
             copies.append((try PartCopy(id, task, foreign, at: path), BodyPlacement(foreign.destination)))
             return nil
         } catch {
-            return .adopted(task, error.reason)
+            return .adopted(task, .useless(error.reason))
         }
     }
 
@@ -101,10 +104,10 @@ extension Publisher {
             }
             guard isWhole else { return nil }
             copies.removeFirst()
-            return .adopted(copy.task, nil)
+            return .adopted(copy.task, .taken(size: copy.size, beyond: []))
         } catch {
             copies.removeFirst()
-            return .adopted(copy.task, error.reason)
+            return .adopted(copy.task, .useless(error.reason))
         }
     }
 }

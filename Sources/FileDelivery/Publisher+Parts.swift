@@ -7,11 +7,24 @@ extension Publisher {
     /// Keeps the body for a later run, should this one not finish.
     func keepPart(_ id: StagingID, _ task: TaskIndex) { body(id).partTask = task }
 
+    /// Notes how far the body is, now and after each write.
+    func notePart(_ id: StagingID, _ note: @escaping @Sendable (PartNote) -> Void) {
+        let body = body(id)
+        body.note = note
+        if let staging = body.staging { self.note(body, staging) }
+    }
+
+    /// Notes how far the body is, if that is noted.
+    func note(_ body: IncomingBody, _ staging: Staging) {
+        if let note = body.note, body.partTask != nil { staging.note(names, to: note) }
+    }
+
     /// Shortest time between two reports of partial bodies. A body that is complete by then needed no name.
     private static let partPause = TimeSpan.seconds(1)
 
     /// Schedules a report for a body that has grown enough.
     func noteGrowth(_ body: IncomingBody, _ staging: Staging) {
+        note(body, staging)
         guard partsDue == nil, body.partTask != nil, staging.hasGrown else { return }
         partsDue = Clocks.instant() + Self.partPause
     }
@@ -64,7 +77,7 @@ extension Publisher {
             return nil
         } catch {
             if error.isOurs { removePart("\(placement.folder)/\(order.part.name)") }
-            return .adopted(order.task, error.reason)
+            return .adopted(order.task, .useless(error.reason))
         }
     }
 
@@ -79,11 +92,11 @@ extension Publisher {
             body.staging = staging
             body.partTask = adoption.task
             adoptions.removeFirst()
-            return .adopted(adoption.task, nil)
+            return .adopted(adoption.task, .taken(size: staging.size, beyond: staging.beyond))
         } catch {
             adoption.remove()
             adoptions.removeFirst()
-            return .adopted(adoption.task, error.reason)
+            return .adopted(adoption.task, .useless(error.reason))
         }
     }
 

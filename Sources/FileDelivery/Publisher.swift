@@ -232,7 +232,11 @@ final class Publisher {
         space.didNotTake(id, step.count - staging.roomStep(for: count, at: offset).count)
     }
 
-    func settle(_ id: StagingID) { bodies[id]?.staging?.settle() }
+    func settle(_ id: StagingID) {
+        guard let body = bodies[id], let staging = body.staging else { return }
+        staging.settle()
+        note(body, staging)
+    }
 
     /// Fails a body and frees the room of what was written.
     private func fail(_ body: IncomingBody, _ error: TransferError) {
@@ -325,7 +329,8 @@ final class Publisher {
             staging.end()
             if let failure = staging.failure { throw FileErrors.writing(failure, placement.folder) }
             if staging.hasHole { throw TransferError(.unknown, "a part of the body was never written") }
-            return try verifyAndPlace(staging, publication.task, destination, publication.lengthUnverified)
+            return try verifyAndPlace(
+                staging, publication.task, destination, publication.lengthUnverified, body.note)
         } catch {
             staging.remove()
             throw error
@@ -333,7 +338,8 @@ final class Publisher {
     }
 
     private func verifyAndPlace(
-        _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool
+        _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ lengthUnverified: Bool,
+        _ note: (@Sendable (PartNote) -> Void)?
     ) throws(TransferError) -> Published {
         let checksum = try staging.verifiedChecksum(destination)
         if let examination = destination.examine { try staging.examine(examination) }
@@ -342,7 +348,7 @@ final class Publisher {
                 path: "-", bytes: staging.size, checksum: checksum, changed: true, lengthUnverified: lengthUnverified)
             return Published(record, body: try handOver(staging, destination))
         }
-        switch try place(staging, task, destination) {
+        switch try place(staging, task, destination, note) {
         case .placed(let changed):
             return Published(
                 FileRecord(
@@ -383,7 +389,7 @@ final class Publisher {
     }
 
     private func place(
-        _ staging: Staging, _ task: TaskIndex, _ destination: Destination
+        _ staging: Staging, _ task: TaskIndex, _ destination: Destination, _ note: (@Sendable (PartNote) -> Void)?
     ) throws(TransferError) -> Placing {
         if let what = reserved.what(at: destination.path, isNamed: destination.chosenName == nil) {
             if destination.chosenName != nil { throw .nameTaken(destination.path, "is \(what)") }
@@ -394,6 +400,7 @@ final class Publisher {
         do throws(SystemError) {
             if destination.group == nil {
                 let (folder, name) = Folders.split(destination.path)
+                if let note { staging.note(names, final: name, to: note) }
                 return try placeAgain(staging, task, folder, name, destination)
             }
         } catch {

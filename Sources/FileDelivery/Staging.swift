@@ -25,6 +25,13 @@ final class Staging {
     /// The sum of all appended bytes, if the body may be kept for a later run or no other digest of the file is made.
     private var sum: QuickSum?
     private var notedSize: Int64 = 0
+    /// The noted beginnings, for a later run.
+    private var beginnings = PartBeginnings()
+    /// What tells the file from others of its name; read when the first note is made.
+    private var identity: Int64?
+    /// The end of what notes say was written beyond `size`: so far the file is not cut, for a note holds until another is
+    /// made, and what is written behind a cut would make zeros of what it names.
+    private var promised: Int64 = 0
     /// The first write that failed; later ones are not tried.
     private(set) var failure: SystemError?
 
@@ -61,13 +68,25 @@ final class Staging {
 
     /// Takes over the partial file of an earlier run; `hash` and `update` are called before anything else.
     init(
-        adopting file: consuming Descriptor, in folder: FolderCache.Folder, _ name: String, size: Int64, _ sum: QuickSum
+        adopting file: consuming Descriptor, in folder: FolderCache.Folder, _ part: PartFile, size: Int64,
+        _ sum: QuickSum
     ) {
+        let name = part.name
+        beginnings = PartBeginnings(part.earlier)
+        beginnings.cut(at: size)
         self.file = file
         home = folder
         temporary = TemporaryName(folder: folder, name: name)
         self.size = size
         self.sum = sum
+    }
+
+    /// Takes less of that file over: `hash` and `update` begin anew.
+    func restart(size: Int64, _ sum: QuickSum) {
+        self.size = size
+        self.sum = sum
+        digests = BodyDigests()
+        beginnings.cut(at: size)
     }
 
     /// Locks the file, so that no other run sweeps it, and checks that it still has its name.
@@ -129,7 +148,7 @@ final class Staging {
             return true
         } catch {
             // It may have reserved a part of what it could not give.
-            if ahead.isEmpty { try? file.cut(at: size) }
+            if ahead.isEmpty, size >= promised { try? file.cut(at: size) }
             room.wasRefused(range)
             return false
         }
@@ -137,7 +156,7 @@ final class Staging {
 
     /// Frees room that was reserved and not needed.
     private func giveBackRoom() {
-        guard failure == nil, room.goesBeyond(size) else { return }
+        guard failure == nil, size >= promised, room.goesBeyond(size) else { return }
         // If that fails, the file is complete all the same.
         try? file.cut(at: size)
         room.wasCut(at: size)
@@ -212,11 +231,12 @@ final class Staging {
     /// Whether bytes are missing before the last written ones.
     var hasHole: Bool { !ahead.isEmpty }
 
-    /// Keeps the beginning without a hole, to be continued, and cuts off what lies beyond.
+    /// Keeps the beginning without a hole, to be continued, and cuts off what lies beyond, unless it was noted.
     func settle() {
         catchUp()
         guard failure == nil, !ahead.isEmpty else { return }
         ahead.removeAll()
+        guard size >= promised else { return }
         do throws(SystemError) { try file.cut(at: size) } catch { failure = error }
         room.wasCut(at: size)
     }
@@ -234,6 +254,35 @@ final class Staging {
         if size == 0, sum == nil { sum = QuickSum() }
     }
 
+    /// Ranges that were written beyond `size`.
+    var beyond: [Range<Int64>] { ahead.ranges }
+
+    /// Takes ranges that an earlier run wrote beyond `size`.
+    func take(beyond ranges: [Range<Int64>]) {
+        for range in ranges { ahead.add(range) }
+        promised = max(promised, ranges.last?.upperBound ?? 0)
+    }
+
+    /// Notes how far the file is, and gives it a temporary name if it has none. `final`: the name that it is given next.
+    func note(_ names: TemporaryNames, final: String? = nil, to note: (PartNote) -> Void) {
+        guard failure == nil, size > 0, let sum else { return }
+        if identity == nil { identity = (try? file.identified())?.identity }
+        guard let identity else { return }
+        beginnings.add(PartFile.Beginning(size: size, sum: sum.soFar))
+        let named = final.flatMap { name in stamp.map { PartNote.Final(name: name, stamp: $0) } }
+        // A write there may still be lost, and nobody would notice.
+        let beyond = home.tellsLate ? [] : ahead.ranges
+        // First the note: a name that it does not know would be swept.
+        _ = try? temporaryName(in: home, names) { name in
+            promised = max(promised, beyond.last?.upperBound ?? 0)
+            note(PartNote(part: part(name, sum), identity: identity, beyond: beyond, final: named))
+        }
+    }
+
+    private func part(_ name: String, _ sum: QuickSum) -> PartFile {
+        PartFile(name: name, size: size, sum: sum.soFar, earlier: beginnings.all.filter { $0.size < size })
+    }
+
     /// Whether `part` would return a larger file than the last time.
     var hasGrown: Bool { size >= PartFile.smallest && size > notedSize && sum != nil && failure == nil }
 
@@ -243,7 +292,7 @@ final class Staging {
         guard let sum, failure == nil, size >= smallest, let temporary = try? temporaryName(in: home, names)
         else { return nil }
         notedSize = size
-        return PartFile(name: temporary.name, size: size, sum: sum.soFar)
+        return part(temporary.name, sum)
     }
 
     /// Leaves the file under its temporary name: `remove` no longer removes it.
@@ -297,14 +346,20 @@ final class Staging {
         temporary = TemporaryName(folder: folder, name: known.name)
     }
 
+    /// Returns the temporary name, which the file gets now if it has none; `willBe` is told the name before that.
+    @discardableResult
     private func temporaryName(
-        in folder: FolderCache.Folder, _ names: TemporaryNames
+        in folder: FolderCache.Folder, _ names: TemporaryNames, willBe: (String) -> Void = { _ in }
     ) throws(SystemError) -> TemporaryName {
-        if let temporary { return temporary }
+        if let temporary {
+            willBe(temporary.name)
+            return temporary
+        }
         // Other runs sweep unlocked files as remains of killed runs.
         _ = try? file.tryLock()
         while true {
             let made = TemporaryName(folder: folder, name: names.next())
+            willBe(made.name)
             do throws(SystemError) {
                 try file.link(into: folder.descriptor, as: made.name)
                 temporary = made

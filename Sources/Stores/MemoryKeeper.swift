@@ -67,6 +67,8 @@ package enum MemoryOrder: Sendable {
     case captured([KnownSecret])
     /// Write everything ordered so far without delay.
     case write
+    /// What was ordered so far is all that the store has to know of a noted file: once that is written, its notes end.
+    case crossOut(NotebookEntry)
 }
 
 /// What the store's thread answers.

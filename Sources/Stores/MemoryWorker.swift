@@ -19,6 +19,8 @@ final class MemoryWorker {
     /// Resume records of each session, by destination, as the store had them when it was opened.
     private var parts: [SessionIndex: [ExactText: ResumeRecord]] = [:]
     private var unwritten = UnwrittenRecords()
+    /// Noted files of which the store knows all once the unwritten changes are written.
+    private var settled: [NotebookEntry] = []
     private var pace = WritePace()
     private(set) var problems: [String] = []
     /// Waits a while before store work is tried again; returns `false` when it is not to be.
@@ -40,7 +42,7 @@ final class MemoryWorker {
     func open() {
         var memory = OpenedMemory()
         memory.parts = []
-        if Store.isThere(folder: place.folder) {
+        if Store.isThere(folder: place.folder) || NotebookFolder.isThere(place.folder) {
             memory.parts = nil
             attempt { () throws(StoreError) in memory = try read(opened()) }
             if isGivenUp { memory.places = [:] }
@@ -80,6 +82,7 @@ final class MemoryWorker {
         if let store { return store }
         if let ahead {
             (store, self.ahead) = (ahead, nil)
+            ahead.takeNotebooks()
             ahead.forgetOld()
             return ahead
         }
@@ -140,6 +143,8 @@ final class MemoryWorker {
             case .learned(let session, let changes): recordSessionState(session, changes)
             case .captured(let news): secrets = secrets.adding(news)
             case .write: pace.hurry(Clocks.instant())
+            case .crossOut(let entry):
+                if !isGivenUp, pace.due == nil { entry.crossOut() } else { settled.append(entry) }
             }
         }
         reports.post(answers)
@@ -274,9 +279,7 @@ final class MemoryWorker {
         return body
     }
 
-    private func holdsSecret(_ texts: [String?]) -> Bool {
-        !secrets.isEmpty && texts.contains { text in text.map { secrets.finds(in: Array($0.utf8)) } ?? false }
-    }
+    private func holdsSecret(_ texts: [String?]) -> Bool { secrets.holds(texts) }
 
     private func noteUnwritten() { pace.noted(Clocks.instant()) }
 
@@ -303,6 +306,9 @@ final class MemoryWorker {
             }
             caches.tidy(store, sessions, now)
         }
+        // Without the store the notes are all that a later run has.
+        if !isGivenUp { for entry in settled { entry.crossOut() } }
+        settled = []
         caches.forgetChanges()
         unwritten = UnwrittenRecords()
         pace.wrote(start, Clocks.instant())

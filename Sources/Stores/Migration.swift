@@ -249,6 +249,10 @@ package struct Migration: Sendable {
         Migration(
             sql: "ALTER TABLE validators ADD COLUMN checksum BLOB;",
             fingerprint: 0x477A_6800_0313_F059),
+        // What else proves a partial file's bytes.
+        Migration(
+            sql: "ALTER TABLE resumeRecords ADD COLUMN proofs BLOB;",
+            fingerprint: 0x11FC_378D_D49D_3A1B),
     ]
 
     static func bringUpToDate(_ database: borrowing Database, _ steps: [Migration]) throws(StoreError) {

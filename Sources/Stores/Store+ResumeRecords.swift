@@ -46,8 +46,8 @@ extension Store {
                 """
                 INSERT OR REPLACE INTO resumeRecords (session, destination, start, url, validator, total, sentHeader,
                     sentAlgorithm, sentDigest, shape, name, size, sum, time, folder, asked, headers,
-                    unanswered)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    unanswered, proofs)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
             upsert.bind(1, session.id)
             upsert.bind(14, now.nanoseconds)
@@ -72,7 +72,7 @@ extension Store {
             let query = try database.prepare(
                 """
                 SELECT start, url, validator, total, sentHeader, sentAlgorithm, sentDigest, shape, name, size, sum,
-                    folder, destination, asked, headers, unanswered
+                    folder, destination, asked, headers, unanswered, proofs
                 FROM resumeRecords WHERE session = ?
                 """)
             query.bind(1, session.id)
@@ -145,10 +145,13 @@ extension Statement {
         bind(16, record.point.asked)
         bind(17, record.point.headers.lines.isEmpty ? nil : record.point.headers.bytes)
         bind(18, Int64(record.point.unanswered))
+        bind(19, PartProofs.encode(record.part))
     }
 
     fileprivate var resumeRecord: ResumeRecord {
         let size = integer(9) ?? 0
+        var part = PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? [])
+        if let proofs = blob(16) { PartProofs.decode(proofs, into: &part) }
         return ResumeRecord(
             start: text(0) ?? "",
             point: ResumePoint(
@@ -156,7 +159,7 @@ extension Statement {
                 asked: text(13), headers: blob(14).map { HeaderBlock(raw: $0) } ?? .empty,
                 unanswered: Int(clamping: integer(15) ?? 0)),
             shape: integer(7) ?? 0, folder: text(11) ?? "",
-            part: PartFile(name: text(8) ?? "", size: size, sum: blob(10) ?? []))
+            part: part)
     }
 
     /// `nil` for an algorithm that this version does not know: the complete file is then not checked against it.

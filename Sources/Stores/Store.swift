@@ -31,6 +31,7 @@ package final class Store: PrivateDatabase {
         patience: TimeSpan = OpenedDatabase.patience
     ) throws(StoreError) -> Store {
         let store = Store(try OpenedDatabase.open(folder: folder, kind(steps), patience: patience), now)
+        store.takeNotebooks()
         store.forgetOld()
         return store
     }

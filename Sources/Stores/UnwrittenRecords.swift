@@ -54,3 +54,10 @@ struct UnwrittenRecords {
         }
     }
 }
+
+extension Redactor {
+    /// Whether one of the texts contains a secret.
+    package func holds(_ texts: [String?]) -> Bool {
+        !isEmpty && texts.contains { text in text.map { finds(in: Array($0.utf8)) } ?? false }
+    }
+}

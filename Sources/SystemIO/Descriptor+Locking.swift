@@ -14,6 +14,12 @@ extension Descriptor {
         }
     }
 
+    /// Waits until no other opening of the file has it locked, and locks it.
+    package borrowing func lock() throws(SystemError) {
+        let raw = raw
+        try Syscall.check("lock") { flock(raw, LOCK_EX) }
+    }
+
     /// Waits until no exclusive lock is left and takes a shared one.
     package borrowing func lockTogether() throws(SystemError) {
         let raw = raw

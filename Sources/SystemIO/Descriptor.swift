@@ -326,6 +326,11 @@ package struct FileFacts: Hashable, Sendable {
         try identified(AT_FDCWD, path, followingLinks: true)
     }
 
+    /// Returns the facts and identity of the entry at a path; a symlink at its end is not followed.
+    package static func identifiedName(_ path: String) throws(SystemError) -> (facts: FileFacts, identity: Int64) {
+        try identified(AT_FDCWD, path, followingLinks: false)
+    }
+
     /// Returns facts and identity of `path` below an open folder; an empty path names the descriptor's own file.
     static func identified(
         _ raw: Int32, _ path: String, followingLinks: Bool

@@ -265,7 +265,10 @@ package final class Engine: AttemptMoments {
         let completions = core.loop.turn(wait: wait, others: participants.commands.entries)
         core.now = clock()
         participants.turnBegins()
-        for attempt in core.active.news.takeAll() { participants.announcements.reportProgress(attempt) }
+        for attempt in core.active.news.takeAll() {
+            participants.announcements.reportProgress(attempt)
+            participants.partials.bytesCame(attempt)
+        }
         for completion in completions { complete(completion) }
         if core.active.takeCheck(at: core.now.instant) { checkIdle() }
         for report in deliveries.takeAll() { participants.handle(report) }

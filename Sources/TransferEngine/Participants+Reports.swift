@@ -26,7 +26,7 @@ extension Participants {
         case .digested(let task, let digest): digests.digested(task, digest)
         case .fetched(let task): bodies.fetched(task)
         case .stampRead(let task, let stamp, let found): keptFiles.stampRead(task, stamp, found)
-        case .adopted(let task, let problem): partials.adopted(task, problem)
+        case .adopted(let task, let part): partials.adopted(task, part)
         case .part(let staging, let task, let part): partials.noted(staging, task, part)
         case .contents(let task, let bytes): if let attempt = core.attempt(of: task) { read(bytes, attempt) }
         case .examined(let task):

@@ -33,17 +33,25 @@ final class StoreClient {
     private var keptSent = false
     private var mayKnowSent: Bool { earlierKeptSent || keptSent }
     private var last: (options: TaskOptions, applies: Bool, shape: Int64)?
+    private let place: MemoryPlace
+    /// What contains one of these is not noted.
+    private var secrets: Redactor
+    /// The run's notes of unfinished files; `nil` before the first.
+    private var notebook: Notebook?
+    private var notebookTries = 100
 
     /// `nil` when no task of the job would keep anything: then no file is opened.
     init?(_ place: MemoryPlace?, _ job: Job, keeping: [Bool], wake: @escaping @Sendable () -> Void) {
         guard let place else { return nil }
+        self.place = place
+        secrets = place.secrets
         let isKept = place.sessions.map { $0 != nil }
         self.isKept = isKept
         self.keeping = keeping
         caches = place.caches
         boot = SystemStart.number
         // Making a store takes longer than opening one, and nobody need wait for it.
-        isEmpty = !Store.isThere(folder: place.folder)
+        isEmpty = !Store.isThere(folder: place.folder) && !NotebookFolder.isThere(place.folder)
         earlierKeptSent = !isEmpty
         if isEmpty { (known, isRecalled) = ([:], true) }
         reports = Mailbox(wake: wake)
@@ -100,7 +108,10 @@ final class StoreClient {
     }
 
     /// Whatever is told from now on may hold them. Nobody need be woken for that.
-    func captured(_ secrets: [KnownSecret]) { orders.append(.captured(secrets)) }
+    func captured(_ secrets: [KnownSecret]) {
+        self.secrets = self.secrets.adding(secrets)
+        orders.append(.captured(secrets))
+    }
 
     private static func key(_ task: borrowing TaskSpecification) -> String {
         StoreKey.of(destination: task.destination, task.location)
@@ -179,6 +190,39 @@ final class StoreClient {
         add(.dropPart(task.session, destination: key), at: now)
     }
 
+    /// Whether a file's notes have begun.
+    enum Noting {
+        case begun(NotebookEntry)
+        /// Another process takes notebooks over: try again.
+        case later
+        case never
+    }
+
+    /// Begins the notes of a partial file that grows.
+    func enter(_ record: ResumeRecord, _ task: TaskSpecification, askedAt: WallTime) -> Noting {
+        guard let session = place.sessions[Int(task.session.raw)], notebook != nil || notebookTries > 0 else {
+            return .never
+        }
+        let key = Self.key(task)
+        let headers = String(decoding: record.point.headers.bytes, as: UTF8.self)
+        guard !secrets.holds([key, record.start, record.point.url, record.point.validator, headers]) else {
+            return .never
+        }
+        if notebook == nil {
+            notebookTries -= 1
+            notebook = Notebook(state: place.folder, clock: Clocks.instant())
+        }
+        guard let notebook else { return .later }
+        let entry = notebook.enter(
+            NotedPart(
+                session: session, destination: key, isInFolder: task.destination?.utf8.last == UInt8(ascii: "/"),
+                record: record, askedAt: askedAt, boot: boot))
+        return entry.map { .begun($0) } ?? .never
+    }
+
+    /// Ends the notes of a file once all that was told before is written.
+    func crossOut(_ entry: NotebookEntry, at now: Instant) { add(.crossOut(entry), at: now) }
+
     /// Whether uploads of the session are kept from run to run.
     func keeps(uploadsOf session: SessionIndex) -> Bool { isKept[Int(session.raw)] }
 
@@ -246,6 +290,7 @@ final class StoreClient {
     func problems() -> [String] {
         let problems = keeper.finish()
         for case .useless(let path) in reports.takeAll() { HalfDoneFile.remove(path) }
+        notebook?.close()
         return problems
     }
 }

@@ -110,6 +110,16 @@ struct SegmentPlanTests {
         #expect(SegmentPlan(0..<100, most: 2).mostDispensable == SegmentPlan.first)
     }
 
+    @Test func whatIsThereIsLeftOut() {
+        let there = [(3 * Self.MiB)..<(4 * Self.MiB), (6 * Self.MiB)..<(9 * Self.MiB)]
+        var plan = SegmentPlan(Self.MiB..<(10 * Self.MiB), most: 3, there: there)
+        #expect(plan.received == 4 * Self.MiB && plan.frontier == Self.MiB)
+        #expect(plan.begin(2).map(\.range) == [(4 * Self.MiB)..<(6 * Self.MiB), (9 * Self.MiB)..<(10 * Self.MiB)])
+        let taken = plan.received(Int(3 * Self.MiB), by: SegmentPlan.first)
+        #expect(taken.count == Int(2 * Self.MiB) && taken.mustStop && taken.isDone)
+        #expect(plan.frontier == 4 * Self.MiB)
+    }
+
     // MARK: Anything in any order
 
     @Test func everyByteComesOnceWhateverHappens() {
@@ -135,7 +145,18 @@ struct SegmentPlanTests {
             let start = random.oneIn(3) ? Int64(random.below(5 << 20)) : 0
             range = start..<(start + 1 + Int64(random.below(60 << 20)))
             most = 1 + random.below(8)
-            plan = SegmentPlan(range, most: most)
+            if random.oneIn(2) {
+                // An earlier run left what it brought.
+                var place = start
+                while random.below(5) > 0 {
+                    let first = place + 1 + Int64(random.below(20 << 20))
+                    let end = first + 1 + Int64(random.below(10 << 20))
+                    guard end <= range.upperBound else { break }
+                    came.append(first..<end)
+                    place = end
+                }
+            }
+            plan = SegmentPlan(range, most: most, there: came)
             wires[SegmentPlan.first] = Wire(next: range.lowerBound, limit: range.upperBound)
         }
 

@@ -32,7 +32,8 @@ import TransferModel
     }
 
     private func adoption(_ desk: Desk) throws -> String? {
-        guard case .adopted(task, let problem) = try desk.next() else { throw Desk.Silence() }
+        guard case .adopted(task, let part) = try desk.next() else { throw Desk.Silence() }
+        guard case .useless(let problem) = part else { return nil }
         return problem
     }
 

@@ -203,7 +203,7 @@ import TransferModel
             let next = desk.staging()
             desk.submit(
                 .adopt(.init(next, TaskIndex(raw: 1), BodyPlacement(tree.path), part, keeping: part.size)))
-            guard case .adopted(_, nil) = try desk.next() else { throw Desk.Silence() }
+            guard case .adopted(_, .taken) = try desk.next() else { throw Desk.Silence() }
             desk.submit(announce(next, tree, 20 * Self.mebibyte))
             for _ in 0..<20 { desk.submit(append(next, tree, Self.mebibyte)) }
             #expect(try publish(next, tree, "f", desk).bytes == Int64(23 * Self.mebibyte))

@@ -386,6 +386,15 @@ final class Attempt: TransferReceiver {
     /// Hands over everything received; the staging file stays.
     func handOverRest() { hand(takeRest()) }
 
+    /// Bytes of the file that were not handed over yet, by whichever stream they came.
+    var held: Int { (streams.segmented?.segments.reduce(0) { $0 + $1.held } ?? 0) + coalescer.count }
+
+    /// Hands over what came so far of a body of which more comes.
+    func handOverHeld() {
+        coalescer.handOver(from: pool) { hand($0) }
+        for segment in streams.segmented?.segments ?? [] { segment.handOver() }
+    }
+
     /// Takes a piece of a download's body; full buffers go to a delivery thread.
     func coalesce(_ bytes: UnsafeRawBufferPointer) { coalescer.append(bytes, from: pool) { hand($0) } }
 

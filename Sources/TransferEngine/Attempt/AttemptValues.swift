@@ -52,6 +52,10 @@ struct KnownFile {
     var leavesPart = false
     /// A file of another program that may be adopted (`resume: adopt`).
     var foreign = ForeignFileCandidate.none
+    /// Whether a kill is to cost little of the present body: it is noted once enough of it came.
+    var isNoted = false
+    /// Ranges of the adopted partial file beyond its beginning.
+    var beyond: [Range<Int64>] = []
     /// How the rest of the present answer could be requested later, and the length of the whole; `nil` when it could
     /// not.
     var continuation: ResumePoint?

@@ -48,6 +48,13 @@ struct BodyCoalescer {
         buffer = current
     }
 
+    /// Passes what is there to `hand`, although it is not full; the body goes on.
+    mutating func handOver(from pool: BufferPool, hand: (BodyPiece) -> Void) {
+        guard count > 0 else { return }
+        hand(takeRest())
+        buffer = pool.take()
+    }
+
     /// Returns what was not handed over yet, and is empty afterwards.
     mutating func takeRest() -> BodyPiece {
         defer {

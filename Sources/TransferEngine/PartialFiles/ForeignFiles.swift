@@ -81,8 +81,8 @@ final class ForeignFiles: Participant {
     }
 
     /// The copy is the beginning of the body now, or of no use for the reason given.
-    func copiedForeignPart(_ attempt: Attempt, _ point: ResumePoint, _ problem: String?) {
-        if let problem {
+    func copiedForeignPart(_ attempt: Attempt, _ point: ResumePoint, _ part: AdoptedPart) {
+        if case .useless(let problem) = part {
             attempt.life.startOver(problem)
             participants.partials.discardBody(attempt)
         } else {

@@ -10,7 +10,14 @@ final class PartialFiles: Participant {
     let core: EngineCore
     /// Resume records of partial files, without their lengths.
     private var partLabels: [StagingID: ResumeRecord] = [:]
+    /// The notes of partial files that are long enough.
+    private var entries: [StagingID: NotebookEntry] = [:]
+    /// Partial files of ended tasks, until it is known how much of them is left for the next run.
+    private var leaving: Set<StagingID> = []
     private var stagingCount: UInt32 = 0
+    /// Bytes of a noted body that are handed over together, at the most: those, and as many that are being written, are
+    /// what a kill costs.
+    private static let mostHeld = Int(PartFile.dispensable) / 2
 
     init(_ core: EngineCore) { self.core = core }
 
@@ -97,7 +104,7 @@ final class PartialFiles: Participant {
                         partFolder(attempt), written: attempt.download.checksum?.algorithm,
                         sent: record.point.sent?.checksum.algorithm,
                         group: participants.publication.plannedDestination(attempt).group),
-                    record.part, keeping: record.keptSize)))
+                    record.part.counting(in: core.store?.boot), keeping: record.keptSize)))
         return .pending
     }
 
@@ -108,30 +115,55 @@ final class PartialFiles: Participant {
     }
 
     /// The partial file is this attempt's now, or of no use for the reason given.
-    func adopted(_ task: TaskIndex, _ problem: String?) {
+    func adopted(_ task: TaskIndex, _ part: AdoptedPart) {
         guard let attempt = core.attempt(of: task) else { return }
         if case .copyingPart(let point) = attempt.phase {
-            return participants.foreign.copiedForeignPart(attempt, point, problem)
+            return participants.foreign.copiedForeignPart(attempt, point, part)
         }
         guard case .adopting(let record) = attempt.phase else { return }
-        if let problem {
+        switch part {
+        case .useless(let problem):
             forgetPart(task)
             attempt.life.startOver(problem)
-            return engine.stepDone(.adoptPart, attempt)
+        case .taken(let size, let beyond):
+            var point = record.point
+            point.offset = size
+            point.isForeign = participants.foreign.isForeign(record, attempt.specification)
+            attempt.life.resume(from: point)
+            attempt.known.beyond = beyond
+            partLabels[attempt.download.staging] = record
         }
-        var point = record.point
-        point.offset = record.keptSize
-        point.isForeign = participants.foreign.isForeign(record, attempt.specification)
-        attempt.life.resume(from: point)
-        partLabels[attempt.download.staging] = record
         engine.stepDone(.adoptPart, attempt)
+    }
+
+    /// Bytes of a body came. From now on what a killed run leaves of it is noted, and little of it is held back.
+    func bytesCame(_ attempt: Attempt) {
+        guard attempt.known.isNoted, case .transferring = attempt.phase else { return }
+        let staging = attempt.download.staging
+        let came = attempt.life.offset + attempt.bodyReceived
+        if entries[staging] == nil {
+            guard came >= Self.mostHeld, came < attempt.life.announcedLength ?? .max else { return }
+            guard let store = core.store, let label = partLabels[staging] else { return }
+            let task = core.job.tasks[Int(attempt.task.raw)]
+            switch store.enter(label, task, askedAt: attempt.exchange.startedAt) {
+            case .never: attempt.known.isNoted = false
+            case .later: return
+            case .begun(let entry):
+                entries[staging] = entry
+                core.outbox.add(.notePart(staging) { entry.note($0) })
+            }
+        }
+        if attempt.held >= Self.mostHeld { attempt.handOverHeld() }
     }
 
     /// The answer's headers tell how it could be continued: from now on that is remembered with how far it is.
     func labelPart(_ attempt: Attempt) {
         guard attempt.known.leavesPart, attempt.specification.type == .download, let store = core.store else { return }
         if attempt.life.startedOver != nil { forgetPart(attempt.task) }
+        attempt.known.isNoted = false
         if attempt.life.keepsPart { return }
+        // The file under that number begins anew.
+        if attempt.life.offset == 0 { crossOut(attempt.download.staging) }
         guard (attempt.life.announcedLength ?? .max) >= PartFile.leastLeft, let point = attempt.continuationPoint,
             let shape = participants.foreign.shape(of: point, attempt.specification, store)
         else { return forgetLabel(of: attempt.download.staging) }
@@ -139,6 +171,7 @@ final class PartialFiles: Participant {
         partLabels[attempt.download.staging] = ResumeRecord(
             start: start, point: point, shape: shape,
             folder: partFolder(attempt), part: PartFile(name: "", size: 0, sum: []))
+        attempt.known.isNoted = (point.total ?? .max) > PartFile.dispensable
     }
 
     /// The attempt ends before it was looked at: the next run finds it as this one did.
@@ -156,6 +189,7 @@ final class PartialFiles: Participant {
 
     /// So much of the file is there; `nil` when there is nothing worth keeping.
     func noted(_ staging: StagingID, _ task: TaskIndex, _ part: PartFile?) {
+        defer { if leaving.remove(staging) != nil { settle(staging) } }
         guard let store = core.store, let part else { return forgetPart(task) }
         // One that was given up meanwhile.
         guard var record = partLabels[staging] else { return }
@@ -173,6 +207,17 @@ final class PartialFiles: Participant {
     /// Forgets how the file could be continued.
     func forgetLabel(of staging: StagingID) {
         if !partLabels.isEmpty { partLabels[staging] = nil }
+        crossOut(staging)
+    }
+
+    private func crossOut(_ staging: StagingID) {
+        if !entries.isEmpty { entries.removeValue(forKey: staging)?.crossOut() }
+    }
+
+    /// What the store was told so far is all of the file: its notes end when that is written.
+    private func settle(_ staging: StagingID) {
+        guard !entries.isEmpty, let entry = entries.removeValue(forKey: staging) else { return }
+        core.store?.crossOut(entry, at: core.now.instant)
     }
 
     /// Deletes a file under its temporary name.
@@ -193,6 +238,7 @@ final class PartialFiles: Participant {
         guard let kept else { return forgetPart(task) }
         // A run that `limits.maximumBytes` ended may keep little of each of many files, again and again: keep any size.
         let atAnySize = core.ledger?.budget.isSpent == true
+        leaving.insert(kept.staging)
         core.outbox.add(.leave(kept.staging, task, atAnySize: atAnySize))
     }
 
@@ -214,7 +260,10 @@ final class PartialFiles: Participant {
 
     /// The attempt is over: what it has of the file stays for the next one, or goes.
     func attemptEnded(_ attempt: Attempt, _ verdict: inout Verdict) {
-        if case .succeeded = verdict.outcome { return forgetLabel(of: attempt.download.staging) }
+        if case .succeeded = verdict.outcome {
+            settle(attempt.download.staging)
+            return forgetLabel(of: attempt.download.staging)
+        }
         guard attempt.isDownload, !leaveUntouched(attempt) else { return }
         let began = attempt.life.resume?.offset ?? 0
         if let kept = keepPartial(attempt) {

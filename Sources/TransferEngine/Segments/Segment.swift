@@ -124,6 +124,9 @@ final class Segment: TransferReceiver {
         }
     }
 
+    /// Bytes that were not handed over yet.
+    var held: Int { buffer?.count ?? 0 }
+
     /// What came goes to where it belongs in the file.
     func handOver() {
         guard let buffer else { return }

@@ -38,13 +38,17 @@ final class Segments: Participant {
         guard attempt.specification.options.values.segments > 1, attempt.streams.segmented == nil,
             attempt.exchange.head?.isHTTP == true,
             attempt.transport.command == nil, !attempt.life.provesConnection, let validator = attempt.partValidator,
-            let total = attempt.life.announcedLength,
-            SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.exchange.received),
+            let total = attempt.life.announcedLength
+        else { return }
+        let there = attempt.life.offset > 0 ? attempt.known.beyond : []
+        guard
+            // What is there already is left out, however little is missing.
+            !there.isEmpty || SegmentPlan.isWorthwhile(total - attempt.life.offset - attempt.exchange.received),
             // What is cut with a hole in it would move in vain.
             (core.ledger?.budget.left ?? .max) >= total - attempt.life.offset - attempt.exchange.received
         else { return }
         let most = attempt.specification.options.values.segments
-        var plan = SegmentPlan(attempt.life.offset..<total, most: most)
+        var plan = SegmentPlan(attempt.life.offset..<total, most: most, there: there)
         _ = plan.received(Int(attempt.exchange.received), by: SegmentPlan.first)
         let parts = SegmentedBody(plan, validator: validator, now: core.now.instant)
         attempt.streams.segmented = parts

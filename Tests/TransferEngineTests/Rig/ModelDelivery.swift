@@ -87,15 +87,15 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
         case .leave(let id, let task, _):
             bodies[id] = nil
             if let task { answer(.part(id, task, nil)) }
-        case .adopt(let order): answer(.adopted(order.task, "the half-done file is gone"))
+        case .adopt(let order): answer(.adopted(order.task, .useless("the half-done file is gone")))
         case .adoptForeign(let id, let task, let foreign):
             let file = files[foreign.path]
             let objection = file.flatMap { foreign.objection($0.bytes) }
             if let file, file.stamp == foreign.stamp, objection == nil {
                 (bodies[id], ends[id]) = (file.bytes, file.bytes.count)
-                answer(.adopted(task, nil))
+                answer(.adopted(task, .taken(size: foreign.stamp.size, beyond: [])))
             } else {
-                answer(.adopted(task, objection ?? "\(foreign.path) is being changed"))
+                answer(.adopted(task, .useless(objection ?? "\(foreign.path) is being changed")))
             }
         case .inspect(let order):
             let file = files[order.path]
@@ -142,7 +142,8 @@ final class ModelDelivery: FileDeliverer, @unchecked Sendable {
             staged = [:]
             answer(.groupPublished(group.index, nil, removed: nil))
         case .discardGroup: staged = [:]
-        case .giveUpGroup, .settle, .announce, .decode, .conceal, .keepPart, .removePart, .sweep, .hurry: break
+        case .giveUpGroup, .settle, .announce, .decode, .conceal, .keepPart, .notePart, .removePart, .sweep, .hurry:
+            break
         }
     }
 

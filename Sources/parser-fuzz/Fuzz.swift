@@ -12,6 +12,7 @@ private let parser: FuzzedParser = {
     return parser
 }()
 
+/// Reads one input; libFuzzer calls it with each.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     parser.read(unsafe Array(UnsafeBufferPointer(start: bytes, count: count)))

@@ -128,7 +128,8 @@ extension AnswerRules {
         guard case .success(let root) = answer.document, path.select(from: root, steps: Self.steps)?.isEmpty == true,
             let reach = path.reach(in: root, steps: Self.steps)
         else { return nil }
-        return ([root] + reach.found).lazy.compactMap { Self.nameOfNextPage(in: $0, isAboutPages: true, depth: 0) }.first
+        return ([root] + reach.found).lazy.compactMap { Self.nameOfNextPage(in: $0, isAboutPages: true, depth: 0) }
+            .first
     }
 
     /// The member by which an object says that another page follows, or one of the objects in it that are about pages: not
@@ -159,7 +160,8 @@ extension AnswerRules {
     private static let namesOfLastPages: Set<String> = ["islast", "islastpage", "lastpage", "last"]
     /// Objects that are about the pages and not about what is listed.
     private static let namesOfPaging: Set<String> = [
-        "meta", "metadata", "responsemetadata", "paging", "pagination", "page", "pageinfo", "links", "cursor", "cursors",
+        "meta", "metadata", "responsemetadata", "paging", "pagination", "page", "pageinfo", "links", "cursor",
+        "cursors",
     ]
 
     private static func plainName(_ name: String) -> String {

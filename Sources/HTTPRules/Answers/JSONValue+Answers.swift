@@ -28,7 +28,7 @@ extension JSONValue {
         }
     }
 
-    /// The same of an object around it, such as `{ "href": "/2" }`.
+    /// Whether it, or a member of the object that it is (`{ "href": "/2" }`), can mean that another page follows.
     var namesPageSomehow: Bool {
         if case .object(let members) = self { members.contains { $0.value.mayNamePage } } else { mayNamePage }
     }

@@ -35,9 +35,6 @@ import TextFormats
         Variant("suite-matrix"), Variant("two-mirrors"),
         Variant("wifi-only", environment: ["TRANSFER_RUN_NETWORK": "wifi"]),
         Variant(
-            "wifi-only", "put off",
-            environment: ["TRANSFER_RUN_NETWORK": "cellular", "TRANSFER_RUN_NO_WAIT": "1"]),
-        Variant(
             "signed-in", "redirects as they come", without: "    redirects: { follow: sameHost }\n",
             environment: ["SITE_PASSWORD": "open-sesame"]),
         Variant("own-scheme", "its own scheme in the foreground", except: ["archives"], runs: 1),

@@ -23,7 +23,7 @@ enum ForeignLines {
         "curl -s -z note.txt -o newer URL/newer",
         "[ -e note.txt ] && curl -s -X DELETE URL/guarded", "grep -q note note.txt && curl -s -d a=1 URL/found",
         "[ -e no-file ] || { curl -s URL/group; }", "([ -e note.txt ] || exit 1; curl -s URL/after-exit)",
-        "echo x > made-%%; curl -s -T made-%% URL/made", "curl -s URL/log >> log-%%.txt",
+        "sort note.txt > made-%%; curl -s -T made-%% URL/made", "curl -s URL/log >> log-%%.txt",
         "([ -d folder ] && cd folder; curl -s -T inside.txt URL/moved-to)",
         "(set -e; sha256sum -c sums.txt >/dev/null; curl -s -d a=1 URL/verified)",
         "(set -e; sh -c 'exit 0'; curl -s -d a=1 URL/built)",

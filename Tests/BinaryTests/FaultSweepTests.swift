@@ -71,7 +71,7 @@ import TransferModel
         "unlinkat": ["EIO"], "unlink": ["EIO"], "mkdirat": ["ENOSPC", "EACCES"], "ftruncate": ["EIO"],
         "fallocate": ["ENOSPC"], "flock": ["ENOLCK"], "fcntl": ["ENOLCK"], "newfstatat": ["EIO", "ENOENT"],
         "fstat": ["EIO"], "statx": ["EIO"], "getdents64": ["EIO"], "readlink": ["EIO"], "utimensat": ["EIO"],
-        "fchmod": ["EPERM"], "mmap": ["ENOMEM"], "munmap": ["EINVAL"], "socket": ["EMFILE", "ENOBUFS"],
+        "fchmod": ["EPERM"], "mmap": ["ENOMEM"], "socket": ["EMFILE", "ENOBUFS"],
         "socketpair": ["EMFILE"], "connect": ["ENETUNREACH", "EAGAIN"], "sendto": ["ECONNRESET", "ENOBUFS"],
         "recvfrom": ["ECONNRESET"], "poll": ["ENOMEM", "EINTR"], "eventfd2": ["EMFILE"], "clone3": ["EAGAIN"],
         "getrandom": ["EIO"], "lseek": ["EIO"], "close": ["EIO"], "setsockopt": ["ENOMEM"],

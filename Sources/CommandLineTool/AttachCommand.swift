@@ -71,7 +71,7 @@ struct AttachedRun {
         }
     }
 
-    /// Tells the end of a run that somebody knows of, as far as it is kept, and returns the run's exit status.
+    /// Prints how the run ended, as far as that is kept, and returns its exit status.
     private func tell(_ run: JournalRun, _ identifier: String, _ folder: StateFolder) throws(StoreError) -> Int32 {
         let ended = try EndedRun(run, folder)
         if options.amount != .quiet {

@@ -106,7 +106,7 @@ struct BackgroundJob {
                 + "begins a new one\n")
     }
 
-    /// How long after its end a run is told of.
+    /// How long after the end of a run a new one mentions it.
     private static let recent = TimeSpan.seconds(3600)
 
     /// Hands the run over once an earlier one, whose tasks have all ended, has told its end.

@@ -4,7 +4,7 @@ import SystemIO
 
 /// What `--confine` says of a job that is not trusted.
 package struct Confine: Sendable {
-    /// The word that stands in place of a folder where a kernel may lack a means.
+    /// Written in the place of a folder: the run goes on although the kernel lacks one of the means.
     static let bestEffort = "best-effort"
 
     /// The folder as it was named, made absolute.

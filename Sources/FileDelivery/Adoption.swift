@@ -91,7 +91,7 @@ final class Adoption {
         }
         do throws(SystemError) {
             if let ranges = try scattered() {
-                staging.take(beyond: ranges)
+                staging.adopt(beyond: ranges)
             } else {
                 try staging.file.cut(at: keeping)
             }

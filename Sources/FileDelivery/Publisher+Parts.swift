@@ -11,12 +11,12 @@ extension Publisher {
     func notePart(_ id: StagingID, _ note: @escaping @Sendable (PartNote) -> Void) {
         let body = body(id)
         body.note = note
-        if let staging = body.staging { self.note(body, staging) }
+        if let staging = body.staging { recordProgress(of: body, in: staging) }
     }
 
     /// Notes how far the body is, if that is noted.
-    func note(_ body: IncomingBody, _ staging: Staging) {
-        if let note = body.note, body.partTask != nil { staging.note(names, to: note) }
+    func recordProgress(of body: IncomingBody, in staging: Staging) {
+        if let note = body.note, body.partTask != nil { staging.recordProgress(names, to: note) }
     }
 
     /// Shortest time between two reports of partial bodies. A body that is complete by then needed no name.
@@ -24,7 +24,7 @@ extension Publisher {
 
     /// Schedules a report for a body that has grown enough.
     func noteGrowth(_ body: IncomingBody, _ staging: Staging) {
-        note(body, staging)
+        recordProgress(of: body, in: staging)
         guard partsDue == nil, body.partTask != nil, staging.hasGrown else { return }
         partsDue = Clocks.instant() + Self.partPause
     }

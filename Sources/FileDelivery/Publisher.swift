@@ -235,7 +235,7 @@ final class Publisher {
     func settle(_ id: StagingID) {
         guard let body = bodies[id], let staging = body.staging else { return }
         staging.settle()
-        note(body, staging)
+        recordProgress(of: body, in: staging)
     }
 
     /// Fails a body and frees the room of what was written.
@@ -400,7 +400,7 @@ final class Publisher {
         do throws(SystemError) {
             if destination.group == nil {
                 let (folder, name) = Folders.split(destination.path)
-                if let note { staging.note(names, final: name, to: note) }
+                if let note { staging.recordProgress(names, final: name, to: note) }
                 return try placeAgain(staging, task, folder, name, destination)
             }
         } catch {

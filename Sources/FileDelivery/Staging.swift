@@ -258,13 +258,13 @@ final class Staging {
     var beyond: [Range<Int64>] { ahead.ranges }
 
     /// Takes ranges that an earlier run wrote beyond `size`.
-    func take(beyond ranges: [Range<Int64>]) {
+    func adopt(beyond ranges: [Range<Int64>]) {
         for range in ranges { ahead.add(range) }
         promised = max(promised, ranges.last?.upperBound ?? 0)
     }
 
     /// Notes how far the file is, and gives it a temporary name if it has none. `final`: the name that it is given next.
-    func note(_ names: TemporaryNames, final: String? = nil, to note: (PartNote) -> Void) {
+    func recordProgress(_ names: TemporaryNames, final: String? = nil, to note: (PartNote) -> Void) {
         guard failure == nil, size > 0, let sum else { return }
         if identity == nil { identity = (try? file.identified())?.identity }
         guard let identity else { return }

@@ -242,16 +242,16 @@ extension ImportedJob {
     /// run knows.
     var users: [String: [String?]] {
         var users: [String: [String?]] = [:]
-        func note(_ text: String, _ hosts: [String?]) {
+        func add(_ text: String, _ hosts: [String?]) {
             for name in Self.references(in: text) {
                 users[name, default: []] += hosts.filter { users[name]?.contains($0) != true }
             }
         }
         for task in tasks {
-            note(task.text, ([task.url] + task.mirrors).map { URLText($0, filled: filled($0)).host })
+            add(task.text, ([task.url] + task.mirrors).map { URLText($0, filled: filled($0)).host })
         }
         for case (let name, .text(let text)) in variables.reversed().map({ ($0.key, $0.value) }) {
-            if let hosts = users[name] { note(text, hosts) }
+            if let hosts = users[name] { add(text, hosts) }
         }
         return users
     }

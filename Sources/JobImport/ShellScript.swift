@@ -649,7 +649,7 @@ extension ShellScript {
     }
 
     /// Notes a text that a variable is set to.
-    mutating func note(_ name: String, _ word: ShellWord) {
+    mutating func variableWasSet(_ name: String, _ word: ShellWord) {
         if keepsNames, word.unknown == nil { texts.append((name, word.text)) }
     }
 }

@@ -92,7 +92,7 @@ extension ShellScript {
     /// Sets a variable.
     mutating func set(_ name: String, to word: ShellWord) {
         assigned[name] = word
-        note(name, word)
+        variableWasSet(name, word)
         if !scopes.frames.isEmpty { scopes.frames[scopes.frames.count - 1].names.insert(name) }
     }
 
@@ -177,7 +177,7 @@ extension ShellScript {
         switch first.text {
         case "for" where words.dropFirst().first?.literal.map(Self.isName) == true:
             let name = words.dropFirst().first?.text ?? ""
-            for value in words.dropFirst(3) { note(name, value) }
+            for value in words.dropFirst(3) { variableWasSet(name, value) }
             loops.append((name, ShellLoop.reference(to: name, in: words)))
         case "while" where command.readName != nil:
             let name = command.readName ?? ""

@@ -54,7 +54,8 @@ protocol RowParser: AnyObject {
 /// Lists of lines and stanzas are read as they come; of other formats the whole text is kept until its end.
 package struct RowReader {
     private let parser: any RowParser
-    private var isAtBeginning = true
+    /// The first bytes, until they are enough to tell whether the list is packed; `nil` from then on.
+    private var beginning: [UInt8]? = []
 
     /// `fields`: those to keep, all if `nil`. `page`: where the list comes from, against which links are resolved.
     package init(
@@ -84,17 +85,25 @@ package struct RowReader {
 
     /// Takes the next bytes of the list.
     package mutating func take(_ bytes: [UInt8]) throws(RowProblem) {
-        if isAtBeginning, !bytes.isEmpty {
-            isAtBeginning = false
-            if let packing = Packing.unknown(bytes) {
-                throw RowProblem("packed by \(packing), which is not read; gzip, xz and zstd are")
-            }
-        }
-        try parser.take(bytes)
+        guard let start = beginning else { return try parser.take(bytes) }
+        beginning = start.isEmpty ? bytes : start + bytes
+        if start.count + bytes.count >= Packing.telling { try passBeginning() }
     }
 
     /// Returns the rows once all bytes came.
-    package func finish() throws(RowProblem) -> RowTable { try parser.finish() }
+    package mutating func finish() throws(RowProblem) -> RowTable {
+        try passBeginning()
+        return try parser.finish()
+    }
+
+    private mutating func passBeginning() throws(RowProblem) {
+        guard let bytes = beginning else { return }
+        beginning = nil
+        if let packing = Packing.unknown(bytes) {
+            throw RowProblem("packed by \(packing), which is not read; gzip, xz and zstd are")
+        }
+        try parser.take(bytes)
+    }
 
     /// Reads a list that is in memory.
     package static func rows(
@@ -139,10 +148,15 @@ private enum Packing {
         ([0x1F, 0x9D], "compress"),
     ]
 
+    /// As many bytes tell it.
+    static let telling = 64
+
     static func unknown(_ bytes: [UInt8]) -> String? {
         guard let mark = marks.first(where: { bytes.starts(with: $0.start) }) else { return nil }
         // A text may begin with letters, but it holds no such bytes soon after them.
-        let isText = bytes.prefix(64).allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        let isText = bytes.prefix(telling).allSatisfy {
+            $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09
+        }
         return isText ? nil : mark.name
     }
 }

@@ -11,37 +11,20 @@ import TransferModel
     @Test func killedAtRandomAllEndsRight() async throws {
         var random = Seeded("killedAtRandomAllEndsRight")
         let seeds = (0..<Rounds.scaled(6)).map { _ in random.next() }
-        let facts = await withTaskGroup(of: KillRound.Facts.self) { lanes in
-            // A round waits for its slow files most of the time.
-            for lane in 0..<3 {
-                let mine = seeds.indices.filter { $0 % 3 == lane }
-                lanes.addTask { Self.play(mine.map { (number: $0, seed: seeds[$0]) }) }
-            }
-            return await lanes.reduce(into: KillRound.Facts()) { $0.add($1) }
+        let facts = await KillRounds.play(seeds) { number, seed in
+            let round = try KillRound(number, seed)
+            defer { round.stop() }
+            try round.play()
+            return round.facts
         }
         print("killed at random: \(facts)")
         #expect(facts.kills >= seeds.count && facts.resumed > 0)
-    }
-
-    private static func play(_ rounds: [(number: Int, seed: UInt64)]) -> KillRound.Facts {
-        var facts = KillRound.Facts()
-        for (number, seed) in rounds {
-            do {
-                let round = try KillRound(number, seed)
-                defer { round.stop() }
-                try round.play()
-                facts.add(round.facts)
-            } catch {
-                Issue.record("round \(number): \(error)")
-            }
-        }
-        return facts
     }
 }
 
 /// One run of thirty files, two of them long and slow and eight of lists that other tasks capture or bring, and the kills that come over it.
 private final class KillRound {
-    struct Facts: Sendable, CustomStringConvertible {
+    struct Facts: KillFacts, CustomStringConvertible {
         var rounds = 0
         var commands = 0
         var processes = 0

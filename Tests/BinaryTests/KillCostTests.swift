@@ -9,31 +9,14 @@ import TransferModel
     @Test func aKillCostsAtMost256KiBOfAFile() async throws {
         var random = Seeded("aKillCostsAtMost256KiBOfAFile")
         let seeds = (0..<(Rounds.isLong ? 200 : KilledDownload.Kind.allCases.count)).map { _ in random.next() }
-        let facts = await withTaskGroup(of: KilledDownload.Facts.self) { lanes in
-            // A round waits for its slow server most of the time.
-            for lane in 0..<3 {
-                let mine = seeds.indices.filter { $0 % 3 == lane }
-                lanes.addTask { Self.play(mine.map { (number: $0, seed: seeds[$0]) }) }
-            }
-            return await lanes.reduce(into: KilledDownload.Facts()) { $0.add($1) }
+        let facts = await KillRounds.play(seeds) { number, seed in
+            var round = try KilledDownload(number, seed)
+            defer { round.stop() }
+            try round.play()
+            return round.facts
         }
         print("what kills cost: \(facts)")
         #expect(facts.rounds == seeds.count && facts.resumed > 0)
-    }
-
-    private static func play(_ rounds: [(number: Int, seed: UInt64)]) -> KilledDownload.Facts {
-        var facts = KilledDownload.Facts()
-        for (number, seed) in rounds {
-            do {
-                var round = try KilledDownload(number, seed)
-                defer { round.stop() }
-                try round.play()
-                facts.add(round.facts)
-            } catch {
-                Issue.record("round \(number): \(error)")
-            }
-        }
-        return facts
     }
 }
 
@@ -46,7 +29,7 @@ private struct KilledDownload {
         var segments: Int { self == .segments || self == .backgroundSegments ? 4 : 1 }
     }
 
-    struct Facts: Sendable, CustomStringConvertible {
+    struct Facts: KillFacts, CustomStringConvertible {
         var rounds = 0
         var kills = 0
         var resumed = 0

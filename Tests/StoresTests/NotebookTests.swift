@@ -59,14 +59,14 @@ import TransferModel
             var last: PartNote?
             for number in 1...UInt64(1 + random.below(6)) {
                 last = note(&random, Int64(1 + random.below(1 << 30)))
-                let bytes = try #require(NotebookPage.note(last.unsafelyUnwrapped, number: number, entry: entry))
+                let bytes = try #require(NotebookPage.bytes(of: last.unsafelyUnwrapped, number: number, entry: entry))
                 put(bytes, at: NotebookPage.place(ofNote: number))
                 var expected = begun
                 expected.note = last
                 #expect(NotebookPage.read(page[...]) == expected)
                 // The next one is torn.
                 let next = note(&random, Int64(1 + random.below(1 << 30)))
-                let torn = try #require(NotebookPage.note(next, number: number + 1, entry: entry))
+                let torn = try #require(NotebookPage.bytes(of: next, number: number + 1, entry: entry))
                 let (whole, place) = (page, NotebookPage.place(ofNote: number + 1))
                 if random.oneIn(2) {
                     put(Array(torn.prefix(random.below(torn.count))), at: place)
@@ -84,7 +84,7 @@ import TransferModel
     @Test func aNoteCountsForItsOwnFileAlone() throws {
         var random = Seeded("aNoteCountsForItsOwnFileAlone")
         var page = [UInt8](repeating: 0, count: NotebookPage.size)
-        let bytes = try #require(NotebookPage.note(note(&random, 5), number: 9, entry: 1))
+        let bytes = try #require(NotebookPage.bytes(of: note(&random, 5), number: 9, entry: 1))
         page.replaceSubrange(NotebookPage.mostOfNote..<(NotebookPage.mostOfNote + bytes.count), with: bytes)
         let next = noted(&random)
         let head = try #require(NotebookPage.head(next, entry: 2))
@@ -140,7 +140,7 @@ import TransferModel
         let entry = try #require(notebook.enter(noted(&random, tree.path("data"))))
         var note = note(&random, 800)
         note.final = nil
-        entry.note(note)
+        entry.record(note)
         return (notebook, entry, note)
     }
 
@@ -173,7 +173,7 @@ import TransferModel
         // Another file is still under way when the process dies.
         _ = try #require(run?.0.enter(noted(&random, tree.path("data"), number: 2)))
         run?.1.crossOut()
-        if let note = run?.2 { run?.1.note(note) }
+        if let note = run?.2 { run?.1.record(note) }
         run = nil
         #expect(try records(tree).isEmpty)
     }

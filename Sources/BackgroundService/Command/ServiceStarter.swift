@@ -182,7 +182,7 @@ package struct ServiceStarter: Sendable {
         )
     }
 
-    /// The trouble of a command that found nobody at the socket within its time.
+    /// Returns what a command says that nobody answered at the socket in time.
     private func notFound(_ why: String) -> ServiceTrouble {
         guard ServiceLock.isHeld(place) else { return notThere(nil) }
         let who = ServiceLock.holder(place).map { "the background process (pid \($0))" }

@@ -6,7 +6,7 @@ package import TransferModel
 package struct EndedRun: Sendable {
     /// The run with its end.
     package let run: JournalRun
-    /// A job with the run's tasks, of which only the ids are known.
+    /// A job that has only the ids of the run's tasks: no more is kept.
     package let job: Job
     /// The run's events; empty once they are forgotten.
     package let events: [Event]

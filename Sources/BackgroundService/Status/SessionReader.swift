@@ -12,8 +12,8 @@ package final class SessionReader {
 
     package init(_ folder: StateFolder) { self.folder = folder }
 
-    /// Returns the sessions of one identifier or of all, the oldest run first: those whose end nobody knows, and of one
-    /// identifier without such a run the last that ended. `live` is what the process has just answered; `nil` if no process
+    /// Returns the sessions of one identifier or of all, the oldest run first: those whose end was not told yet. Where one
+    /// identifier has no such run, its last run that ended. `live` is what the process has just answered; `nil` if no process
     /// answered.
     package func sessions(
         _ identifier: String? = nil, live: [SessionStatus]?

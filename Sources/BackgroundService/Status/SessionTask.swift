@@ -77,7 +77,7 @@ package struct SessionTask: Hashable, Sendable {
         // A suspension was already reported within the attempt.
         if state == .running { stand(.waiting) }
         let last = record.transactions.last
-        // No part of the file came, and what is there stays.
+        // The answer brought nothing of the file: the bytes that earlier attempts kept still count.
         if keptBytes > 0, !(200..<300).contains(last?.status ?? 0), record.startedOver == nil {
             (bytesReceived, expected) = (keptBytes, keptExpected)
             return

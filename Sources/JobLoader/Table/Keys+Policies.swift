@@ -53,8 +53,8 @@ enum Sections {
                 "attempts", \.attempts, .either([.integer(1...1_000_000), .choice(["unlimited"])]),
                 default: "unlimited",
                 """
-                how many in all, the first one counted. Alone it bounds no time; beside `for` the task ends at what comes \
-                first
+                how many in all, the first one counted. A number alone bounds no time; beside `for` the task ends at what \
+                comes first
                 """
             ) { LimitReader(reader: $1).attempts($0) },
             Key(

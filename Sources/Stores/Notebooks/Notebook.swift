@@ -95,12 +95,12 @@ package final class NotebookEntry: Sendable {
     }
 
     /// Notes how far the file is. Has no effect once it is crossed out.
-    package func note(_ note: PartNote) {
+    package func record(_ note: PartNote) {
         state.withLock { state in
             guard !state.isCrossedOut else { return }
             state.notes += 1
             // What cannot be noted leaves the last note, which holds as well.
-            guard let bytes = NotebookPage.note(note, number: state.notes, entry: number) else { return }
+            guard let bytes = NotebookPage.bytes(of: note, number: state.notes, entry: number) else { return }
             _ = notebook.write(bytes, page, NotebookPage.place(ofNote: state.notes))
         }
     }

@@ -59,7 +59,7 @@ extension Store {
     func takeNotebooks() {
         NotebookFolder.takeLeft(files.path) { noted in
             do throws(StoreError) {
-                try batch { () throws(StoreError) in for part in noted { try take(part) } }
+                try batch { () throws(StoreError) in for part in noted { try adopt(part) } }
                 return true
             } catch {
                 return false
@@ -67,7 +67,7 @@ extension Store {
         }
     }
 
-    private func take(_ noted: NotedPart) throws(StoreError) {
+    private func adopt(_ noted: NotedPart) throws(StoreError) {
         let folder = noted.record.folder == "/" ? "" : noted.record.folder
         func stamp(_ name: String?) -> FileStamp? {
             name.flatMap { try? FileFacts.identifiedName("\(folder)/\($0)") }.flatMap { found in

@@ -44,7 +44,7 @@ package enum NotebookPage {
     // MARK: How far the file is
 
     /// Returns the bytes of a note; `nil` where they do not fit.
-    package static func note(_ note: PartNote, number: UInt64, entry: UInt64) -> [UInt8]? {
+    package static func bytes(of note: PartNote, number: UInt64, entry: UInt64) -> [UInt8]? {
         var writer = RecordWriter(capacity: 512)
         writer.put(entry)
         writer.put(number)

@@ -150,7 +150,7 @@ final class PartialFiles: Participant {
             case .later: return
             case .begun(let entry):
                 entries[staging] = entry
-                core.outbox.add(.notePart(staging) { entry.note($0) })
+                core.outbox.add(.notePart(staging) { entry.record($0) })
             }
         }
         if attempt.held >= Self.mostHeld { attempt.handOverHeld() }

@@ -153,7 +153,6 @@ struct BackgroundJob {
         recipe.changes.maximumConcurrentTasks = options.maximumConcurrentTasks
         recipe.changes.bandwidth = options.bandwidth
         recipe.changes.failsFast = options.failFast
-        recipe.changes.putsOffWhatWaits = options.noWait
         recipe.changes.reportsUnchanged = options.exitUnchanged
         recipe.changes.network = options.networkText
         recipe.held = carrier.heldFile

@@ -44,8 +44,8 @@ extension RerunAdvice {
         values[.bandwidth] = changes.bandwidth.map { ["\($0)/s"] }
         values[.network] = changes.network.map { [$0] }
         for (name, isOn) in [
-            (FlagName.failFast, changes.failsFast), (.noWait, changes.putsOffWhatWaits),
-            (.exitUnchanged, changes.reportsUnchanged), (.detach, recipe.isDetached),
+            (FlagName.failFast, changes.failsFast), (.exitUnchanged, changes.reportsUnchanged),
+            (.detach, recipe.isDetached),
         ] { values[name] = isOn ? [] : nil }
         return values
     }

@@ -8,8 +8,8 @@ import TransferModel
 /// Options of a command that came back to a run, which change nothing of what an earlier command handed over.
 package enum UnheededOptions {
     /// Flags that count for a command that comes back: secrets may bring a credential, and the command itself follows
-    /// `--detach` and `--no-wait`.
-    private static let heeded: Set<FlagName> = [.secretsFile, .detach, .noWait]
+    /// `--detach`.
+    private static let heeded: Set<FlagName> = [.secretsFile, .detach]
 
     /// Returns the flags that say something else than those of the earlier command, in the order of the table.
     package static func flags(of recipe: RunRecipe, earlier: RunRecipe) -> [FlagName] {

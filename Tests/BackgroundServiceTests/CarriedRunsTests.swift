@@ -84,18 +84,6 @@ import TransferModel
         #expect(try stage.end(of: [first]) == [0])
     }
 
-    /// `--no-wait` counts for the command that said it, and not for the run.
-    @Test func aRunThatWasHandedOverWithNoWait_waits() throws {
-        try stage.hand("patient", stage.task("later", more: ", earliestBegin: 2h"), noWait: true)
-        try stage.start()
-        try waitUntil {
-            guard case .status(let all) = try stage.link().ask(.status(nil)) else { return false }
-            return all.contains { $0.run.tasks.contains { $0.waitingFor == .earliestBegin } }
-        }
-        let cancel = ServiceControl(.cancel, of: CarriedStage.identifier("patient"))
-        #expect(try stage.link().ask(.control(cancel)) == .changed(["later"]))
-    }
-
     /// A run that a task is added to begins anew, and knows of the half-done file by the store alone.
     @Test func cancelled_afterATaskWasAdded_leavesNoHalfDoneFileOfOneThatIsSuspended() throws {
         let big = "{ id: big, url: '\(stage.server.url("/big"))', to: big }"

@@ -46,11 +46,11 @@ final class CarriedStage {
 
     /// Hands a job over as `--detach` does.
     @discardableResult
-    func hand(_ name: String, _ tasks: String..., more: String = "", noWait: Bool = false) throws -> RunID {
-        try hand(name, tasks, more: more, noWait: noWait)
+    func hand(_ name: String, _ tasks: String..., more: String = "") throws -> RunID {
+        try hand(name, tasks, more: more)
     }
 
-    func hand(_ name: String, _ tasks: [String], more: String = "", noWait: Bool = false) throws -> RunID {
+    func hand(_ name: String, _ tasks: [String], more: String = "") throws -> RunID {
         let text = """
             name: \(name)
             sessions:
@@ -65,7 +65,6 @@ final class CarriedStage {
         let job = try #require(loaded.job, "\(loaded.diagnostics.sorted().map(\.message))")
         var recipe = RunRecipe(recorder.recorded(source, options: options), sha256: nil, delivery: name)
         recipe.isDetached = true
-        recipe.changes.putsOffWhatWaits = noWait
         let run = AcceptedRun(
             identifiers: [Self.identifier(name)], job: name, file: "\(name).yaml", folder: tree.path,
             report: tree.path("\(name).json"), createdAt: Clocks.wall())

@@ -45,13 +45,8 @@ struct UnheededOptionTests {
         #expect(UnheededOptions.flags(of: recipe(), earlier: earlier) == [], "what is not said changes nothing")
     }
 
-    @Test func noWait_countsForTheCommand() {
-        let now = recipe { $0.changes.putsOffWhatWaits = true }
-        #expect(UnheededOptions.flags(of: now, earlier: recipe()) == [])
-        let leaving = recipe {
-            $0.changes.putsOffWhatWaits = true
-            $0.isDetached = true
-        }
+    @Test func detach_countsForTheCommand() {
+        let leaving = recipe { $0.isDetached = true }
         #expect(UnheededOptions.flags(of: leaving, earlier: recipe()) == [])
     }
 }

@@ -39,8 +39,6 @@ package struct RunRecipe: Sendable {
         package var bandwidth: Int64?
         /// Whether the first failure ends the run (`--fail-fast`).
         package var failsFast = false
-        /// Whether the command did not wait (`--no-wait`). The run does: it goes on when it can, whoever follows.
-        package var putsOffWhatWaits = false
         /// Whether the exit status tells that nothing changed (`--exit-unchanged`).
         package var reportsUnchanged = false
         /// The text given with `--network`.
@@ -143,7 +141,8 @@ extension RunRecipe {
         writer.put(changes.maximumConcurrentTasks.map { Int64($0) })
         writer.put(changes.bandwidth)
         writer.put(changes.failsFast)
-        writer.put(changes.putsOffWhatWaits)
+        // Once `--no-wait`, which counts for the command alone.
+        writer.put(false)
         writer.put(changes.reportsUnchanged)
         writer.put(changes.network)
         writer.put(Int64(mask))
@@ -209,7 +208,7 @@ extension RunRecipe {
         changes.maximumConcurrentTasks = try reader.optionalInt64().map { Int($0) }
         changes.bandwidth = try reader.optionalInt64()
         changes.failsFast = try reader.flag()
-        changes.putsOffWhatWaits = try reader.flag()
+        _ = try reader.flag()
         changes.reportsUnchanged = try reader.flag()
         changes.network = try reader.optionalText()
         let mask = try reader.int64()

@@ -189,9 +189,11 @@ extension TransferError {
         case 401:
             message.contains(Self.notRunAgainWords)
                 ? "Let a data task without `next` and `stream` capture it: that is run again when a token has ended."
-                : message.contains("no credential was sent")
-                    ? "Say who to be: `credentials`, or an `Authorization` header."
-                    : "Check the token or the password, and whether it has expired."
+                : message.contains(Self.heldBackWords)
+                    ? "If that server may have it, too, say so in `credentials`, with its `host`."
+                    : message.contains("no credential was sent")
+                        ? "Say who to be: `credentials`, or an `Authorization` header."
+                        : "Check the token or the password, and whether it has expired."
         case 403: "Check what the credential may do, and the URL: the server understood, and refuses."
         case 404, 410: tasks > 1 ? "Check the URLs: what they have in common may be wrong." : "Check the URL."
         case 405, 501: "Check `method`, and whether the URL takes it."

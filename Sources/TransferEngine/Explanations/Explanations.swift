@@ -44,7 +44,11 @@ final class Explanations: Participant {
         if attempt.life.hasAnsweredChallenge || attempt.life.showedCredential {
             return "the credential of the job was refused"
         }
-        return sentSecret(attempt) ?? "no credential was sent"
+        if let secret = sentSecret(attempt) { return secret }
+        if let (header, home) = attempt.life.heldBack {
+            return "\(TransferError.heldBackWords)the header `\(header)` is for \(home)"
+        }
+        return "no credential was sent"
     }
 
     /// `the secret `key` was sent in the body`: a secret of the job is a credential, wherever it stands.

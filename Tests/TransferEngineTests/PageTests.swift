@@ -77,7 +77,8 @@ struct PageTests {
     /// names.
     @Test(arguments: [
         "{ user: me, password: open, preemptive: true }", "{ user: me, password: open }",
-        "{ token: abcdefghij, preemptive: true }", "{ method: awsSigV4, accessKey: AK, secretKey: sk, region: r, service: s }",
+        "{ token: abcdefghij, preemptive: true }",
+        "{ method: awsSigV4, accessKey: AK, secretKey: sk, region: r, service: s }",
     ])
     func pageOnAnotherServer_isNotShownTheCredential(_ credential: String) throws {
         let rig = try rig("{ json: $.next }", ", credentials: [\(credential)]")

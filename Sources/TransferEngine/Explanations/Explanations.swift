@@ -31,6 +31,9 @@ final class Explanations: Participant {
         var error = attempt.life.explained(error)
         guard attempt.life.isDeclined, error.name == .unexpectedResponse else { return error }
         if attempt.life.lastStatus == 401, error.message == bare { error.message += "; \(whoAsked(attempt))" }
+        if attempt.life.lastStatus == 403, let wait = attempt.exchange.head?.headers.first("retry-after") {
+            error.message += "\(TransferError.quietWords)\(ForeignText.quoted(wait))"
+        }
         if let words = serverWords(attempt) { error.message += ": \(ForeignText.said(words))" }
         return error
     }

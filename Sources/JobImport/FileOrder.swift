@@ -118,6 +118,11 @@ extension ImportedJob {
         let key = plainPath(jar)
         if let writer = order.jars[key] {
             if !needs.contains(writer) { needs.append(writer) }
+            if tasks[writer].forgetsCookies {
+                return
+                    "wget saves no cookie that ends with the session in `\(jar.prefix(40))`, and here it would be sent "
+                    + "(`--keep-session-cookies` says that it is)"
+            }
             guard tasks[index].settings == tasks[writer].settings else {
                 return
                     "its cookies of `\(jar.prefix(40))` are in the session of the command that saves them, which has "

@@ -161,6 +161,12 @@ struct ImportedJob: Sendable {
         return true
     }
 
+    /// Whether the tasks from a number on write a file that another one writes.
+    func writeOneFile(_ first: Int, _ other: Int) -> Bool {
+        guard let file = tasks[other].text("to"), file != "-", !file.hasSuffix("/") else { return false }
+        return tasks.dropFirst(first).contains { $0.text("to").map(plainPath) == plainPath(file) }
+    }
+
     /// Lets a failure of a task be none of the run's.
     mutating func tolerate(_ index: Int) { tasks[index].set("allowFailure", .plain("true")) }
 
@@ -332,34 +338,39 @@ struct ImportedJob: Sendable {
     func text(origin: String) -> String {
         var text = YAMLText.comment("Translated from \(origin). `transfer-run check FILE` looks for mistakes.")
         for note in notes { text += YAMLText.comment(note) }
-        if !secrets.isEmpty { text += secretNote() }
-        text += "version: 1\n"
         let sessions = sessions()
         let taskTexts = naming(taskTexts(sessions))
         let uses = users
         let variables = variables.filter { uses[$0.key] != nil }
-        if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
-        text += secretKeys
-        if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
-        if failFast { text += "failFast: true\n" }
+        let own = variables.isEmpty ? "" : "variables:\n" + YAMLText.block(variables, indent: "  ")
+        var rest = ""
+        if !limits.isEmpty { rest += "limits:\n" + YAMLText.block(limits, indent: "  ") }
+        if failFast { rest += "failFast: true\n" }
         if !sessions.isEmpty {
-            text += "sessions:\n"
-            for (name, fields) in sessions { text += session(name, fields) }
+            rest += "sessions:\n"
+            for (name, fields) in sessions { rest += session(name, fields) }
         }
-        text += taskTexts
+        rest += taskTexts
+        let used = Set(Self.names(in: withSecrets(own + rest)))
+        let secrets = secrets.filter { used.contains("secret.\($0.name)") }
+        if !secrets.isEmpty { text += secretNote() }
+        text = withSecrets(text + "version: 1\n" + own + secretKeys(secrets) + rest)
         for name in script.guarded.sorted() {
             text = text.replacing("env.\(name)}", with: "env.\(name):?it is empty}")
-        }
-        // A variable of the script that holds a secret may be used elsewhere, too.
-        for name in forgotten {
-            text = text.replacing("${\(name)}", with: "${secret.\(name)}")
-            text = text.replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
         }
         for (name, short) in labels.short { text = text.replacing("secret.\(name)}", with: "secret.\(short)}") }
         return text
     }
 
-    private var secretKeys: String {
+    /// The text with secrets in the places of the script's variables that hold one and are used elsewhere, too.
+    private func withSecrets(_ text: String) -> String {
+        forgotten.reduce(text) { text, name in
+            text.replacing("${\(name)}", with: "${secret.\(name)}")
+                .replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
+        }
+    }
+
+    private func secretKeys(_ secrets: [(name: String, hosts: [String])]) -> String {
         if secrets.isEmpty { return "" }
         // The line of the first transfer that uses each.
         var places: [String: ImportPlace] = [:]
@@ -394,7 +405,7 @@ struct ImportedJob: Sendable {
     }
 
     /// The key `secrets`, with a comment before it.
-    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys }
+    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys(secrets) }
 
     private func secretNote() -> String {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")

@@ -32,6 +32,8 @@ struct ImportedTask: Sendable {
     var lane = 0
     /// Whether all that comes after it waits for its end, as after a loop that waits for a server.
     var isAwaited = false
+    /// Whether its command does not save the cookies that end with the session, as wget by itself.
+    var forgetsCookies = false
     /// Whether its command asks once, and what becomes of it decides what comes next.
     var asksOnce = false
 

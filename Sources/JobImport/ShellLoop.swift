@@ -1,6 +1,6 @@
 /// A loop of a script over values that are known, or over the lines of a file: its transfers become tasks with `forEach`.
 struct ShellLoop: Hashable, Sendable {
-    /// Name of the loop's variable, in the script and in `forEach`.
+    /// Name of the loop's variable in `forEach`.
     let name: String
     /// The list of `forEach`.
     let values: YAMLNode
@@ -9,16 +9,19 @@ struct ShellLoop: Hashable, Sendable {
     /// What the shell makes of the lines of a file beyond reading them; `nil` for nothing.
     var note: String?
 
-    /// Names that mean something else in a job.
-    private static let takenNames: Set<String> = ["run", "page", "tasks", "env", "secret", "vars", "raw"]
+    /// Names with which other references of a job begin.
+    private static let takenNames: Set<String> = ["tasks", "env", "secret"]
     private static let most = 1000
 
     private init?(_ name: String, _ values: YAMLNode, isUnreserved: Bool) {
-        guard ShellScript.isName(name), !Self.takenNames.contains(name) else { return nil }
-        self.name = name
+        guard ShellScript.isName(name) else { return nil }
+        self.name = Self.jobName(name)
         self.values = values
         self.isUnreserved = isUnreserved
     }
+
+    /// The job's name of a variable.
+    static func jobName(_ name: String) -> String { takenNames.contains(name) ? name + "_" : name }
 
     /// The lines of a file, which the shell splits at blanks, or whose ends it trims.
     init?(_ name: String, linesOf file: ShellWord, splits: Bool = false, trims: Bool = false) {
@@ -147,7 +150,7 @@ struct ShellLoop: Hashable, Sendable {
 
     /// How the shell's variable is written in the job: a file that a pattern found has a path and other fields.
     static func reference(to name: String, in words: ArraySlice<ShellWord>) -> String {
-        words.count == 4 && words.last.map(isPattern) == true ? "${\(name).path}" : "${\(name)}"
+        "${\(jobName(name))" + (words.count == 4 && words.last.map(isPattern) == true ? ".path}" : "}")
     }
 
     /// Whether the shell puts names of files in the place of the word.
@@ -246,6 +249,12 @@ extension ShellCommand {
             !words[1].text.hasPrefix("-")
         else { return nil }
         return words[1]
+    }
+
+    /// The text of `cat <<X`, which the next command reads.
+    var catText: ShellWord? {
+        let isCat = [["cat"], ["cat", "-"]].contains(words.map(\.text))
+        return end == "|" && isCat && redirections.allSatisfy { $0.sign.hasPrefix("<<") } ? input : nil
     }
 
     /// The file of `< FILE`.

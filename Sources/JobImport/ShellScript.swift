@@ -575,6 +575,7 @@ extension ShellScript {
         if !process, word.unknown != nil {
             word.substitution = content
             if content.contains("dirname") { word.unknown = ShellWord.ownFolder }
+            if content.afterBlanks.hasPrefix("mktemp") { word.unknown = ShellWord.temporary }
         }
         return word
     }
@@ -614,7 +615,8 @@ extension ShellScript {
             return isKnown ? ShellWord(text: "${env.\(name)}") : ShellWord(unknown: "$\(name)")
         }
         guard word.unknown == nil else {
-            return ShellWord(unknown: word.unknown == ShellWord.ownFolder ? ShellWord.ownFolder : "$\(name)")
+            let isNamed = word.unknown == ShellWord.ownFolder || word.unknown == ShellWord.temporary
+            return ShellWord(unknown: isNamed ? word.unknown ?? "" : "$\(name)")
         }
         if keepsNames { return ShellWord(text: "${\(name)}") }
         // A variable of the job knows no values of a loop, nor of an answer.
@@ -657,11 +659,16 @@ extension ShellScript {
 extension ShellWord {
     /// What a script finds its own folder with.
     static let ownFolder = "$(dirname …)"
+    /// The name of a file that only the run knows.
+    static let temporary = "$(mktemp)"
     /// The values of an array.
     static let array = "${…[…]}"
 
     /// Whether it has a value of a loop in it.
-    func uses(_ loop: String) -> Bool { text.contains("${\(loop)}") || text.contains("${\(loop).") }
+    func uses(_ loop: String) -> Bool {
+        let name = ShellLoop.jobName(loop)
+        return text.contains("${\(name)}") || text.contains("${\(name).")
+    }
 
     init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()

@@ -181,7 +181,7 @@ extension ShellScript {
             loops.append((name, ShellLoop.reference(to: name, in: words)))
         case "while" where command.readName != nil:
             let name = command.readName ?? ""
-            loops.append((name, "${\(name)}"))
+            loops.append((name, "${\(ShellLoop.jobName(name))}"))
         case "for", "while", "until", "select": loops.append(nil)
         case "done":
             guard let ended = loops.popLast(), let ended else { return }

@@ -25,12 +25,14 @@ extension ImportedJob {
     /// cookie jar is such a file: the tasks that share one are of one session, in which cookies pass from one to the next.
     /// Returns the commands for which a job cannot say that, and why.
     mutating func connect() -> [ImportedCommand: String] {
+        putListsFirst()
         var order = FileOrder()
         var requests = RequestOrder(tasks, marks)
         var ids = Set<String>()
         for index in tasks.indices {
             tasks[index].id = Identifier.unique(Identifier.task(tasks[index].name), &ids)
             var needs = RequestOrder.Needs(hard: tasks[index].needed)
+            nameList(of: index, &needs.hard)
             var reason = follow(index, &needs.hard, &order) ?? shareJar(index, &needs.soft, &order)
             let references = answerCount == 0 ? [] : AnswerValue.references(in: tasks[index].text)
             let answers = references.compactMap { reference in

@@ -315,6 +315,21 @@ struct ImportedJob: Sendable {
         forgotten.insert(name)
     }
 
+    /// Moves a task to a place before it.
+    mutating func move(_ task: Int, before place: Int) {
+        func moved(_ index: Int) -> Int { index == task ? place : (place..<task).contains(index) ? index + 1 : index }
+        // What stands after so many tasks.
+        func shifted(_ count: Int) -> Int { count > place && count <= task ? count + 1 : count }
+        tasks.insert(tasks.remove(at: task), at: place)
+        for index in tasks.indices {
+            tasks[index].needed = tasks[index].needed.map(moved)
+            tasks[index].checksumList = tasks[index].checksumList.map(moved)
+        }
+        marks.pauses = marks.pauses.map(shifted)
+        marks.joins = marks.joins.map(shifted)
+        strays = strays.map { (shifted($0.before), $0.text) }
+    }
+
     /// Lets the tasks send what their commands do and no more: each asks its server anew. A task knows only the
     /// cookies of its command's own file; where the command saves none, it takes none.
     mutating func settle() {

@@ -36,8 +36,8 @@ struct ScriptImport {
     var settings = Settings()
     /// Whether the script has one transfer and no more.
     let isOnlyTransfer: Bool
-    /// The task that got the URL of the command that is read as a further one of its `urls`.
-    var merged: Int?
+    /// The tasks that say what the command does which is read, where it has none of its own.
+    var merged: [Int]?
 
     /// What is known of a script's functions.
     struct Functions {
@@ -118,7 +118,8 @@ struct ScriptImport {
         let script = ShellScript(text, answers: job.answerCount, variables: job.script.texts)
         job.answerCount = script.answerCount
         let known = ShellLoop.withoutLastLines(ScriptGuard.withoutPrinters(script.commands))
-        let commands = ScriptGuard.simplified(RetryLoop.simplified(known))
+        let commands = ScriptGuard.simplified(
+            RetryLoop.simplified(ChecksumTest.simplified(FileTest.simplified(known))))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })
@@ -267,7 +268,7 @@ struct ScriptImport {
         let before = job.tasks.count
         merged = nil
         run(program, arguments, command, previous, place, &job)
-        let made = merged.map { [$0] } ?? Array(before..<max(before, job.tasks.count))
+        let made = merged ?? Array(before..<max(before, job.tasks.count))
         if command.end == "&" { job.runBeside(tasksFrom: before) }
         follow(program, arguments, command, made, words.first?.text == "!", &job)
     }
@@ -306,6 +307,8 @@ struct ScriptImport {
                 files.isFolderKnown = false
                 if blocks.contains(where: \.isFunction) { functions.movers.insert(functions.last) }
             }
+        } else if let check = command.check, let verified = verify(check, &job) {
+            merged = verified
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
         } else if program == "cd", blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }) {
@@ -347,7 +350,7 @@ struct ScriptImport {
         _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ made: [Int],
         _ isNegated: Bool, _ job: inout ImportedJob
     ) {
-        if !isNegated, isFailureFine { for index in made { job.tolerate(index) } }
+        if !isNegated, command.check == nil, isFailureFine { for index in made { job.tolerate(index) } }
         var status = status(program, made)
         if isNegated { status = status.negated }
         if !made.isEmpty {

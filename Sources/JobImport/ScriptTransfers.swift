@@ -53,16 +53,7 @@ extension ScriptImport {
         job.script.written = own.filter { path, _ in
             !job.tasks.contains { task in task.text("to").map { job.plainPath($0) == path } == true }
         }
-        if program == "curl" {
-            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
-        } else {
-            if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
-            if program == "aria2c" {
-                AriaCommand.add(words, place: place, to: &job)
-            } else {
-                WgetCommand.add(words, place: place, to: &job, output: output)
-            }
-        }
+        add(words, program, command, previous, output, place, &job)
         if case .lost(let shown)? = sink, job.tasks.dropFirst(before).contains(where: { $0.text("to") == "-" }) {
             job.drop(tasksFrom: before)
             return job.lose(place, "\(shown) has no equal: this \(program) was left out")
@@ -72,6 +63,7 @@ extension ScriptImport {
             return job.lose(place, "this \(program) goes over a list of secrets: it was left out")
         }
         arrange(tasksFrom: before, loops, &job)
+        if let file = command.unlessThere { keep(file, tasksFrom: before, program, place, &job) }
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
@@ -102,6 +94,22 @@ extension ScriptImport {
             isTold = true
         }
         depend(tasksFrom: before, flow, program, place, &job)
+    }
+
+    private func add(
+        _ words: [String], _ program: String, _ command: ShellCommand, _ previous: ShellCommand?, _ output: String?,
+        _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        if program == "curl" {
+            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
+            return
+        }
+        if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
+        if program == "aria2c" {
+            AriaCommand.add(words, place: place, to: &job)
+        } else {
+            WgetCommand.add(words, place: place, to: &job, output: output)
+        }
     }
 
     /// Lets others take a value out of the answer of the one task from a number on; where there is none, it is left out.
@@ -193,7 +201,7 @@ extension ScriptImport {
         if condition == nil, flow.reason == nil, flow.failed.count == 1, let other = flow.failed.first,
             flow.needed == job.tasks[other].needed, job.merge(first, into: other)
         {
-            merged = other
+            merged = [other]
             return
         }
         if let other = flow.failed.first(where: { job.writeOneFile(first, $0) }) {

@@ -20,6 +20,10 @@ struct ShellCommand: Sendable {
     var isAssignment = false
     /// What it ends the script for if it is empty, where it is a guard and nothing else.
     var guarded: ScriptGuard?
+    /// The file without which it runs.
+    var unlessThere: ShellWord?
+    /// The files that it verifies.
+    var check: ChecksumTest?
     /// The value that the script takes out of what it prints.
     var answer: AnswerValue?
 }

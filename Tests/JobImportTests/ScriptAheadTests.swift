@@ -122,7 +122,7 @@ struct ScriptAheadTests {
             "while true; do curl https://a.test/1; sleep 5; done\ncurl https://a.test/x",
             "the loop in line 2 may keep it"
         ),
-        ("echo 'ab  f' | sha256sum -c", "the pipe into `sha256sum` is not translated: the job does not verify"),
+        ("echo 'ab  f' | sha256sum -c", "`sha256sum` is not translated: the job does not verify the file"),
         ("D=$(date)\ncurl https://a.test/$D", "(set it before the run, by `export D=…`, and not in the script"),
         ("curl https://a.test/$1", "`$1` is known to the shell alone (an exported variable in its place"),
         ("T=$(mktemp)\ncurl -o \"$T\" https://a.test/", "`$(mktemp)` is known to the shell alone (write the path"),

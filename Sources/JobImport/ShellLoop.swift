@@ -111,11 +111,21 @@ struct ShellLoop: Hashable, Sendable {
         if words.count == 2, words[0] == "cat", !words[1].hasPrefix("-") {
             return ShellLoop(name, linesOf: command.words[1], splits: true)
         }
-        let numbers = words.dropFirst().compactMap { Int($0) }
-        guard words[0] == "seq", (1...2).contains(numbers.count), numbers.count == words.count - 1 else { return nil }
-        let word = ShellWord(text: "{\(numbers.count == 1 ? 1 : numbers[0])..\(numbers[numbers.count - 1])}")
-        guard let range = range(word) else { return nil }
-        return ShellLoop(name, .plain("\(range.first)..\(range.last)"), isUnreserved: true)
+        let isPadded = words.count > 2 && words[0] == "seq" && words[1] == "-w"
+        let typed = words.dropFirst(isPadded ? 2 : 1)
+        let numbers = typed.compactMap { Int($0) }
+        guard words[0] == "seq", (1...3).contains(numbers.count), numbers.count == typed.count else { return nil }
+        let (first, last) = (numbers.count == 1 ? 1 : numbers[0], numbers[numbers.count - 1])
+        if numbers.count < 3, !isPadded {
+            return range(ShellWord(text: "{\(first)..\(last)}")).flatMap {
+                ShellLoop(name, .plain("\($0.first)..\($0.last)"), isUnreserved: true)
+            }
+        }
+        let step = numbers.count == 3 ? numbers[1] : 1
+        guard step > 0, first >= 0, first <= last, (last - first) / step < most else { return nil }
+        let list = stride(from: first, through: last, by: step).map { String($0) }
+        let width = isPadded ? typed.map(\.count).max() ?? 0 : 0
+        return ShellLoop(name, list: list.map { String(repeating: "0", count: max(0, width - $0.count)) + $0 })
     }
 
     /// The file of `cat FILE` or `< FILE`, where a script does nothing else.

@@ -190,7 +190,7 @@ struct JobImportTests {
     }
 
     @Test func transferInAFunction_isSaidToBeInOne() {
-        let script = "get() {\n  curl -O \"$1\"\n}\nfor f in $(x); do curl -O https://a.test/$f; done\nget x\n"
+        let script = "get() {\n  curl -O \"$1\"; return\n}\nfor f in $(x); do curl -O https://a.test/$f; done\nget x\n"
         let result = Self.translated("#!/bin/bash\n" + script + "curl -O https://a.test/y\n")
         #expect(result.warnings.contains("x:3: this curl is in a function: it was left out"), "\(result)")
         #expect(result.warnings.contains("x:5: this curl is in a loop or a condition: it was left out"))

@@ -36,7 +36,7 @@ extension ImportedJob {
             var reason = follow(index, &needs.hard, &order) ?? shareJar(index, &needs.soft, &order)
             let references = answerCount == 0 ? [] : AnswerValue.references(in: tasks[index].text)
             let answers = references.compactMap { reference in
-                tasks[..<index].firstIndex { $0.answer?.number == reference.number }
+                tasks[..<index].firstIndex { $0.gives(reference.number) }
             }
             needs.soft += Set(answers).sorted().filter { !needs.soft.contains($0) && !needs.hard.contains($0) }
             switch requests.place(tasks[index], needs) {

@@ -20,28 +20,36 @@ enum FileTest {
         return result
     }
 
-    /// `[ -f F ] || curl …`, or `[ ! -f F ] && curl …` that ends the list.
+    /// `[ -f F ] || curl …`, or `[ ! -f F ] && curl …` that ends the list. A group may stand there.
     private static func list(_ commands: [ShellCommand], _ start: Int) -> ([ShellCommand], next: Int)? {
         let steps = ShellScript.opening(commands[start])
         guard start + 1 < commands.count, let test = test(commands[start].words.dropFirst(steps.count)),
             commands[start].end == (test.isThere ? "||" : "&&")
         else { return nil }
-        var transfer = commands[start + 1]
-        guard transfer.ownTransfer != nil, !transfer.words.contains(where: { $0.text == "!" || $0.text == "{" }),
-            [";", "\n"].contains(transfer.end) || test.isThere && ["||", "&&"].contains(transfer.end)
-        else { return nil }
-        transfer.words = steps + transfer.words
-        transfer.unlessThere = test.file
-        return ([transfer], start + 2)
+        var next = commands[start + 1]
+        if next.words.first?.text == "{" {
+            guard let end = ScriptImport.end(ofCompound: next.words[...], commands[(start + 1)...]), ends(commands[end])
+            else {
+                return nil
+            }
+            next.words.removeFirst()
+            let body = (next.words.isEmpty ? [] : [next]) + commands[(start + 2)..<end]
+            return marked(body, test.file, steps).map { ($0, end + 1) }
+        }
+        guard isTransfer(next), [";", "\n"].contains(next.end) || test.isThere && ["||", "&&"].contains(next.end) else {
+            return nil
+        }
+        next.words = steps + next.words
+        next.unlessThere = test.file
+        return ([next], start + 2)
     }
 
-    /// `if [ ! -f F ]; then curl …; fi`, or the same behind `else`, with commands that change nothing of it.
+    /// `if [ ! -f F ]; then curl …; fi`, or the same behind `else`.
     private static func condition(_ commands: [ShellCommand], _ start: Int) -> ([ShellCommand], next: Int)? {
         let steps = ShellScript.opening(commands[start])
         let words = commands[start].words.dropFirst(steps.count)
         guard words.first?.text == "if", let test = test(words.dropFirst()), [";", "\n"].contains(commands[start].end),
-            let end = ScriptImport.end(ofCompound: words, commands[start...]), commands[end].words.count == 1,
-            commands[end].redirections.isEmpty, [";", "\n"].contains(commands[end].end)
+            let end = ScriptImport.end(ofCompound: words, commands[start...]), ends(commands[end])
         else { return nil }
         var branches: [[ShellCommand]] = []
         for var command in commands[(start + 1)..<end] {
@@ -58,36 +66,48 @@ enum FileTest {
             guard branches.count == 2, branches[0].allSatisfy(isQuiet) else { return nil }
             branches.removeFirst()
         }
-        guard branches.count == 1, var body = branches.first,
-            let place = body.firstIndex(where: { $0.ownTransfer != nil }), body[..<place].allSatisfy(isQuiet),
-            body.last.map({ [";", "\n"].contains($0.end) }) == true,
-            !body[place].words.contains(where: { $0.text == "!" })
+        guard branches.count == 1 else { return nil }
+        return marked(branches[0], test.file, steps).map { ($0, end + 1) }
+    }
+
+    /// Whether a command ends a compound one, whose status and output nothing uses.
+    private static func ends(_ command: ShellCommand) -> Bool {
+        command.words.count == 1 && command.redirections.isEmpty && [";", "\n"].contains(command.end)
+    }
+
+    private static func isTransfer(_ command: ShellCommand) -> Bool {
+        command.ownTransfer != nil && !command.words.contains { $0.text == "!" || $0.text == "{" }
+    }
+
+    /// The commands with a transfer that knows the file without which it runs; `nil` where they do more than fetch it. What stands
+    /// behind its `||` runs where it fails, and not where it is passed over.
+    private static func marked(_ commands: [ShellCommand], _ file: ShellWord, _ steps: [ShellWord]) -> [ShellCommand]? {
+        var body = commands
+        guard let place = body.firstIndex(where: { $0.ownTransfer != nil }), isTransfer(body[place]),
+            body[..<place].allSatisfy(isQuiet)
         else { return nil }
-        // What comes behind `||` runs where the transfer fails, and not where it is passed over.
-        let chain = body[place...].prefix { $0.end == "||" }
-        let rest = body[place...].dropFirst(chain.count)
-        let isFailing = chain.isEmpty || chain.count == 1 && body[place].end == "||"
-        guard isFailing, rest.dropFirst().allSatisfy({ isQuiet($0) || $0.words.first?.text == "}" || stops($0) }),
-            chain.isEmpty
-                || rest.first.map({ $0.ownTransfer == nil && (stops($0) || isQuiet($0) || $0.words.first?.text == "{") }
-                )
-                    == true
-        else { return nil }
-        if chain.isEmpty, rest.dropFirst().contains(where: stops) || ["&&", "|", "&"].contains(body[place].end) {
+        var rest = body[(place + 1)...]
+        if body[place].end == "||" {
+            guard let first = rest.first, [";", "\n"].contains(first.end) else { return nil }
+            let isGroup = first.words.first?.text == "{"
+            let failing = isGroup ? rest.prefix { $0.words.first?.text != "}" } : rest.prefix(1)
+            guard failing.allSatisfy({ isQuiet($0) || ScriptImport.stops.contains($0.afterSteps.first?.text ?? "") })
+            else {
+                return nil
+            }
+            rest = rest.dropFirst(failing.count + (isGroup ? 1 : 0))
+        } else if ![";", "\n"].contains(body[place].end) {
             return nil
         }
-        body[place].unlessThere = test.file
+        guard rest.allSatisfy(isQuiet) else { return nil }
+        body[place].unlessThere = file
         body[0].words = steps + body[0].words
-        return (body, end + 1)
+        return body
     }
 
     private static func isQuiet(_ command: ShellCommand) -> Bool {
         quiet.contains(command.afterSteps.first?.text ?? "") && command.hidden.isEmpty
             && command.redirections.allSatisfy { $0.word.isNoFile }
-    }
-
-    private static func stops(_ command: ShellCommand) -> Bool {
-        ScriptImport.stops.contains(command.afterSteps.first?.text ?? "")
     }
 
     /// The file of `[ -f F ]` or `[ ! -e F ]`, and whether the test succeeds where it is there; `nil` for another command.

@@ -89,8 +89,9 @@ struct ImportedJob: Sendable {
         hideSecrets(of: &task)
         // A value of an answer begins no path.
         if let to = task.text("to"), to.hasPrefix("${tasks.@") { task.set("to", .text("./" + to)) }
-        let known = tasks.compactMap(\.answer?.number)
-        if let lost = AnswerValue.references(in: task.text).first(where: { !known.contains($0.number) }) {
+        if let lost = AnswerValue.references(in: task.text).first(where: { value in
+            !tasks.contains { $0.gives(value.number) }
+        }) {
             return lose(
                 task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
         }
@@ -129,8 +130,10 @@ struct ImportedJob: Sendable {
         tasks[first].fields.removeAll { ["to", "decompress"].contains($0.key) }
         if tasks[first].text("type") == "download" { tasks[first].fields.removeAll { $0.key == "type" } }
         tasks[first].answer = answer
-        if let note = answer.note { tasks[first].comments.append(note) }
-        if SecretNames.isField(answer.name) { secretAnswers.insert(answer.number) }
+        for value in answer.all {
+            if let note = value.note { tasks[first].comments.append(note) }
+            if SecretNames.isField(value.name) { secretAnswers.insert(value.number) }
+        }
         return true
     }
 
@@ -464,23 +467,30 @@ struct ImportedJob: Sendable {
     private func naming(_ text: String) -> String {
         var text = text
         for task in tasks {
-            if let answer = task.answer { text = text.replacing("tasks.@\(answer.number).", with: "tasks.\(task.id).") }
+            for value in task.answer?.all ?? [] {
+                text = text.replacing("tasks.@\(value.number).", with: "tasks.\(task.id).")
+            }
         }
         return text
     }
 
-    /// The `capture` of a task. A secret goes to the hosts alone that the script sends it to.
+    /// The `capture` of a task. A whole answer that only its parts are taken out of is none.
     private func capture(_ answer: AnswerValue) -> YAMLNode {
-        guard secretAnswers.contains(answer.number) else {
-            return .map([YAMLField(answer.name, .map([answer.source]))])
-        }
+        let used = Set(tasks.flatMap { AnswerValue.references(in: $0.text).map(\.number) })
+        let isWhole = answer.parts.isEmpty || used.contains(answer.number)
+        return .map((isWhole ? answer.all : answer.parts).map { YAMLField($0.name, captured($0)) })
+    }
+
+    /// A value of an answer. A secret goes to the hosts alone that the script sends it to.
+    private func captured(_ answer: AnswerValue) -> YAMLNode {
+        guard secretAnswers.contains(answer.number) else { return .map([answer.source]) }
         let users = tasks.filter { AnswerValue.references(in: $0.text).contains { $0.number == answer.number } }
         let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
         var fields = [answer.source, YAMLField("secret", .plain("true"))]
         var known: [String] = []
         for case let host? in hosts where !known.contains(host) { known.append(host) }
         if !hosts.contains(nil), !known.isEmpty { fields.append(YAMLField("hosts", .list(known.map { .text($0) }))) }
-        return .map([YAMLField(answer.name, .map(fields))])
+        return .map(fields)
     }
 
     private func text(of task: ImportedTask, _ sessions: [(name: String, fields: [YAMLField])]) -> String {

@@ -116,6 +116,9 @@ extension ImportedTask {
         }
     }
 
+    /// Whether the value of an answer with a number is one of its own.
+    func gives(_ number: Int) -> Bool { answer?.all.contains { $0.number == number } == true }
+
     /// All that it says, for references to be found in.
     var text: String { ([url] + mirrors).joined(separator: " ") + YAMLText.block(fields + session, indent: "") }
 

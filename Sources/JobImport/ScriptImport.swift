@@ -396,7 +396,7 @@ struct ScriptImport {
         }
         for operand in guarded.operands {
             if let (number, _) = AnswerValue.references(in: operand.text).first {
-                let task = job.tasks.firstIndex { $0.answer?.number == number }
+                let task = job.tasks.firstIndex { $0.gives(number) }
                 stop(guarded.end, place.line, where: task.map { ScriptFlow(.failureOf([$0])) } ?? ScriptFlow())
             } else if operand.unknown == nil, let text = JobText.plain(job.filled(operand.text)) {
                 if text.isEmpty { stop(guarded.end, place.line) }

@@ -243,6 +243,9 @@ extension ShellScript {
                 askedBefore[last].answer?.name = name
                 value.text = askedBefore[last].answer?.reference ?? value.text
             }
+            if value.text.hasPrefix("${tasks.@"), value.text.hasSuffix(".value}") {
+                value.text = named(value.text, name)
+            }
             if word.text.dropFirst(name.count).hasPrefix("+") {
                 let known = assigned[name] ?? ShellWord(unknown: "$\(name)")
                 value.text = known.text + value.text

@@ -24,6 +24,8 @@ struct FileTestTests {
         "if ! test -f x; then\n  curl -fo x https://a.test/1 || { echo no; exit 1; }\nfi",
         "if [ -f x ]; then echo there; else curl -o x https://a.test/1; fi",
         "[ -f x ] || curl -fo x https://a.test/1 || exit 1",
+        "[ -f x ] || { echo get; curl -o x https://a.test/1; }",
+        "get() { echo \"$1\"; curl -fo \"$2\" \"$1\"; }\n[ -f x ] || get https://a.test/1 x",
     ])
     func fileThatIsThere_isKept(_ script: String) {
         Self.expect(script, ["existing: skip", "to: "], without: ["left out", "is not translated"])
@@ -47,6 +49,7 @@ struct FileTestTests {
         "[ ! -f x ] && curl -o x https://b.test/1 && make",
         "if [ -f x ]; then make; else curl -o x https://b.test/1; fi",
         "[ -f \"$(name)\" ] || curl -o x https://b.test/1",
+        "[ -f x ] || { curl -o x https://b.test/1; make; }", "[ -f x ] || { curl -o x https://b.test/1; } || make",
         "make && [ -f x ] || curl -o x https://b.test/1", "if [ ! -f x ]; then curl -o x https://b.test/1 && make; fi",
     ])
     func otherTest_leavesItOut(_ script: String) {

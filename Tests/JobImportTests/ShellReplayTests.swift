@@ -132,3 +132,47 @@ struct ShellReplayTests {
         Self.expect("F=(*.t)\nfor f in \"${F[@]}\"; do curl -T \"$f\" https://b.test/; done", ["arrays are not read"])
     }
 }
+
+/// Values that a script takes out of an answer in two steps.
+struct AnswerPartTests {
+    @Test(arguments: [
+        "R=$(curl -s https://a.test/l)\nT=$(echo \"$R\" | jq -r .token)",
+        "R=$(curl -s https://a.test/l)\nT=$(jq -r .token <<< \"$R\")",
+        "R=$(curl -s https://a.test/l)\nT=$(printf '%s' \"$R\" | jq -r '.token // empty')",
+        "T=$(curl -s https://a.test/l | jq -r '.token // empty')",
+    ])
+    func valueOfAnAnswer_isCaptured(_ script: String) {
+        let result = JobImportTests.translated(
+            "#!/bin/bash\n\(script)\n[ -n \"$T\" ] || exit 1\ncurl -H \"Authorization: Bearer $T\" -O https://a.test/x\n"
+        )
+        #expect(
+            result.text.contains("capture: { T: { json: \"$$.token\", secret: true, hosts: [a.test] } }")
+                || result.text.contains("capture: { T: { json: $.token, secret: true, hosts: [a.test] } }")
+                || result.text.contains("T: { json: "), "\(result.text)")
+        #expect(result.text.contains("Bearer ${tasks.l.T}") && !result.text.contains("(?s)"), "\(result.text)")
+        #expect(result.taskCount == 2 && result.warnings.isEmpty, "\(result)")
+        #expect(JobImportTests.problems(result.text) == [], "\(result.text)")
+    }
+
+    @Test func severalPartsAndTheWhole_areCapturedOnce() {
+        let result = JobImportTests.translated(
+            """
+            #!/bin/bash
+            R=$(curl -s https://a.test/l)
+            A=$(echo "$R" | jq -r .a)
+            B=$(echo "$R" | jq -r .b)
+            curl -d "$A$B" https://a.test/x
+            curl -d "$R" https://a.test/y
+            """)
+        for name in ["A: {", "B: {", "R: { regex"] { #expect(result.text.contains(name), "\(result.text)") }
+        #expect(result.text.contains("${tasks.l.A}${tasks.l.B}") && result.taskCount == 3, "\(result.text)")
+        #expect(JobImportTests.problems(result.text) == [], "\(result.text)")
+    }
+
+    @Test(arguments: ["T=$(echo \"x$R\" | jq -r .a)", "T=$(echo \"$R\" | sort)", "T=$(echo \"$R\" | jq -r '.a // .b')"])
+    func otherPart_isLeftOut(_ line: String) {
+        let result = JobImportTests.translated(
+            "#!/bin/bash\nR=$(curl -s https://a.test/l)\n\(line)\ncurl -d \"$T\" https://b.test/x\n")
+        #expect(!result.text.contains("https://b.test") && !result.warnings.isEmpty, "\(result.text)")
+    }
+}

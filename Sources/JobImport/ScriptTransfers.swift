@@ -226,10 +226,7 @@ extension ScriptImport {
             job.drop(tasksFrom: first)
             return job.lose(place, "more than one transfer decides whether it runs: this \(program) was left out")
         }
-        for other in flow.failed {
-            job.tasks[other].asksOnce = true
-            if condition == nil { job.tolerate(other) }
-        }
+        for other in flow.failed { job.tasks[other].asksOnce = true }
         let when = flow.failed.isEmpty ? condition?.task == nil ? nil : "succeeded" : "failed"
         job.join(tasksFrom: first, after: flow.needed + flow.failed, when: when)
         guard let index, let condition, condition.task == nil else { return }

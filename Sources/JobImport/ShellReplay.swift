@@ -2,9 +2,8 @@
 struct ShellReplay: Sendable {
     /// The body of a function.
     struct Body: Sendable {
-        /// The place after its `{`, and that of its `}`.
-        let start: Int
-        let end: Int
+        /// What stands between its braces.
+        let text: [Unicode.Scalar]
         /// The line that it begins in.
         let line: Int
         /// Number of its commands.
@@ -64,7 +63,8 @@ extension ShellScript {
             })
         else { return }
         let function = String(name.dropLast(2))
-        replay.bodies[function] = ShellReplay.Body(start: start, end: end, line: line, count: ahead.commands.count)
+        replay.bodies[function] = ShellReplay.Body(
+            text: Array(scalars[start..<end]), line: line, count: ahead.commands.count)
         replay.defined = function
     }
 
@@ -72,19 +72,19 @@ extension ShellScript {
     mutating func call(_ command: ShellCommand) -> Bool {
         let steps = command.words.prefix { !$0.isQuoted && ShellCommand.grammar.contains($0.text) }
         let words = command.words.dropFirst(steps.count)
-        guard nesting == 0, let name = words.first?.literal, let body = replay.bodies[name], replay.defined == nil,
+        guard let name = words.first?.literal, let body = replay.bodies[name], replay.defined == nil,
             !replay.isAhead,
             replay.depth < 5, command.redirections.allSatisfy({ $0.sign.contains(">") }), command.hidden.isEmpty
         else { return false }
-        let (outer, variables, place, count) = (replay, assigned, (index, line), commands.count)
+        let (outer, variables, place, count) = (replay, assigned, (scalars, index, line), commands.count)
         let isGroup = body.count > 1
         if isGroup { _ = followScopes(ShellCommand(line: command.line, words: [ShellWord(text: "{")], end: ";")) }
         (replay.arguments, replay.locals, replay.depth) = (Array(words.dropFirst()), [], outer.depth + 1)
-        (index, line) = (body.start, body.line)
-        while index < body.end { readCommand() }
+        (scalars, index, line) = (body.text, 0, body.line)
+        while index < scalars.count { readCommand() }
         for name in replay.locals { assigned[name] = variables[name] }
         let inlined = replay.inlined.union([name])
-        (replay, (index, line)) = (outer, place)
+        (replay, (scalars, index, line)) = (outer, place)
         replay.inlined = inlined
         commands[count...].removeAll { $0.words.isEmpty && $0.assigned.isEmpty && !$0.isAssignment }
         for index in commands.indices.dropFirst(count) { commands[index].line = command.line }

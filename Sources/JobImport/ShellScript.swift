@@ -68,7 +68,7 @@ struct ShellScript: Sendable {
     /// Whether the shell expands braces: all but `sh` do.
     var expandsBraces = true
 
-    let scalars: [Unicode.Scalar]
+    var scalars: [Unicode.Scalar]
     var index = 0
     var line: Int
     /// How many substitutions this text is inside of.

@@ -3,8 +3,8 @@ extension ShellScript {
     /// Reads the script of a substitution: an answer's value, the last part of a path, or what only a shell knows, with the
     /// transfers that it runs. `shown` is its name in messages.
     mutating func substitution(_ text: String, _ line: Int, shown: String) -> ShellWord {
-        guard nesting < 20,
-            ["curl", "wget", "aria2c", "basename", "jq", "grep", "sed"].contains(where: { text.contains($0) })
+        let programs = ["curl", "wget", "aria2c", "basename", "jq", "grep", "sed"] + replay.bodies.keys
+        guard nesting < 20, programs.contains(where: { text.contains($0) })
         else {
             return ShellWord(unknown: shown)
         }
@@ -12,6 +12,7 @@ extension ShellScript {
         script.follow(self)
         script.readCommands()
         if keepsNames { inner += script.commands + script.inner }
+        replay.inlined.formUnion(script.replay.inlined)
         if shown != "(…)", let word = answer(of: script) ?? part(of: script) ?? basename(script.commands) {
             return word
         }

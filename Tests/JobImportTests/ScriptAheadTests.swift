@@ -63,6 +63,12 @@ struct ScriptAheadTests {
     ])
     func otherFailure_isNot(_ script: String) { Self.expect(script, ["to: x"], without: ["allowFailure"]) }
 
+    /// A failure that is allowed would be none for the second one.
+    @Test func failureThatAnotherTransferMakesGood_isOne() {
+        Self.expect(
+            "curl -fo x https://a.test/x || curl -fo z https://b.test/x", ["when: failed"], without: ["allowFailure"])
+    }
+
     @Test func secondPlaceOfAFile_isAnotherURLOrLeftOut() {
         Self.expect(
             "curl -sfL -o f https://a.test/x || wget -q -O f https://b.test/x",

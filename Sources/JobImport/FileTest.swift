@@ -106,7 +106,7 @@ enum FileTest {
     }
 
     private static func isQuiet(_ command: ShellCommand) -> Bool {
-        quiet.contains(command.afterSteps.first?.text ?? "") && command.hidden.isEmpty
+        (command.isAssignment || quiet.contains(command.afterSteps.first?.text ?? "")) && command.hidden.isEmpty
             && command.redirections.allSatisfy { $0.word.isNoFile }
     }
 

@@ -25,6 +25,7 @@ struct FileTestTests {
         "if [ -f x ]; then echo there; else curl -o x https://a.test/1; fi",
         "[ -f x ] || curl -fo x https://a.test/1 || exit 1",
         "[ -f x ] || { echo get; curl -o x https://a.test/1; }",
+        "get() { local u=\"$1\"; curl -fo \"$2\" \"$u\" || { echo no; exit 1; }; }\n[ -f x ] || get https://a.test/1 x",
         "get() { echo \"$1\"; curl -fo \"$2\" \"$1\"; }\n[ -f x ] || get https://a.test/1 x",
     ])
     func fileThatIsThere_isKept(_ script: String) {

@@ -23,7 +23,7 @@ extension AttemptLife {
         get {
             if case .open(let exchange) = login { return exchange }
             let responder = ChallengeResponder(
-                rules.challenges.adding(builder.begin), named: rules.origins(from: builder.begin))
+                rules.challenges.adding(builder.home), named: rules.origins(ofTaskAt: builder.home))
             return LoginExchange(responder, clientNonce: rules.clientNonce)
         }
         set { login = .open(newValue) }
@@ -36,7 +36,7 @@ extension AttemptLife {
     /// Whether a request may have a credential to show before a challenge asks for it.
     package var mayAuthorize: Bool {
         if case .open = login { return true }
-        return !rules.challenges.hasNothingToShow || builder.begin.userInformation != nil
+        return !rules.challenges.hasNothingToShow || builder.home.userInformation != nil
     }
 
     /// Decides what the request that is about to be sent shows. Returns the credential that must be looked up first, if
@@ -74,6 +74,12 @@ extension AttemptLife {
 
     /// Whether the last request showed the server a credential.
     package var showedCredential: Bool { openExchange?.shown.origin != nil }
+
+    /// Whether what the task's own request says of who it is went along with the last request.
+    package var showedWhoItIs: Bool { builder.showsWhoItIs(request) }
+
+    /// The credential among the task's headers that the last request did not carry, and the server that it is meant for.
+    package var heldBack: (header: String, meantFor: Origin)? { builder.heldBack(from: request) }
 
     /// The client whose token the last request showed the server.
     package var shownClient: OAuth2Client? { openExchange?.responder.shownClient }

@@ -105,8 +105,9 @@ package final class AttemptRules: Sendable {
 }
 
 extension AttemptRules {
-    /// Returns the servers that the task names: credentials without a `host` are for these.
-    func origins(from begin: ResourceURL) -> [Origin] { named ?? [begin.origin] + mirrors.map(\.origin) }
+    /// Returns the servers that a task with this URL names: credentials without a `host` are for these, and not for where
+    /// an answer leads.
+    func origins(ofTaskAt home: ResourceURL) -> [Origin] { named ?? [home.origin] + mirrors.map(\.origin) }
 
     /// Bounds of the body that is written or reported.
     package var sizes: SizeBounds {

@@ -13,7 +13,7 @@ extension RequestBuilder {
 
     private func signer(of request: OutgoingRequest) -> AWSSignature? {
         guard rules.challenges.signsRequests, request.url.isHTTP else { return nil }
-        return rules.challenges.signature(for: request.url.origin, named: rules.origins(from: begin))
+        return rules.challenges.signature(for: request.url.origin, named: rules.origins(ofTaskAt: home))
     }
 
     /// Returns the signature of the request. A request whose own headers authorize it is not signed.

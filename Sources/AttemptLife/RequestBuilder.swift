@@ -168,6 +168,22 @@ package struct RequestBuilder: ~Copyable, Sendable {
         home.hasSameOrigin(as: target) || rules.mirrors.contains { $0.hasSameOrigin(as: target) }
     }
 
+    /// The credential among the task's headers that the request does not carry, because it went to a server that the task
+    /// does not name; `nil` where none was held back.
+    func heldBack(from request: OutgoingRequest) -> (header: String, meantFor: Origin)? {
+        guard !isNamed(request.url) else { return nil }
+        let lacking = rules.headers.first { header in
+            rules.credentialNames.isHeader(header.name) && !request.headers.contains(header)
+        }
+        return lacking.map { ($0.name, home.origin) }
+    }
+
+    /// Whether what the task says of who it is went along: all of it to a server that the task names, elsewhere a header
+    /// that means a credential.
+    func showsWhoItIs(_ request: OutgoingRequest) -> Bool {
+        isNamed(request.url) || request.headers.contains { rules.credentialNames.isHeader($0.name) }
+    }
+
     private static func describesBody(_ header: HeaderField) -> Bool {
         header.name.lowercased().hasPrefix("content-")
     }

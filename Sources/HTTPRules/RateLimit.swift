@@ -2,27 +2,32 @@ package import TransferModel
 
 /// Reads `RateLimit` and `RateLimit-Policy` in three forms: of today's draft (`"default";r=50;t=30`), of the draft
 /// before (`limit=100, remaining=50, reset=30`) and as three headers (`RateLimit-Remaining` …).
+///
+/// When a window ends is said in seconds from now, and by some servers as a Unix time.
 package enum RateLimit {
-    /// Returns the quota of requests that an answer announces; `nil` without one, or when its form is unreadable.
-    package static func quota(_ headers: HeaderBlock) -> RequestQuota? {
-        guard var quota = present(headers) else { return nil }
+    /// Returns the quota of requests that an answer announces; `nil` without one, or when its form is unreadable. A
+    /// `Retry-After` beside it says when to ask again.
+    package static func quota(_ headers: HeaderBlock, now: WallTime) -> RequestQuota? {
+        guard var quota = present(headers, RetryAfter.now(headers, now)) else { return nil }
+        if let wait = RetryAfter.parse(headers, now: now) { quota.resetsAfter = wait }
         if let policy = policy(headers) { (quota.limit, quota.window) = policy }
         return quota
     }
 
-    private static func present(_ headers: HeaderBlock) -> RequestQuota? {
+    private static func present(_ headers: HeaderBlock, _ now: WallTime) -> RequestQuota? {
         if let text = headers.first("ratelimit") {
             let items = members(of: text)
             // The older form spreads one limit over the list.
             if items.contains(where: { $0.first?.name == "remaining" }) {
-                return item("remaining", "reset", items.flatMap { $0 })
+                return item("remaining", "reset", items.flatMap { $0 }, now)
             }
             // Of several limits take the one that is reached first.
-            return items.compactMap { item("r", "t", $0) }.min(by: isStricter)
+            return items.compactMap { item("r", "t", $0, now) }.min(by: isStricter)
         }
         guard let remaining = headers.first("ratelimit-remaining").flatMap(count) else { return nil }
         return RequestQuota(
-            remaining: remaining, resetsAfter: headers.first("ratelimit-reset").flatMap(count).map(seconds) ?? .zero)
+            remaining: remaining,
+            resetsAfter: headers.first("ratelimit-reset").flatMap(count).map { wait($0, now) } ?? .zero)
     }
 
     private static func isStricter(_ left: RequestQuota, _ right: RequestQuota) -> Bool {
@@ -31,10 +36,10 @@ package enum RateLimit {
     }
 
     private static func item(
-        _ remaining: String, _ reset: String, _ parameters: [(name: String, value: String)]
+        _ remaining: String, _ reset: String, _ parameters: [(name: String, value: String)], _ now: WallTime
     ) -> RequestQuota? {
         guard let left = value(remaining, parameters) else { return nil }
-        return RequestQuota(remaining: left, resetsAfter: value(reset, parameters).map(seconds) ?? .zero)
+        return RequestQuota(remaining: left, resetsAfter: value(reset, parameters).map { wait($0, now) } ?? .zero)
     }
 
     /// The number of requests in each window: `"default";q=100;w=60`, or `100;w=60`.
@@ -70,12 +75,23 @@ package enum RateLimit {
         parameters.first { $0.name == name }.flatMap { count($0.value) }
     }
 
-    /// A whole number that is not negative; numbers above a billion count as a billion.
+    /// How long a window lasts that ends after this many seconds, or at this Unix time: none is thirty years long.
+    private static func wait(_ count: Int, _ now: WallTime) -> TimeSpan {
+        let isTime = count > longest && count < most
+        return isTime ? now.span(to: WallTime(nanoseconds: Int64(count) * 1_000_000_000)) : seconds(count)
+    }
+
+    /// The longest span, in seconds.
+    private static let longest = 1_000_000_000
+    /// Numbers above count as this one, the last second that can be counted in nanoseconds.
+    private static let most = 9_000_000_000
+
+    /// A whole number that is not negative.
     private static func count(_ text: String) -> Int? {
         let digits = text.utf8.filter { $0 != 0x20 }
         guard !digits.isEmpty, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        return min(Int(String(decoding: digits, as: UTF8.self)) ?? .max, 1_000_000_000)
+        return min(Int(String(decoding: digits, as: UTF8.self)) ?? .max, most)
     }
 
-    private static func seconds(_ count: Int) -> TimeSpan { .seconds(Int64(count)) }
+    private static func seconds(_ count: Int) -> TimeSpan { .seconds(Int64(min(count, longest))) }
 }

@@ -1,7 +1,7 @@
 import TextFormats
 package import TransferModel
 
-/// Reads `Retry-After`, which is a number of seconds or a date.
+/// Reads `Retry-After`, which is a number of seconds or a date. Some servers write a fraction, which is rounded up.
 package enum RetryAfter {
     /// Upper bound for absurd waits: one year, which every policy refuses.
     private static let longest = TimeSpan.seconds(31_536_000)
@@ -12,11 +12,22 @@ package enum RetryAfter {
     /// instead of `now`, because the local clock may be wrong.
     package static func parse(_ headers: HeaderBlock, now: WallTime) -> TimeSpan? {
         guard let text = headers.first("retry-after"), !text.isEmpty else { return nil }
-        if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            return .seconds(min(Int64(text) ?? .max, 31_536_000))
+        if let seconds = seconds(text) { return seconds }
+        return HTTPDate.parse(text).map { min(self.now(headers, now).span(to: $0), longest) }
+    }
+
+    /// What time it is at the server: that of the answer's `Date`, where it has one.
+    static func now(_ headers: HeaderBlock, _ local: WallTime) -> WallTime {
+        headers.first("date").flatMap { HTTPDate.parse($0) } ?? local
+    }
+
+    private static func seconds(_ text: String) -> TimeSpan? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } }) else {
+            return nil
         }
-        guard let date = HTTPDate.parse(text) else { return nil }
-        let start = headers.first("date").flatMap { HTTPDate.parse($0) } ?? now
-        return min(start.span(to: date), longest)
+        let isFraction = parts.count == 2 && parts[1].contains { $0 != 0x30 }
+        let whole = min(Int64(String(decoding: parts[0], as: UTF8.self)) ?? .max, 31_536_000)
+        return min(.seconds(whole + (isFraction ? 1 : 0)), longest)
     }
 }

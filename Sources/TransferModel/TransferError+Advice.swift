@@ -149,6 +149,9 @@ extension TransferError {
         ].contains { message.contains($0) }
     }
 
+    /// Part of the message about a 403 with a `Retry-After`, by which some servers say that they were asked too often.
+    package static let quietWords = "; it asks for quiet by `Retry-After`: "
+
     /// The status in the message of an answer that was not as expected.
     var answeredStatus: Int? {
         guard let scheme = message.firstRange(of: "://"),
@@ -189,9 +192,13 @@ extension TransferError {
         case 401:
             message.contains(Self.notRunAgainWords)
                 ? "Let a data task without `next` and `stream` capture it: that is run again when a token has ended."
-                : message.contains("no credential was sent")
-                    ? "Say who to be: `credentials`, or an `Authorization` header."
-                    : "Check the token or the password, and whether it has expired."
+                : message.contains(Self.heldBackWords)
+                    ? "If that server may have it, too, say so in `credentials`, with its `host`."
+                    : message.contains("no credential was sent")
+                        ? "Say who to be: `credentials`, or an `Authorization` header."
+                        : "Check the token or the password, and whether it has expired."
+        case 403 where message.contains(Self.quietWords):
+            "`retry: { statuses: [403, 429, 5xx] }` waits as long as it asks and tries again; `requestsPerSecond` asks less often."
         case 403: "Check what the credential may do, and the URL: the server understood, and refuses."
         case 404, 410: tasks > 1 ? "Check the URLs: what they have in common may be wrong." : "Check the URL."
         case 405, 501: "Check `method`, and whether the URL takes it."

@@ -65,7 +65,8 @@ struct RetryAfterTests {
         ("99999999999999999999", .seconds(31_536_000)), ("Sat, 21 Nov 2026 07:00:30 GMT", .seconds(30)),
         ("Sat, 21 Nov 2026 06:59:30 GMT", .zero), ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(31_536_000)),
         ("Thu, 01 Jan 1601 00:00:00 GMT", .zero), ("Mon, 01 Jan 0001 00:00:00 GMT", .zero),
-        ("Saturday, 21-Nov-26 07:01:00 GMT", .seconds(60)),
+        ("Saturday, 21-Nov-26 07:01:00 GMT", .seconds(60)), ("2.0", .seconds(2)), ("1.5", .seconds(2)),
+        ("31535999.7", .seconds(31_536_000)), ("99999999999999999999.5", .seconds(31_536_000)),
     ]) func read(text: String, wait: TimeSpan) {
         #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text)]), now: now) == wait)
     }
@@ -82,7 +83,9 @@ struct RetryAfterTests {
         #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text), ("Date", date)]), now: now) == wait)
     }
 
-    @Test(arguments: ["", "-1", "+1", "1.5", "1s", "soon", "12 0", "Sat, 31 Feb 2026 07:00:00 GMT"])
+    @Test(arguments: [
+        "", "-1", "+1", "1.", ".5", "1.5.2", "1,5", "1s", "soon", "12 0", "Sat, 31 Feb 2026 07:00:00 GMT",
+    ])
     func notRead(text: String) {
         #expect(RetryAfter.parse(HeaderBlock([("Retry-After", text)]), now: now) == nil)
     }

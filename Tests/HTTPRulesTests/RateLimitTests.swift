@@ -5,6 +5,8 @@ import TransferModel
 
 /// A server's own limit on requests, in the forms of the drafts that servers send.
 struct RateLimitTests {
+    private static let now = WallTime(nanoseconds: 1_800_000_000_000_000_000)
+
     @Test(arguments: [
         // draft-ietf-httpapi-ratelimit-headers, from the eighth version on
         ([("RateLimit", #""default";r=50;t=30"#)], RequestQuota(remaining: 50, resetsAfter: .seconds(30))),
@@ -31,7 +33,24 @@ struct RateLimitTests {
             RequestQuota(remaining: 0, resetsAfter: .seconds(1_000_000_000))
         ),
     ]) func told(_ headers: [(String, String)], _ quota: RequestQuota) {
-        #expect(RateLimit.quota(HeaderBlock(headers)) == quota)
+        #expect(RateLimit.quota(HeaderBlock(headers), now: Self.now) == quota)
+    }
+
+    /// Some servers tell the window's end as a Unix time: by their own clock, where the answer has it. A `Retry-After`
+    /// beside it counts.
+    @Test(
+        arguments: [
+            ("RateLimit-Reset", "1800000030", "", "", 30),
+            ("RateLimit", "limit=5, remaining=0, reset=1800000030", "", "", 30),
+            ("RateLimit-Reset", "1800000030", "Date", "Fri, 15 Jan 2027 08:00:20 GMT", 10),
+            ("RateLimit-Reset", "1799999999", "", "", 0), ("RateLimit-Reset", "60", "Retry-After", "2", 2),
+            ("RateLimit-Reset", "1800000030", "Retry-After", "2", 2),
+            ("RateLimit-Reset", "999999999", "", "", 999_999_999),
+        ] as [(String, String, String, String, Int64)])
+    func endOfTheWindow(_ name: String, _ value: String, _ other: String, _ beside: String, _ seconds: Int64) {
+        let headers = HeaderBlock([("RateLimit-Remaining", "0"), (name, value), (other.isEmpty ? "X" : other, beside)])
+        let quota = RateLimit.quota(headers, now: Self.now)
+        #expect(quota == RequestQuota(remaining: 0, resetsAfter: .seconds(seconds)))
     }
 
     @Test(arguments: [
@@ -39,7 +58,7 @@ struct RateLimitTests {
         [("RateLimit-Remaining", "-3")],
         [("RateLimit-Reset", "30")], [("RateLimit", #""default";q=5"#)], [("X-RateLimit-Remaining", "0")],
     ]) func notTold(_ headers: [(String, String)]) {
-        #expect(RateLimit.quota(HeaderBlock(headers)) == nil)
+        #expect(RateLimit.quota(HeaderBlock(headers), now: Self.now) == nil)
     }
 
     @Test func hostileText() {
@@ -48,7 +67,8 @@ struct RateLimitTests {
         for _ in 0..<Rounds.scaled(3_000) {
             let text = (0..<random.below(14)).map { _ in random.pick(pieces) }.joined()
             let policy = (0..<random.below(14)).map { _ in random.pick(pieces) }.joined()
-            let quota = RateLimit.quota(HeaderBlock([("RateLimit", text), ("RateLimit-Policy", policy)]))
+            let quota = RateLimit.quota(
+                HeaderBlock([("RateLimit", text), ("RateLimit-Policy", policy)]), now: Self.now)
             if let quota { #expect(quota.remaining >= 0 && quota.resetsAfter >= .zero) }
         }
     }

@@ -60,6 +60,14 @@ import TransferModel
         #expect(rig.verdict()?.retryAfter == .seconds(7))
     }
 
+    /// Some servers say so that they were asked too often.
+    @Test func refusalThatAsksForQuiet_saysHowItIsWaitedFor() throws {
+        let rig = try run("to: f", 403, [("Retry-After", "7")])
+        #expect(rig.error()?.message.contains("; it asks for quiet by `Retry-After`: `7`") == true)
+        #expect(rig.error()?.whatHelps(.download).contains("`retry: { statuses: [403") == true)
+        #expect(try run("to: f", 403).error()?.whatHelps(.download).contains("what the credential may do") == true)
+    }
+
     @Test func unaskedPartialAnswer_isNoFile() throws {
         let rig = try run("to: f", 206, [("Content-Range", "bytes 0-3/4")])
         #expect(!rig.succeeded && rig.delivery.files.isEmpty)

@@ -72,4 +72,46 @@ struct PageTests {
         #expect(rig.error()?.name == .nextPageUnusable)
         #expect(rig.error()?.message.contains("the body has 2 lists: `a`, `b`") == true)
     }
+
+    /// A page on another server is as a redirect there: what the job says of who it is was meant for the server that it
+    /// names.
+    @Test(arguments: [
+        "{ user: me, password: open, preemptive: true }", "{ user: me, password: open }",
+        "{ token: abcdefghij, preemptive: true }",
+        "{ method: awsSigV4, accessKey: AK, secretKey: sk, region: r, service: s }",
+    ])
+    func pageOnAnotherServer_isNotShownTheCredential(_ credential: String) throws {
+        let rig = try rig("{ json: $.next }", ", credentials: [\(credential)]")
+        if try rig.request().header("Authorization") == nil {
+            try rig.answer(401, [("WWW-Authenticate", "Basic realm=r")])
+        }
+        #expect(try rig.request().header("Authorization") != nil)
+        try rig.answer(200, [], #"{"next": "https://b.example/2"}"#)
+        try rig.answer(401, [("WWW-Authenticate", "Basic realm=r"), ("WWW-Authenticate", "Bearer")])
+        let foreign = rig.loop.transfers.filter { $0.request.url.hasPrefix("https://b.example") }
+        #expect(foreign.count == 1 && foreign[0].header("Authorization") == nil)
+        #expect(rig.verdict("t")?.status == 401)
+    }
+
+    /// No token is asked for on its account either.
+    @Test func pageOnAnotherServer_isShownNoAccessToken() throws {
+        let client = "{ tokenURL: 'https://t.example/token', clientID: me, clientSecret: open }"
+        let rig = try rig("{ json: $.next }", ", credentials: [{ oauth2: \(client) }]")
+        try rig.answer(200, [], #"{"access_token": "abcdefghij", "token_type": "bearer", "expires_in": 3600}"#)
+        #expect(try rig.request().header("Authorization") == "Bearer abcdefghij")
+        try rig.answer(200, [], #"{"next": "https://b.example/2"}"#)
+        try rig.answer(401, [("WWW-Authenticate", "Bearer")])
+        #expect(urls(rig) == ["https://t.example/token", "https://a.example/f", "https://b.example/2"])
+        #expect(rig.loop.transfers.last?.header("Authorization") == nil)
+    }
+
+    /// User and password of the task's URL are for all its pages at that server.
+    @Test func pageOnTheSameServer_isShownTheCredentialOfTheURL() throws {
+        let rig = try EngineRig(
+            "tasks:\n  - { id: t, url: 'https://me:open@a.example/f', next: { json: $.next } }\n")
+        rig.start()
+        try rig.answer(401, [("WWW-Authenticate", "Basic realm=r")])
+        try rig.answer(200, [], #"{"next": "/2"}"#)
+        #expect(try rig.request().header("Authorization") != nil)
+    }
 }

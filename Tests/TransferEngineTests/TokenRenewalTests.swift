@@ -71,6 +71,39 @@ struct TokenRenewalTests {
         #expect(rig.events("login").count == events, "the task ended before: nothing more is told of it")
     }
 
+    /// A server that the token was not meant for has not seen it, and says nothing about it.
+    @Test(arguments: ["", ", next: { json: $.next }"]) func a401OfAnotherServer_isNoneOfTheToken(_ next: String) throws
+    {
+        let rig = try EngineRig(
+            """
+            tasks:
+              - { id: login, url: "https://a.example/login", capture: { token: { json: $.token, secret: true } } }
+              - { id: u, url: "https://a.example/u", headers: { Authorization: "Bearer ${tasks.login.token}" }\(next) }
+              - { id: v, url: "https://a.example/v", headers: { Authorization: "Bearer ${tasks.login.token}" } }
+            """)
+        rig.start("login")
+        try rig.answer(200, [], #"{"token": "first-token"}"#)
+        rig.start("u")
+        #expect(try rig.request().header("Authorization") == "Bearer first-token")
+        if next.isEmpty {
+            try rig.answer(302, [("Location", "https://b.example/u")])
+        } else {
+            try rig.answer(200, [], #"{"next": "https://b.example/u"}"#)
+        }
+        #expect(try rig.request().header("Authorization") == nil)
+        try rig.answer(401)
+        let words =
+            "no credential was sent to another server than the job names: the header `Authorization` is for https://a.example"
+        #expect(rig.error("u")?.message.contains(words) == true, "\(rig.error("u")?.message ?? "")")
+        #expect(rig.error("u")?.whatHelps(.data).contains("`credentials`, with its `host`") == true)
+        #expect(rig.loop.underWay.isEmpty, "no second login")
+        // One of the token's own server is.
+        rig.start("v")
+        try answer(rig, "v", 401)
+        try rig.answer(200, [], #"{"token": "second-token"}"#)
+        #expect(try rig.request().header("Authorization") == "Bearer second-token")
+    }
+
     @Test func allThatWait_shareOneRun() throws {
         let rig = try rig("abc")
         for user in ["a", "b"] { try answer(rig, user, 401) }

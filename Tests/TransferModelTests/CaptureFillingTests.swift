@@ -85,6 +85,27 @@ import TransferModel
         #expect(error.message == "the value of `${tasks.t.v}` is empty, and a part of the URL's path would be, too")
     }
 
+    /// `${raw:…}`: as it is, but neither out of the path nor over what the job wrote behind it, nor to another host.
+    @Test(
+        arguments: [
+            ("http://h.test/x/", "a%2Fb/c", "/y", "http://h.test/x/a%2Fb/c/y"),
+            ("http://h.test/x/", "a?b=1", "", "http://h.test/x/a?b=1"),
+            ("http://h.test/x/", "a?b=1", "&c=2", "http://h.test/x/a?b=1&c=2"),
+            ("http://h.test/x?", "b=1&c=?", "&d=2", "http://h.test/x?b=1&c=?&d=2"),
+            ("http://h.test/x/", "a#b", "", "http://h.test/x/a#b"),
+            ("http://h.test", "/a?b=1", "", "http://h.test/a?b=1"),
+            ("http://h.test/x/", "../../users/7", "/y", nil), ("http://h.test/x/", "a/%2E.", "/y", nil),
+            ("http://h.test/x/.", ".", "/y", nil), ("http://h.test/x/", "a#b", "/y", nil),
+            ("http://h.test/x/", "a?b", "/y", nil), ("http://h.test/x?a=", "1#", "&c=2", nil),
+            ("http://h.test", ".evil.test/a", "", nil), ("http://h.test", "@evil.test/", "", nil),
+        ] as [(String, String, String, String?)])
+    func aRawValue_staysWhereItIsPut(_ before: String, _ value: String, _ behind: String, _ url: String?) {
+        let text = SecretText(pieces: [
+            .literal(before), .capture(task: "t", name: "v", escaping: .none), .literal(behind),
+        ])
+        #expect(Self.filled(text, value, .url(.scheme)) == url)
+    }
+
     /// Within a host, and after a `.` or a `:` of the job's own, a value is what the job wants there.
     @Test(
         arguments: [

@@ -99,8 +99,10 @@ struct TemplateParser {
         return name
     }
 
-    /// Returns the name of `${{ name }}`, as other tools write it, or of a name with blanks around it; else `nil`.
+    /// Returns what to write for `${{ name }}`, as other tools have it, for a name with blanks around it or one that is put
+    /// together; else `nil`.
     private static func meant(_ text: String) -> String? {
+        if text.contains("${") { return "a name holds no other `${…}`: it must be known when the job is read" }
         let bare = text.drop { $0 == "{" || $0 == " " }.reversed().drop { $0 == " " }.reversed()
         return name(String(bare)).map { _ in
             "write `${\(String(bare))}`: one brace and no blanks; for a literal `${` write `$${`"

@@ -47,12 +47,24 @@ extension TaskChecker {
         return true
     }
 
-    /// A secret of the task's own headers or body that may go to any host.
+    /// A secret of the task's own headers, body or credentials that may go to any host.
     private func unboundSecret(of task: TaskSpecification) -> String? {
         let values = task.options.values
-        for text in values.headers.map(\.value) + (values.body?.texts ?? []) {
-            for case .secret(let name, _, nil) in text.pieces { return name }
+        let shown = values.policies.credentials.filter { $0.host == nil && !$0.isForProxy }.compactMap(\.shownText)
+        for text in values.headers.map(\.value) + (values.body?.texts ?? []) + shown {
+            if let name = text.unboundSecret { return name }
         }
         return nil
+    }
+}
+
+extension Credential {
+    /// The text that servers are shown, where the job has it.
+    fileprivate var shownText: SecretText? {
+        switch source {
+        case .password(_, let password): password
+        case .token(let token): token
+        case .helper, .netrc, .oauth2, .aws: nil
+        }
     }
 }

@@ -10,9 +10,11 @@ extension TaskLoader {
         guard misplaced != 0, draft.head.type != nil || !written.has(table.type) else { return }
         for row in Bits(misplaced) {
             let document = table.rows[row].document
+            // Where the type is what other keys say, the task may be meant to be of another.
+            let isMeant = written.has(table.type) ? "" : "; write `type` where the task is one of these"
             reader.error(
                 "not-for-type", "`\(document.name)` is not for \(draft.type.rawValue) tasks",
-                hint: "it is for: \(document.types.words)", at: reader.tree.span(written.key(row)))
+                hint: "it is for: \(document.types.words)\(isMeant)", at: reader.tree.span(written.key(row)))
         }
     }
 

@@ -142,8 +142,8 @@ package final class Announcements: Participant {
         }
         participants.credentials.tellChallenges(attempt)
         if attempt.origin != nil {
-            core.reports.append(
-                .answered(attempt.task, Answer(status: head.status, quota: RateLimit.quota(head.headers))))
+            let quota = RateLimit.quota(head.headers, now: core.now.wall)
+            core.reports.append(.answered(attempt.task, Answer(status: head.status, quota: quota)))
         }
         if attempt.life.request.mayUseHTTP2, let origin = attempt.origin,
             participants.connections.policy.recordVersion(head.version, of: origin)

@@ -31,6 +31,9 @@ final class Explanations: Participant {
         var error = attempt.life.explained(error)
         guard attempt.life.isDeclined, error.name == .unexpectedResponse else { return error }
         if attempt.life.lastStatus == 401, error.message == bare { error.message += "; \(whoAsked(attempt))" }
+        if attempt.life.lastStatus == 403, let wait = attempt.exchange.head?.headers.first("retry-after") {
+            error.message += "\(TransferError.quietWords)\(ForeignText.quoted(wait))"
+        }
         if let words = serverWords(attempt) { error.message += ": \(ForeignText.said(words))" }
         return error
     }
@@ -44,7 +47,11 @@ final class Explanations: Participant {
         if attempt.life.hasAnsweredChallenge || attempt.life.showedCredential {
             return "the credential of the job was refused"
         }
-        return sentSecret(attempt) ?? "no credential was sent"
+        if let secret = sentSecret(attempt) { return secret }
+        if let (header, home) = attempt.life.heldBack {
+            return "\(TransferError.heldBackWords)the header `\(header)` is for \(home)"
+        }
+        return "no credential was sent"
     }
 
     /// `the secret `key` was sent in the body`: a secret of the job is a credential, wherever it stands.

@@ -28,6 +28,7 @@ final class Renewals: Participant {
     /// ended as the last renewal did.
     func renewsToken(_ attempt: Attempt, _ error: TransferError) -> Bool {
         guard error.name == .unexpectedResponse, attempt.life.lastStatus == 401, attempt.life.isDeclined,
+            attempt.life.showedWhoItIs,
             !attempt.isLookingUp, attempt.object == nil, attempt.streams.segmented == nil,
             !underWay.isRenewing(attempt.task), let source = underWay.source(of: attempt.task, in: core.job),
             core.job.tasks[Int(source.raw)].canRunAgain,
@@ -161,7 +162,7 @@ final class Renewals: Participant {
     func requestAnswered(_ attempt: Attempt) {
         if underWay.isUnused { return }
         // A failure of the server's own says nothing about the token.
-        if let status = attempt.life.lastStatus, status != 401, status < 500,
+        if let status = attempt.life.lastStatus, status != 401, status < 500, attempt.life.showedWhoItIs,
             let source = underWay.source(of: attempt.task, in: core.job)
         {
             underWay.accept(token: source, seen: attempt.renewal.seen)

@@ -135,7 +135,7 @@ final class Segments: Participant {
     private func announce(_ segment: Segment) {
         segment.hasNewHead = false
         guard let head = segment.head else { return }
-        let quota = RateLimit.quota(head.headers)
+        let quota = RateLimit.quota(head.headers, now: core.now.wall)
         core.reports.append(
             .answered(segment.attempt.task, Answer(status: head.status, quota: quota, isFurther: true)))
     }

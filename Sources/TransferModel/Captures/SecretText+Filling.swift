@@ -25,6 +25,7 @@ extension SecretText {
             let value = try captured.value(task, name)
             filling.isBeforeAt = Self.hasAt(pieces[(number + 1)...])
             filling.isWithinHost = Self.goesOnWithHost(pieces[(number + 1)...])
+            filling.next = Self.nextMark(pieces[(number + 1)...])
             try filling.append(value, (task, name), escaping)
         }
         return try filling.finish()
@@ -40,6 +41,17 @@ extension SecretText {
 }
 
 extension SecretText {
+    /// The character that follows the value; a letter where it is not known yet, `nil` at the text's end.
+    fileprivate static func nextMark(_ pieces: ArraySlice<Piece>) -> Character? {
+        for piece in pieces {
+            switch piece {
+            case .literal(let text), .secret(_, let text, _): if let first = text.first { return first }
+            case .capture: return "a"
+            }
+        }
+        return nil
+    }
+
     /// Decides whether the next text of the job's own goes on with a host's name.
     fileprivate static func goesOnWithHost(_ pieces: ArraySlice<Piece>) -> Bool {
         for case .literal(let text) in pieces {
@@ -57,6 +69,8 @@ private struct CaptureFilling {
     let place: SecretText.FilledPlace
     var isBeforeAt = false
     var isWithinHost = false
+    /// What follows the value; `nil`: it ends the text.
+    var next: Character?
     private var text = TextAssembly()
     private var cursor = URLCursor()
     /// The text so far, for paths and URLs.
@@ -123,7 +137,7 @@ private struct CaptureFilling {
         _ captured: CapturedValue, _ name: ValueName, _ escaping: SecretText.Escaping
     ) throws(TransferError) -> String {
         let value = captured.text
-        guard escaping == .url else {
+        if escaping == .none, cursor.part == .scheme {
             cursor.feed(value)
             path += value
             return value
@@ -132,14 +146,27 @@ private struct CaptureFilling {
             throw .unplaced(
                 "\(Self.words(name)) cannot stand\(TransferError.afterHostWords)of the URL", captured)
         }
-        guard let placed = cursor.placing(value, isBeforeAt: isBeforeAt) else {
+        let isRaw = escaping == .none
+        if isRaw, swallowsWhatFollows(value) {
+            throw .unplaced("\(Self.words(name)) would take in what the job wrote behind it in the URL", captured)
+        }
+        guard let placed = isRaw ? value : cursor.placing(value, isBeforeAt: isBeforeAt) else {
             throw .unplaced("\(Self.words(name)) would add\(TransferError.otherPartWords)", captured)
         }
         let start = path.utf8.count
         path += placed
-        if cursor.part != .query { stretches.append((start..<path.utf8.count, name)) }
+        if cursor.part != .query, !(isRaw && placed.isEmpty) { stretches.append((start..<path.utf8.count, name)) }
         cursor.feed(placed)
         return placed
+    }
+
+    /// Whether a value that is placed as it is (`${raw:…}`) makes what the job wrote behind it a part of its own query or
+    /// fragment.
+    private func swallowsWhatFollows(_ value: String) -> Bool {
+        guard let next, next != "#" else { return false }
+        return value.utf8.contains { byte in
+            byte == UInt8(ascii: "#") || byte == UInt8(ascii: "?") && cursor.part != .query && !"?&".contains(next)
+        }
     }
 
     private func refuseControls(

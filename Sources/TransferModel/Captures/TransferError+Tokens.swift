@@ -1,6 +1,8 @@
 // A token that one task captured and another task's server refuses.
 
 extension TransferError {
+    /// Part of the message about a 401 of a server that the task does not name, to which its credential did not go.
+    package static let heldBackWords = "no credential was sent to another server than the job names: "
     /// Part of the message about a 401 after which no new token was captured.
     static let notRunAgainWords = "was not run again for a new token: "
 

@@ -149,6 +149,7 @@ package final class Engine: AttemptMoments {
         let partial = core.retryStates[task]?.takePartialFile(at: mirror)
         let attempt = makeAttempt(
             task, number, mirror, begun.specification, begun.url, partial: partial, startedAt: core.now)
+        attempt.known.isFree = begun.isFree
         core.attempts[Int(task.raw)] = attempt
         let unready = participants.attemptBegins(attempt, begun.url)
         let problem = begun.problem ?? unready

@@ -94,12 +94,15 @@ extension Participants {
         let url: ResourceURL
         /// Why it cannot have the file that it names.
         let problem: TransferError?
+        /// Whether nothing had its destination's name.
+        let isFree: Bool
     }
 
     /// Fixes what the task is in this attempt; `nil` where a captured value does not fit, which is told.
     func taskBegins(_ task: TaskIndex, _ number: Int, _ mirror: Int) -> BegunTask? {
         // A link is followed in the job itself, before captured values are filled into the task.
-        var problem = filling.followLink(task)
+        let seen = filling.seenDestination(task)
+        var problem = seen.problem
         var specification = core.job.tasks[Int(task.raw)]
         if specification.options.values.awaitsCaptures {
             guard let filled = filling.filled(task, number, mirror) else { return nil }
@@ -108,7 +111,7 @@ extension Participants {
         }
         let nextPage = core.retryStates[task]?.pages?.url
         guard let url = nextPage ?? specification.location(mirror: mirror).url else { return nil }
-        return BegunTask(specification: specification, url: url, problem: problem)
+        return BegunTask(specification: specification, url: url, problem: problem, isFree: seen.isFree)
     }
 
     /// Hands the attempt what earlier ones of its task left; returns why it cannot begin.

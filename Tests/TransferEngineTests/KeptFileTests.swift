@@ -75,4 +75,23 @@ import TransferModel
         try rig.answer(200, [], "text")
         #expect(rig.end() == [])
     }
+
+    /// Destinations are looked at before their tasks begin. One that has changed since is looked at again, and so is that of
+    /// a task that had to wait for another.
+    @Test(arguments: ["", ", needs: [t]"]) func linkThatCameAfterTheLookAhead_isFollowed(_ needs: String) throws {
+        let path = tree.path("second")
+        let job = EngineRig.job("to: f") + "  - { id: u, url: \"https://a.example/u\", to: \(path)\(needs) }\n"
+        let rig = try EngineRig(job, state: tree.path("state"))
+        rig.start()
+        #expect(rig.turn { !rig.loop.underWay.isEmpty })
+        try rig.answer(200, [], "text")
+        try tree.write("elsewhere", "")
+        try tree.link("second", to: "elsewhere")
+        if needs.isEmpty { rig.advance(.seconds(1)) }
+        rig.start("u")
+        #expect(rig.turn { !rig.loop.underWay.isEmpty })
+        try rig.answer(200, [], "more")
+        #expect(rig.delivery.text(tree.path("elsewhere")) == "more")
+        #expect(rig.end() == [])
+    }
 }

@@ -32,6 +32,8 @@ struct DownloadTarget {
 
 /// What earlier runs and other programs left of an attempt's file, and what this one leaves.
 struct KnownFile {
+    /// Whether nothing had the destination's name when the attempt began.
+    var isFree = false
     /// Whether the store may know the file.
     var isEligible = false
     /// The file at the final place before the attempt began, or none; `nil` when it was not looked up.

@@ -8,7 +8,7 @@ extension Destination {
     /// Like the task's `to`, the rule's may be a symlink to that file.
     mutating func becomeFile(at target: String, _ options: TaskOptions.Values) throws(TransferError) {
         var folders = TrustedFolders()
-        path = try WrittenPath.linkEnd(of: target, &folders) ?? target
+        path = if case .link(let end) = try WrittenPath.standing(at: target, &folders) { end } else { target }
         guard toStandardOutput else { return }
         (toStandardOutput, mode, existing) = (false, options.mode, options.existing)
     }

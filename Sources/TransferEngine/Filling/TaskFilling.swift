@@ -17,6 +17,10 @@ final class TaskFilling: Participant {
     /// Results of attempts that could not begin because a captured value does not fit.
     private var unfilled: [TaskIndex: AttemptResult] = [:]
     private var trustedFolders = TrustedFolders()
+    /// What was seen at the destinations of tasks that are soon to begin, and when.
+    private var foreseen: [TaskIndex: (seen: SeenDestination, at: Instant)] = [:]
+    /// For so long nobody is expected to change what was seen; publishing finds out where somebody did.
+    private static let freshness = TimeSpan.milliseconds(100)
 
     init(_ core: EngineCore) { self.core = core }
 
@@ -25,21 +29,44 @@ final class TaskFilling: Participant {
         unfilled.isEmpty ? nil : unfilled.removeValue(forKey: task)
     }
 
-    /// Makes the task's destination what its link leads to now; returns why that can be no file.
-    func followLink(_ task: TaskIndex) -> TransferError? {
+    /// Follows the link at the destination of a task that is soon to begin; returns whether that can be a file.
+    func lookAhead(of task: TaskIndex) -> Bool {
+        let seen = followLink(task)
+        // What a task needs may change it.
+        if seen.problem == nil, core.job.tasks[Int(task.raw)].needs.isEmpty {
+            foreseen[task] = (seen, core.now.instant)
+        }
+        return seen.problem == nil
+    }
+
+    /// Makes the destination of a task that begins what its link leads to.
+    func seenDestination(_ task: TaskIndex) -> SeenDestination {
+        if !foreseen.isEmpty, let (seen, time) = foreseen.removeValue(forKey: task),
+            core.now.instant < time + Self.freshness
+        {
+            return seen
+        }
+        return followLink(task)
+    }
+
+    private func followLink(_ task: TaskIndex) -> SeenDestination {
         let index = Int(task.raw)
         guard core.job.tasks[index].type == .download || core.job.tasks[index].savesAnswer,
             core.job.tasks[index].group == nil,
             let path = core.job.tasks[index].destination
-        else { return nil }
+        else { return SeenDestination() }
         do throws(TransferError) {
-            guard let end = try WrittenPath.linkEnd(of: path, &trustedFolders) else { return nil }
-            core.job.tasks[index].destination = end
-            // What was known of another file says nothing of this one.
-            participants.keptFiles.forget(task)
-            return nil
+            switch try WrittenPath.standing(at: path, &trustedFolders) {
+            case .nothing: return SeenDestination(isFree: true)
+            case .itself: return SeenDestination()
+            case .link(let end):
+                core.job.tasks[index].destination = end
+                // What was known of another file says nothing of this one.
+                participants.keptFiles.forget(task)
+                return SeenDestination()
+            }
         } catch {
-            return error
+            return SeenDestination(problem: error)
         }
     }
 
@@ -127,19 +154,35 @@ final class TaskFilling: Participant {
     }
 }
 
+/// What a task saw at its destination before it began.
+struct SeenDestination {
+    /// Whether nothing had the name.
+    var isFree = false
+    /// Why what stands there can be no file.
+    var problem: TransferError?
+}
+
 /// Follows the paths of files that a job writes itself.
 enum WrittenPath {
-    /// The file that the symlink `path` leads to; `nil` where it is none, or names a folder in which the file gets a name.
-    /// Throws where no file can have that path.
-    static func linkEnd(of path: String, _ folders: inout TrustedFolders) throws(TransferError) -> String? {
-        guard let facts = try facts(of: path) else { return nil }
+    /// What has a path's name.
+    enum Standing {
+        case nothing
+        /// A file, or a folder in which the file gets a name.
+        case itself
+        /// A symlink to the file of this path.
+        case link(String)
+    }
+
+    /// What has the name `path`. Throws where no file can have that path.
+    static func standing(at path: String, _ folders: inout TrustedFolders) throws(TransferError) -> Standing {
+        guard let facts = try facts(of: path) else { return .nothing }
         // An existing file is compared and may stay, so its path must hold no link of another user either.
         if let link = folders.foreignLink(above: path) {
             throw TransferError(.cannotMoveFile, SystemError.isForeign(link), errno: EPERM)
         }
-        guard !facts.isRegular, !facts.isFolder else { return nil }
+        guard !facts.isRegular, !facts.isFolder else { return .itself }
         do throws(DestinationLink.Problem) {
-            return try DestinationLink.end(of: path)
+            return try DestinationLink.end(of: path).map { .link($0) } ?? .itself
         } catch {
             throw explain(error, path)
         }

@@ -73,7 +73,7 @@ extension KeptFiles {
         for index in foresight.extend(from: task) {
             let next = TaskIndex(raw: UInt32(index))
             guard foresight[next] == nil, !foresight.hasBegun(next), core.attempts[index] == nil,
-                !core.job.tasks[index].options.values.awaitsCaptures, participants.filling.followLink(next) == nil
+                !core.job.tasks[index].options.values.awaitsCaptures, participants.filling.lookAhead(of: next)
             else { continue }
             let specification = core.job.tasks[index]
             guard memory.keeps(specification).isEligible else { continue }

@@ -138,7 +138,8 @@ final class KeptFiles: Participant {
             attempt.known.part == nil,
             core.retryStates[attempt.task]?.leftForeignFileUnanswered != true,
             Revalidation.applies(to: specification.options.values),
-            let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), LinkCheck.stands(path)
+            let path = specification.destination, path.utf8.last != UInt8(ascii: "/"), !attempt.known.isFree,
+            LinkCheck.stands(path)
         else { return .done }
         attempt.phase = .dating
         // One that another session put there may have the size and time of this task's.

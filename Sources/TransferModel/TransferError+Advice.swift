@@ -23,6 +23,9 @@ extension TransferError {
         return switch name {
         case _ where isOfProcessLimit:
             "Raise the limits of the process (`ulimit -Hn`, `ulimit -u`), or run less at once."
+        case .timedOut where message.contains(Policy.words),
+            .dataLengthExceedsMaximum where message.contains(Policy.words):
+            "Ask who wrote the policy, or split the job: no run may take more."
         case .timedOut: timeOutAdvice(tasks)
         case .dataLengthExceedsMaximum: lengthAdvice(type)
         case .userAuthenticationRequired where message.hasPrefix(Self.noTokenWords): tokenAdvice
@@ -65,9 +68,6 @@ extension TransferError {
             "If that is where the job should connect, whoever runs it allows the address by `--allow-address`."
         case .addressRefused where message.contains(Policy.words):
             "Ask who wrote the policy, or name a place that it allows."
-        case .timedOut where message.contains(Policy.words),
-            .dataLengthExceedsMaximum where message.contains(Policy.words):
-            "Ask who wrote the policy, or split the job: no run may take more."
         case .redirectRefused where message.contains(AddressObjection.ledWords):
             "If the server should lead there, set `redirects: { toPrivate: true }`; or name the final URL in the job."
         case .cannotCreateFile where message.contains(Self.foreignLinkWords),

@@ -8,6 +8,14 @@ struct AnswerValue: Hashable, Sendable {
     let source: YAMLField
     /// What the script prints beyond this value; `nil` where that is all.
     let note: String?
+    /// Values that later commands take out of it.
+    var parts: [AnswerValue] = []
+
+    /// The source of a whole answer.
+    static let whole = YAMLField("regex", .text("(?s)\\A(.*?)\\n*\\z"))
+
+    /// The value and its parts.
+    var all: [AnswerValue] { [self] + parts }
 
     var reference: String { "${tasks.@\(number).\(name)}" }
 
@@ -25,13 +33,18 @@ struct AnswerValue: Hashable, Sendable {
 enum AnswerFilter {
     /// Returns the source of the capture for the commands of a pipe, the transfer first; `nil` for others.
     static func source(_ commands: ArraySlice<ShellCommand>) -> (source: YAMLField, note: String?)? {
-        guard let transfer = commands.first, let program = transfer.ownTransfer, program != "aria2c",
-            commands.dropLast().allSatisfy({ $0.end == "|" }),
+        guard let transfer = commands.first, let program = transfer.ownTransfer, program != "aria2c" else { return nil }
+        return source(of: commands)
+    }
+
+    /// Returns the source of the capture for the commands behind the first one of a pipe.
+    static func source(of commands: ArraySlice<ShellCommand>) -> (source: YAMLField, note: String?)? {
+        guard commands.dropLast().allSatisfy({ $0.end == "|" }),
             commands.allSatisfy({ $0.redirections.allSatisfy { $0.sign.hasPrefix("2") || $0.sign.hasPrefix("<<") } })
         else { return nil }
         var filters = commands.dropFirst().map { $0.words.compactMap(\.literal) }
         guard zip(filters, commands.dropFirst()).allSatisfy({ $0.count == $1.words.count }) else { return nil }
-        if filters.isEmpty { return (YAMLField("regex", .text("(?s)\\A(.*?)\\n*\\z")), nil) }
+        if filters.isEmpty { return (AnswerValue.whole, nil) }
         let isFirstAlone =
             filters.count == 2 && [["head", "-1"], ["head", "-n1"], ["head", "-n", "1"]].contains(filters[1])
         if isFirstAlone { filters.removeLast() }
@@ -61,7 +74,8 @@ enum AnswerFilter {
         }
         guard isRaw, isKnown, filters.count == 1, let filter = filters.first else { return nil }
         var path = "$"
-        var rest = filter[...]
+        let empty = ["// empty", "//empty"].first { filter.hasSuffix($0) } ?? ""
+        var rest = filter.dropLast(empty.count).trimmed[...]
         while let next = rest.first {
             if next == "." {
                 rest.removeFirst()

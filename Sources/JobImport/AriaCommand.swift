@@ -96,17 +96,12 @@ struct AriaCommand {
             case "max-overall-download-limit" where ForeignSize.text(value) != nil:
                 guard let rate = ForeignSize.text(value), rate != "0B" else { break }
                 job.limits = job.limits.filter { $0.key != "bandwidth" } + [YAMLField("bandwidth", .plain(rate + "/s"))]
-            case "input-file":
-                job.lose(place, "`--input-file` of aria2c has no equal: import that file, too")
+            case "input-file": break
             default: own.append((place, name, value))
             }
         }
-        if uris.isEmpty {
-            if value("input-file") == nil { return job.lose(place, "aria2c without a URL was left out") }
-            let names = own.map { "`--\($0.name.prefix(40))`" }.joined(separator: ", ")
-            if !own.isEmpty { job.lose(place, "the options for its files were left out: \(names)") }
-            return
-        }
+        if let list = value("input-file") { return addList(list, own, &job) }
+        if uris.isEmpty { return job.lose(place, "aria2c without a URL was left out") }
         var uris = uris
         if isParameterized {
             uris = uris.flatMap { CurlGlob.expand($0, isOff: false, job: &job, place).map(\.text) }
@@ -126,6 +121,32 @@ struct AriaCommand {
         for group in isSequential ? uris.map({ [$0] }) : [uris] {
             let entry = AriaInput.Entry(place: place, urls: group, isCommand: true, options: own)
             entry.add(to: &job)
+        }
+    }
+
+    /// Adds the task of `--input-file FILE`, whose lines are read in the run.
+    private func addList(
+        _ list: String, _ own: [(place: ImportPlace, name: String, value: String)], _ job: inout ImportedJob
+    ) {
+        let name = job.knows("url") ? "url_of_list" : "url"
+        guard uris.isEmpty, list != "-", let lines = ShellLoop(name, linesOf: ShellWord(text: list)),
+            !own.contains(where: { ["out", "gid"].contains($0.name) })
+        else {
+            return job.lose(
+                place,
+                "`--input-file` of standard input, or with a URL or the name of one file, has no equal: this aria2c was left out"
+            )
+        }
+        let first = job.tasks.count
+        AriaInput.Entry(place: place, urls: ["${\(name)}"], isCommand: true, options: own).add(to: &job)
+        job.loop(tasksFrom: first, over: lines)
+        for index in job.tasks.indices.dropFirst(first) {
+            job.tasks[index].name = "from-list"
+            job.tasks[index].comments = job.tasks[index].comments.filter { !$0.hasPrefix("the variable must hold") }
+            job.tell(
+                index,
+                "each line of the list is taken for a URL: where it has options or mirrors, import `\(list.prefix(40))` itself"
+            )
         }
     }
 }

@@ -95,8 +95,8 @@ struct CurlCommand {
         if let target, target.name == "output" {
             place = url.filled(target.value)
         } else if target != nil || command.has("remote-name-all") {
-            let isNamed = location.fileName != nil && !command.has("remote-header-name")
-            place = isNamed ? location.typedName ?? "" : folder.isEmpty ? "./" : folder
+            let named = command.has("remote-header-name") ? nil : location.typedName
+            place = named ?? (folder.isEmpty ? "./" : folder)
             if let note = location.nameNote { task.comments.append(note) }
         }
         guard var to = ImportedTask.target(place, output) else {

@@ -137,7 +137,9 @@ struct CurlRequest {
         let cookies = command.values("cookie")
         if cookies.contains(where: { !job.filled($0).contains("=") && $0.hasPrefix("${env.") && $0.hasSuffix("}") }) {
             job.lose(
-                place, "only the shell knows whether `--cookie` names a file or cookies: this transfer was left out")
+                place,
+                "only the shell knows whether `--cookie` names a file or cookies (write `-b \"name=$VALUE\"`): this transfer was left out"
+            )
             return false
         }
         let pairs = cookies.filter { job.filled($0).contains("=") }
@@ -152,7 +154,10 @@ struct CurlRequest {
         if !headers.has("Authorization"), let user = command.value("user"), user.hasPrefix("${env."),
             Self.halves(user).1 == nil
         {
-            job.lose(place, "a user and a password in one variable have no equal: this transfer was left out")
+            job.lose(
+                place,
+                "a user and a password in one variable have no equal (write `-u \"me:$PASSWORD\"`): this transfer was left out"
+            )
             return false
         }
         setCredentials(&task, &job, isTyped: headers.has("Authorization"))

@@ -25,16 +25,18 @@ extension ImportedJob {
     /// cookie jar is such a file: the tasks that share one are of one session, in which cookies pass from one to the next.
     /// Returns the commands for which a job cannot say that, and why.
     mutating func connect() -> [ImportedCommand: String] {
+        putListsFirst()
         var order = FileOrder()
         var requests = RequestOrder(tasks, marks)
         var ids = Set<String>()
         for index in tasks.indices {
             tasks[index].id = Identifier.unique(Identifier.task(tasks[index].name), &ids)
             var needs = RequestOrder.Needs(hard: tasks[index].needed)
+            nameList(of: index, &needs.hard)
             var reason = follow(index, &needs.hard, &order) ?? shareJar(index, &needs.soft, &order)
             let references = answerCount == 0 ? [] : AnswerValue.references(in: tasks[index].text)
             let answers = references.compactMap { reference in
-                tasks[..<index].firstIndex { $0.answer?.number == reference.number }
+                tasks[..<index].firstIndex { $0.gives(reference.number) }
             }
             needs.soft += Set(answers).sorted().filter { !needs.soft.contains($0) && !needs.hard.contains($0) }
             switch requests.place(tasks[index], needs) {
@@ -118,6 +120,11 @@ extension ImportedJob {
         let key = plainPath(jar)
         if let writer = order.jars[key] {
             if !needs.contains(writer) { needs.append(writer) }
+            if tasks[writer].forgetsCookies {
+                return
+                    "wget saves no cookie that ends with the session in `\(jar.prefix(40))`, and here it would be sent "
+                    + "(`--keep-session-cookies` says that it is)"
+            }
             guard tasks[index].settings == tasks[writer].settings else {
                 return
                     "its cookies of `\(jar.prefix(40))` are in the session of the command that saves them, which has "

@@ -30,7 +30,9 @@ struct ForeignHeaders {
         let line = job.opened(line)
         if line.hasPrefix("@") { return refuse("headers from a file have no equal") }
         guard let mark = line.firstIndex(of: ":") ?? line.firstIndex(of: ";") else {
-            if JobText.hasReference(line) { return refuse("a header that a variable holds whole has no equal") }
+            if JobText.hasReference(line) {
+                return refuse("a header that a variable holds whole has no equal (write `-H \"Name: $VALUE\"`)")
+            }
             job.lose(&task, "a header without a colon is not sent")
             return true
         }
@@ -71,7 +73,7 @@ struct ForeignHeaders {
             task.set("contentType", .text(value))
             return true
         }
-        add(name, SecretNames.isHeader(name) ? hidden(value, name, &job) : value)
+        add(name, SecretNames.isHeader(name) || SecretNames.hasScheme(value) ? hidden(value, name, &job) : value)
         return true
     }
 
@@ -99,7 +101,9 @@ struct ForeignHeaders {
     /// Keeps the scheme's name before the secret: `Bearer ${secret.TOKEN}`.
     private func hidden(_ value: String, _ name: String, _ job: inout ImportedJob) -> String {
         let host = location?.host
-        guard name.lowercased() == "authorization", let space = value.firstIndex(of: " ") else {
+        guard name.lowercased() == "authorization" || SecretNames.hasScheme(value),
+            let space = value.firstIndex(of: " ")
+        else {
             return job.hide(value, name, host)
         }
         let scheme = value[..<space]

@@ -1,27 +1,3 @@
-import TransferModel
-
-/// Names whose values are secrets: those that are masked in all that is shown, and others that end like them.
-enum SecretNames {
-    private static let known = CredentialNames(query: ["pass", "pw"])
-    private static let ends = [
-        "token", "secret", "password", "passwd", "passphrase", "apikey", "accesskey", "secretkey",
-    ]
-
-    static func isHeader(_ name: String) -> Bool { known.isHeader(name) || endsLikeOne(name) }
-
-    /// Whether a query parameter, a field of a form or a member of a JSON body is one; of `user[password]` the inner name.
-    static func isField(_ name: some StringProtocol) -> Bool {
-        let parts = Percent.decoded(String(name)).split { $0 == "[" || $0 == "]" }
-        guard let name = parts.last else { return false }
-        return known.concern("?\(name)=x") || endsLikeOne(name)
-    }
-
-    private static func endsLikeOne(_ name: some StringProtocol) -> Bool {
-        let letters = name.lowercased().filter { $0.isLetter }
-        return ends.contains { letters.hasSuffix($0) }
-    }
-}
-
 /// The names of secrets that are told apart by what they are and by their hosts.
 struct SecretLabels: Sendable {
     /// Names by kind and text, so that one secret has one name. It is never written.
@@ -168,9 +144,9 @@ extension ImportedJob {
         }.joined(separator: "&")
     }
 
-    /// A reference whose value a URL takes as it is.
+    /// A text whose references a URL takes as they are.
     func raw(secret: String) -> String {
-        secret.hasPrefix("${") && !secret.hasPrefix("${raw:") ? "${raw:" + secret.dropFirst(2) : secret
+        ["secret.", "tasks.@"].reduce(secret) { $0.replacing("${\($1)", with: "${raw:\($1)") }
     }
 
     private mutating func hideSecrets(inJSON text: String, for host: String?) -> String {
@@ -180,17 +156,31 @@ extension ImportedJob {
             result += rest[..<quote] + "\"\(name)\""
             rest = rest[name.endIndex...].dropFirst()
             let colon = rest.prefix { $0 == ":" || $0.isWhitespace }
-            guard colon.contains(":"), let value = Self.string(rest[colon.endIndex...]), !value.isEmpty,
-                SecretNames.isField(name) || value.contains("://")
-            else { continue }
+            guard colon.contains(":"), let value = Self.string(rest[colon.endIndex...]), !value.isEmpty else {
+                continue
+            }
             let isSecret = SecretNames.isField(name)
+            let inner = isSecret ? nil : JSONInJSON.text(of: value)
+            guard isSecret || inner != nil || value.contains("://") else { continue }
             let shown =
-                isSecret
-                ? hide(String(value), String(name), host) : hideSecrets(ofURL: String(value), sentTo: host)
+                if isSecret {
+                    hide(String(value), String(name), host)
+                } else if let inner {
+                    hidden(inner, in: String(value), String(name), host)
+                } else {
+                    hideSecrets(ofURL: String(value), sentTo: host)
+                }
             result += colon + "\"" + shown + "\""
             rest = rest[value.endIndex...].dropFirst()
         }
         return result + rest
+    }
+
+    /// The value of a member that holds JSON itself; one that cannot be put together again is a secret whole.
+    private mutating func hidden(_ inner: String, in value: String, _ name: String, _ host: String?) -> String {
+        let hidden = hideSecrets(inJSON: inner, for: host)
+        if hidden == inner { return value }
+        return JSONInJSON.value(of: inner) == value ? JSONInJSON.value(of: hidden) : hide(value, name, host)
     }
 
     /// What stands between the quotes with which a text begins.
@@ -348,11 +338,20 @@ extension ImportedJob {
                 return secret(String(name), for: host)
             }
         }
+        if let composed = composed(text, host) { return composed }
         script.concealed.formUnion(Self.references(in: text))
         let kind = Identifier.variable(kind.uppercased())
         let base = host.map { Identifier.variable($0.uppercased()) + "_" + kind } ?? kind
         let name = distinct(base, text)
         if base.hasPrefix("_") { labels.kinds[name] = kind }
+        let parts = Self.names(in: text).map { name in
+            "`$\(name.dropFirst(name.hasPrefix("env.") ? 4 : 0).prefix { $0 != ":" })`"
+        }
+        if !parts.isEmpty {
+            note(
+                "The secret `\(name)` must hold all that the script puts together with \(parts.joined(separator: ", "))."
+            )
+        }
         return secret(name, for: host)
     }
 

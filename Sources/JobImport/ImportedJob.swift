@@ -89,8 +89,9 @@ struct ImportedJob: Sendable {
         hideSecrets(of: &task)
         // A value of an answer begins no path.
         if let to = task.text("to"), to.hasPrefix("${tasks.@") { task.set("to", .text("./" + to)) }
-        let known = tasks.compactMap(\.answer?.number)
-        if let lost = AnswerValue.references(in: task.text).first(where: { !known.contains($0.number) }) {
+        if let lost = AnswerValue.references(in: task.text).first(where: { value in
+            !tasks.contains { $0.gives(value.number) }
+        }) {
             return lose(
                 task.place, "it uses `\(lost.name)` of a transfer that was left out: this one was left out, too")
         }
@@ -129,8 +130,10 @@ struct ImportedJob: Sendable {
         tasks[first].fields.removeAll { ["to", "decompress"].contains($0.key) }
         if tasks[first].text("type") == "download" { tasks[first].fields.removeAll { $0.key == "type" } }
         tasks[first].answer = answer
-        if let note = answer.note { tasks[first].comments.append(note) }
-        if SecretNames.isField(answer.name) { secretAnswers.insert(answer.number) }
+        for value in answer.all {
+            if let note = value.note { tasks[first].comments.append(note) }
+            if SecretNames.isField(value.name) { secretAnswers.insert(value.number) }
+        }
         return true
     }
 
@@ -159,6 +162,12 @@ struct ImportedJob: Sendable {
         tasks[other].asksOnce = true
         tasks.removeLast()
         return true
+    }
+
+    /// Whether the tasks from a number on write a file that another one writes.
+    func writeOneFile(_ first: Int, _ other: Int) -> Bool {
+        guard let file = tasks[other].text("to"), file != "-", !file.hasSuffix("/") else { return false }
+        return tasks.dropFirst(first).contains { $0.text("to").map(plainPath) == plainPath(file) }
     }
 
     /// Lets a failure of a task be none of the run's.
@@ -309,6 +318,21 @@ struct ImportedJob: Sendable {
         forgotten.insert(name)
     }
 
+    /// Moves a task to a place before it.
+    mutating func move(_ task: Int, before place: Int) {
+        func moved(_ index: Int) -> Int { index == task ? place : (place..<task).contains(index) ? index + 1 : index }
+        // What stands after so many tasks.
+        func shifted(_ count: Int) -> Int { count > place && count <= task ? count + 1 : count }
+        tasks.insert(tasks.remove(at: task), at: place)
+        for index in tasks.indices {
+            tasks[index].needed = tasks[index].needed.map(moved)
+            tasks[index].checksumList = tasks[index].checksumList.map(moved)
+        }
+        marks.pauses = marks.pauses.map(shifted)
+        marks.joins = marks.joins.map(shifted)
+        strays = strays.map { (shifted($0.before), $0.text) }
+    }
+
     /// Lets the tasks send what their commands do and no more: each asks its server anew. A task knows only the
     /// cookies of its command's own file; where the command saves none, it takes none.
     mutating func settle() {
@@ -332,34 +356,39 @@ struct ImportedJob: Sendable {
     func text(origin: String) -> String {
         var text = YAMLText.comment("Translated from \(origin). `transfer-run check FILE` looks for mistakes.")
         for note in notes { text += YAMLText.comment(note) }
-        if !secrets.isEmpty { text += secretNote() }
-        text += "version: 1\n"
         let sessions = sessions()
         let taskTexts = naming(taskTexts(sessions))
         let uses = users
         let variables = variables.filter { uses[$0.key] != nil }
-        if !variables.isEmpty { text += "variables:\n" + YAMLText.block(variables, indent: "  ") }
-        text += secretKeys
-        if !limits.isEmpty { text += "limits:\n" + YAMLText.block(limits, indent: "  ") }
-        if failFast { text += "failFast: true\n" }
+        let own = variables.isEmpty ? "" : "variables:\n" + YAMLText.block(variables, indent: "  ")
+        var rest = ""
+        if !limits.isEmpty { rest += "limits:\n" + YAMLText.block(limits, indent: "  ") }
+        if failFast { rest += "failFast: true\n" }
         if !sessions.isEmpty {
-            text += "sessions:\n"
-            for (name, fields) in sessions { text += session(name, fields) }
+            rest += "sessions:\n"
+            for (name, fields) in sessions { rest += session(name, fields) }
         }
-        text += taskTexts
+        rest += taskTexts
+        let used = Set(Self.names(in: withSecrets(own + rest)))
+        let secrets = secrets.filter { used.contains("secret.\($0.name)") }
+        if !secrets.isEmpty { text += secretNote() }
+        text = withSecrets(text + "version: 1\n" + own + secretKeys(secrets) + rest)
         for name in script.guarded.sorted() {
             text = text.replacing("env.\(name)}", with: "env.\(name):?it is empty}")
-        }
-        // A variable of the script that holds a secret may be used elsewhere, too.
-        for name in forgotten {
-            text = text.replacing("${\(name)}", with: "${secret.\(name)}")
-            text = text.replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
         }
         for (name, short) in labels.short { text = text.replacing("secret.\(name)}", with: "secret.\(short)}") }
         return text
     }
 
-    private var secretKeys: String {
+    /// The text with secrets in the places of the script's variables that hold one and are used elsewhere, too.
+    private func withSecrets(_ text: String) -> String {
+        forgotten.reduce(text) { text, name in
+            text.replacing("${\(name)}", with: "${secret.\(name)}")
+                .replacing("${raw:\(name)}", with: "${raw:secret.\(name)}")
+        }
+    }
+
+    private func secretKeys(_ secrets: [(name: String, hosts: [String])]) -> String {
         if secrets.isEmpty { return "" }
         // The line of the first transfer that uses each.
         var places: [String: ImportPlace] = [:]
@@ -394,7 +423,7 @@ struct ImportedJob: Sendable {
     }
 
     /// The key `secrets`, with a comment before it.
-    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys }
+    var secretText: String { secrets.isEmpty ? "" : secretNote() + secretKeys(secrets) }
 
     private func secretNote() -> String {
         YAMLText.comment("Secrets were taken out of the text. Each is read from a line `NAME=value` of the file that")
@@ -438,23 +467,30 @@ struct ImportedJob: Sendable {
     private func naming(_ text: String) -> String {
         var text = text
         for task in tasks {
-            if let answer = task.answer { text = text.replacing("tasks.@\(answer.number).", with: "tasks.\(task.id).") }
+            for value in task.answer?.all ?? [] {
+                text = text.replacing("tasks.@\(value.number).", with: "tasks.\(task.id).")
+            }
         }
         return text
     }
 
-    /// The `capture` of a task. A secret goes to the hosts alone that the script sends it to.
+    /// The `capture` of a task. A whole answer that only its parts are taken out of is none.
     private func capture(_ answer: AnswerValue) -> YAMLNode {
-        guard secretAnswers.contains(answer.number) else {
-            return .map([YAMLField(answer.name, .map([answer.source]))])
-        }
+        let used = Set(tasks.flatMap { AnswerValue.references(in: $0.text).map(\.number) })
+        let isWhole = answer.parts.isEmpty || used.contains(answer.number)
+        return .map((isWhole ? answer.all : answer.parts).map { YAMLField($0.name, captured($0)) })
+    }
+
+    /// A value of an answer. A secret goes to the hosts alone that the script sends it to.
+    private func captured(_ answer: AnswerValue) -> YAMLNode {
+        guard secretAnswers.contains(answer.number) else { return .map([answer.source]) }
         let users = tasks.filter { AnswerValue.references(in: $0.text).contains { $0.number == answer.number } }
         let hosts = users.map { URLText($0.url, filled: filled($0.url)).host }
         var fields = [answer.source, YAMLField("secret", .plain("true"))]
         var known: [String] = []
         for case let host? in hosts where !known.contains(host) { known.append(host) }
         if !hosts.contains(nil), !known.isEmpty { fields.append(YAMLField("hosts", .list(known.map { .text($0) }))) }
-        return .map([YAMLField(answer.name, .map(fields))])
+        return .map(fields)
     }
 
     private func text(of task: ImportedTask, _ sessions: [(name: String, fields: [YAMLField])]) -> String {

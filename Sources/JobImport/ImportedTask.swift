@@ -32,6 +32,10 @@ struct ImportedTask: Sendable {
     var lane = 0
     /// Whether all that comes after it waits for its end, as after a loop that waits for a server.
     var isAwaited = false
+    /// Whether its command does not save the cookies that end with the session, as wget by itself.
+    var forgetsCookies = false
+    /// The task that fetches the list its checksum stands in.
+    var checksumList: Int?
     /// Whether its command asks once, and what becomes of it decides what comes next.
     var asksOnce = false
 
@@ -111,6 +115,9 @@ extension ImportedTask {
         case .map(let fields): .map(fields.map { YAMLField($0.key, changed($0.value, $0.key, change)) })
         }
     }
+
+    /// Whether the value of an answer with a number is one of its own.
+    func gives(_ number: Int) -> Bool { answer?.all.contains { $0.number == number } == true }
 
     /// All that it says, for references to be found in.
     var text: String { ([url] + mirrors).joined(separator: " ") + YAMLText.block(fields + session, indent: "") }

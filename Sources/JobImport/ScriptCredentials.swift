@@ -67,7 +67,7 @@ struct ScriptCredentials {
         case "header", "proxy-header":
             guard let mark = value.firstIndex(of: ":") else { break }
             let text = value[value.index(after: mark)...].trimmed
-            if SecretNames.isHeader(String(value[..<mark])) {
+            if SecretNames.isHeader(String(value[..<mark])) || SecretNames.hasScheme(text) {
                 let scheme = text.prefix { $0 != " " }
                 _ = job.hide(text.dropFirst(scheme.count).trimmed, "TOKEN", nil)
                 if scheme.contains("$") || scheme.count == text.count { _ = job.hide(String(scheme), "TOKEN", nil) }

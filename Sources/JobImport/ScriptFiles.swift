@@ -63,6 +63,9 @@ struct ScriptFiles: Sendable {
         if let path = word.literal { texts[ImportedJob.withoutDots(path)] = text }
     }
 
+    /// Notes that a transfer which is left out may write a file.
+    mutating func mayHold(_ path: String, _ job: ImportedJob) { changed.insert(job.plainPath(path)) }
+
     /// Notes that the body of a function begins.
     mutating func define(_ function: String) { functions[function] = .some(nil) }
 

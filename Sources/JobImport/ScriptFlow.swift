@@ -84,11 +84,12 @@ struct ScriptFlow: Hashable, Sendable {
         return both
     }
 
-    /// What holds after a command, such as `exit`, that runs where this holds and ends what the others are in.
-    func past(_ shown: String) -> ScriptFlow {
+    /// What holds after a command, such as `exit`, that runs where this holds and ends what the others are in. `isCertain`:
+    /// it always does.
+    func past(_ shown: String, isCertain: Bool) -> ScriptFlow {
         if reason == Self.never { return ScriptFlow() }
         if !failed.isEmpty, reason == nil, needed.isEmpty { return ScriptFlow(.tasks(failed)) }
-        let verb = self == ScriptFlow() ? "keeps" : "may keep"
+        let verb = isCertain && self == ScriptFlow() ? "keeps" : "may keep"
         return ScriptFlow(.unknown("\(shown) \(verb) \(Self.running)"))
     }
 }

@@ -106,7 +106,7 @@ struct ScriptGuard: Sendable {
     }
 
     /// Reads commands that only print, and the `exit` after them, up to the word that closes them.
-    private static func ending(_ commands: [ShellCommand], _ start: Int, closing: String?, _ ends: Set<String>) -> (
+    static func ending(_ commands: [ShellCommand], _ start: Int, closing: String?, _ ends: Set<String>) -> (
         String, next: Int
     )? {
         for index in start..<min(start + 20, commands.count) {

@@ -36,8 +36,8 @@ struct ScriptImport {
     var settings = Settings()
     /// Whether the script has one transfer and no more.
     let isOnlyTransfer: Bool
-    /// The task that got the URL of the command that is read as a further one of its `urls`.
-    var merged: Int?
+    /// The tasks that say what the command does which is read, where it has none of its own.
+    var merged: [Int]?
 
     /// What is known of a script's functions.
     struct Functions {
@@ -73,6 +73,10 @@ struct ScriptImport {
         let settings: Settings
         /// Number of the tasks before it.
         let first: Int
+        /// The line that it begins in.
+        let line: Int
+        /// Where all goes that its commands print; `nil` where they print it themselves.
+        let sink: Sink?
         /// Whether a failure outside of it ends the script.
         let endsOnError: Bool
         /// The first command before it of which it is not known whether its failure ends the script.
@@ -113,7 +117,9 @@ struct ScriptImport {
     static func add(_ text: String, file: String, to job: inout ImportedJob) {
         let script = ShellScript(text, answers: job.answerCount, variables: job.script.texts)
         job.answerCount = script.answerCount
-        let commands = ScriptGuard.simplified(RetryLoop.simplified(ScriptGuard.withoutPrinters(script.commands)))
+        let known = ShellLoop.withoutLastLines(ScriptGuard.withoutPrinters(script.commands))
+        let commands = ScriptGuard.simplified(
+            RetryLoop.simplified(ChecksumTest.simplified(FileTest.simplified(known))))
         var reader = ScriptImport(file: file, isOnlyTransfer: commands.count { $0.transfer != nil } == 1)
         if let first = text.split(whereSeparator: \.isNewline).first, first.hasPrefix("#!") {
             reader.set(first.split(separator: " ").dropFirst().map { String($0) })
@@ -154,13 +160,13 @@ struct ScriptImport {
         self.isOnlyTransfer = isOnlyTransfer
     }
 
-    private static let openers: Set<String> = ["for", "while", "until", "if", "case", "select"]
+    static let openers: Set<String> = ["for", "while", "until", "if", "case", "select"]
     /// Words that end a compound command, by the words with which it begins.
     static let ends: [String: Set<String>] = [
         "done": ["for", "while", "until", "select"], "fi": ["if"], "esac": ["case"], "}": ["{"], ")": ["("],
     ]
     /// Commands whose absence changes nothing of the transfers.
-    private static let harmless: Set<String> = [
+    static let harmless: Set<String> = [
         "set", "echo", "printf", ":", "true", "exit", "mkdir", "sleep", "wait", "shopt", "umask", "trap", "date",
         "export", "readonly", "unset", "local", "declare", "typeset", "false", "return", "break", "continue",
     ]
@@ -172,19 +178,6 @@ struct ScriptImport {
         while index < commands.count, commands[index].end == "|" { index += 1 }
         return index + 1 < commands.count && commands[index + 1].words.first?.text == ")"
             && commands[index].words.count == 1
-    }
-
-    /// Names the transfers of command substitutions.
-    private func tellOfHidden(_ command: ShellCommand, _ job: inout ImportedJob) {
-        for hidden in command.hidden {
-            let place = ImportPlace(file: file, line: hidden.line)
-            let hint =
-                hidden.variable.map {
-                    ": `capture` of a task takes a value out of an answer, here `\($0.prefix(40))`, as `jq -r .a.b`, `grep -o` "
-                        + "and `sed -n 's/.*\\(…\\).*/\\1/p'` do"
-                }
-            job.lose(place, "the \(hidden.program) in a command substitution was left out\(hint ?? "")")
-        }
     }
 
     private mutating func add(_ command: ShellCommand, after previous: ShellCommand?, to job: inout ImportedJob) {
@@ -208,17 +201,17 @@ struct ScriptImport {
                 if !blocks.isEmpty, first.text != "in" { blocks[blocks.count - 1].isCondition = first.text == "elif" }
                 words.removeFirst()
             } else if first.text == "if", let condition = condition(words) {
-                open("if", job)
+                open("if", words, job)
                 blocks[blocks.count - 1].condition = condition
                 words = words.dropFirst(condition.isNegated ? 2 : 1)
             } else if let retry = retryLoop(words, &job) {
-                open(first.text, job)
+                open(first.text, words, job)
                 blocks[blocks.count - 1].retry = retry
                 if first.text == "for" { return }
                 // Its condition is the transfer.
                 words = words.dropFirst(first.text == "while" ? 2 : 1)
             } else if let loop = loop(words, previous, &job) {
-                open(first.text, job)
+                open(first.text, words, job)
                 blocks[blocks.count - 1].loop = loop
                 // What its body writes is there in the next turn.
                 let body = rest[..<(Self.end(ofLoop: rest) ?? rest.startIndex)].dropFirst()
@@ -275,9 +268,9 @@ struct ScriptImport {
         let before = job.tasks.count
         merged = nil
         run(program, arguments, command, previous, place, &job)
-        let made = merged.map { [$0] } ?? Array(before..<max(before, job.tasks.count))
+        let made = merged ?? Array(before..<max(before, job.tasks.count))
         if command.end == "&" { job.runBeside(tasksFrom: before) }
-        follow(program, arguments, command, made, words.first?.text == "!", job)
+        follow(program, arguments, command, made, words.first?.text == "!", &job)
     }
 
     /// Notes the files that a command which is not translated may write.
@@ -314,6 +307,8 @@ struct ScriptImport {
                 files.isFolderKnown = false
                 if blocks.contains(where: \.isFunction) { functions.movers.insert(functions.last) }
             }
+        } else if let check = command.check, let verified = verify(check, &job) {
+            merged = verified
         } else if ["curl", "wget", "aria2c"].contains(program) {
             transfer(program, arguments, command, previous, place, &job)
         } else if program == "cd", blocks.allSatisfy({ $0.word == "(" || $0.word == "{" }) {
@@ -321,7 +316,7 @@ struct ScriptImport {
         } else if program == "xargs", let xargs = XArgs(arguments, linesOf: command.inputFile ?? previous?.catFile),
             ["curl", "wget"].contains(xargs.program)
         {
-            open("xargs", job)
+            open("xargs", [], job, sink: sink(of: command, before: rest.dropFirst()))
             blocks[blocks.count - 1].loop = xargs.loop
             blocks[blocks.count - 1].transfers = 1
             job.loops.append(xargs.loop)
@@ -353,8 +348,9 @@ struct ScriptImport {
     /// Notes what a command means for those after it. `made` are the tasks that it became.
     private mutating func follow(
         _ program: String, _ arguments: ArraySlice<ShellWord>, _ command: ShellCommand, _ made: [Int],
-        _ isNegated: Bool, _ job: ImportedJob
+        _ isNegated: Bool, _ job: inout ImportedJob
     ) {
+        if !isNegated, command.check == nil, isFailureFine { for index in made { job.tolerate(index) } }
         var status = status(program, made)
         if isNegated { status = status.negated }
         if !made.isEmpty {
@@ -370,13 +366,13 @@ struct ScriptImport {
         if program == "set" { set(arguments.compactMap(\.literal)) }
         let isRetry = program == "break" && blocks.last?.retry != nil && list.runs.reason == nil
         if Self.stops.contains(program) || functions.exits.contains(program), !isRetry {
-            stop(program, command.line)
+            stop(program, command.line, isCertain: Self.stops.contains(program))
             return list.end(nil)
         }
         list.end(status)
         // A loop that waits for something lets nothing after it run before that.
-        if blocks.contains(where: \.waits), program == "sleep" || command.transfer != nil {
-            stop(program, command.line)
+        if let loop = blocks.first(where: \.waits), program == "sleep" || command.transfer != nil {
+            stop(program, loop.line, as: "the loop", isCertain: false)
         }
         if command.words.first?.text == "exec" { stop("exec", command.line) }
         let isLast = !["&&", "||", "&"].contains(command.end) && (command.end != "|" || options.failsInPipes)
@@ -400,7 +396,7 @@ struct ScriptImport {
         }
         for operand in guarded.operands {
             if let (number, _) = AnswerValue.references(in: operand.text).first {
-                let task = job.tasks.firstIndex { $0.answer?.number == number }
+                let task = job.tasks.firstIndex { $0.gives(number) }
                 stop(guarded.end, place.line, where: task.map { ScriptFlow(.failureOf([$0])) } ?? ScriptFlow())
             } else if operand.unknown == nil, let text = JobText.plain(job.filled(operand.text)) {
                 if text.isEmpty { stop(guarded.end, place.line) }
@@ -416,6 +412,7 @@ struct ScriptImport {
     private func status(_ program: String, _ made: [Int]) -> ScriptStatus {
         if !made.isEmpty { return .tasks(made) }
         if program == "false" { return .fails }
+        if program == "cd", isOptional { return .unknown("`cd` decides whether it runs") }
         if program == "cd" || program == "cat" || Self.harmless.contains(program) { return .succeeds }
         let isTransfer = ["curl", "wget", "aria2c"].contains(program)
         let what = isTransfer ? "a \(program) that was left out" : "`\(program.prefix { $0 != "=" }.prefix(40))`"
@@ -435,11 +432,12 @@ struct ScriptImport {
 
     /// Follows a command that ends what the next ones are in, where it runs; `condition` is what else must hold for that.
     private mutating func stop(
-        _ name: String, _ line: Int, where condition: ScriptFlow = ScriptFlow(), as typed: String? = nil
+        _ name: String, _ line: Int, where condition: ScriptFlow = ScriptFlow(), as typed: String? = nil,
+        isCertain: Bool = true
     ) {
         let shown = (typed ?? "`\(name)`") + " in line \(line)"
         var runs = list.runs.and(condition)
-        scope = scope.and(runs.past(shown))
+        scope = scope.and(runs.past(shown, isCertain: isCertain))
         for index in blocks.indices.reversed() {
             let block = blocks[index]
             if block.isFunction {
@@ -457,7 +455,7 @@ struct ScriptImport {
                 runs = runs.and(ScriptFlow(condition.when == "failed" ? .failureOf([task]) : .tasks([task])))
             }
             runs = runs.and(block.list.runs)
-            blocks[index].scope = block.scope.and(runs.past(shown))
+            blocks[index].scope = block.scope.and(runs.past(shown, isCertain: isCertain))
         }
     }
 
@@ -484,16 +482,6 @@ struct ScriptImport {
         job.marks.pauses.append(job.tasks.count)
     }
 
-    /// Names the file that a command writes which is left out without another word.
-    private func tellOfWriting(
-        _ command: ShellCommand, _ program: String, _ place: ImportPlace, _ job: inout ImportedJob
-    ) {
-        for redirection in command.redirections where redirection.sign.contains(">") && !redirection.word.isNoFile {
-            let file = redirection.word.unknown ?? redirection.word.text
-            job.lose(place, "the file `\(file.prefix(40))` that `\(program)` writes is not written by the job")
-        }
-    }
-
     /// Whether a shell runs what a transfer of the command prints, as in `source <(curl …)`: that transfer was named.
     private func isNamed(_ command: ShellCommand, _ program: String) -> Bool {
         !command.hidden.isEmpty && ["source", ".", "eval", "sh", "bash", "zsh"].contains(program)
@@ -510,13 +498,14 @@ struct ScriptImport {
             let why = reason(leavingOut: words, job)
             job.lose(place, "`\(word)` is not translated, as \(why): the commands in it are left out")
         }
-        open(word, job, isLeftOut: isLeftOut || isFunction, isFunction: isFunction)
+        open(word, words, job, isLeftOut: isLeftOut || isFunction, isFunction: isFunction)
         blocks[blocks.count - 1].waits = isLeftOut && waits(words)
         isFunction = false
     }
 
     private mutating func open(
-        _ word: String, _ job: ImportedJob, isLeftOut: Bool = false, isFunction: Bool = false
+        _ word: String, _ words: ArraySlice<ShellWord>, _ job: ImportedJob, isLeftOut: Bool = false,
+        isFunction: Bool = false, sink: Sink? = nil
     ) {
         let entry = scope.and(list.runs)
         let isCondition = ["if", "while", "until"].contains(word)
@@ -524,6 +513,7 @@ struct ScriptImport {
             Block(
                 word: word, isLeftOut: isLeftOut, isFunction: isFunction, folder: folder,
                 isFolderKnown: files.isFolderKnown, settings: settings, first: job.tasks.count,
+                line: rest.first?.line ?? 0, sink: sink ?? self.sink(ofCompound: words),
                 endsOnError: options.endsOnError,
                 doubtful: doubtful,
                 list: list, scope: scope, entry: entry,
@@ -579,14 +569,17 @@ struct ScriptImport {
         for redirection in command.redirections where !redirection.sign.hasPrefix("2") {
             // The list that the loop reads.
             if isLoop, redirection.sign.hasPrefix("<") { continue }
+            if block.sink?.isTaken == true, redirection.sign.contains(">") { continue }
             job.lose(place, "`\(redirection.sign)` of a group is not translated")
         }
     }
 
     /// Whether `cat FILE |` gives its lines to a loop that was translated, or the file to a transfer.
     private func isReadNext(_ command: ShellCommand) -> Bool {
-        guard command.catFile != nil, let next = rest.dropFirst().first else { return false }
-        return next.readName != nil || next.words.first?.text == "xargs" || next.ownTransfer == "curl"
+        guard let next = rest.dropFirst().first else { return false }
+        if command.catText != nil { return next.ownTransfer == "curl" }
+        return command.catFile != nil
+            && (next.readName != nil || next.words.first?.text == "xargs" || next.ownTransfer == "curl")
     }
 
     /// Follows `cd FOLDER`.
@@ -608,40 +601,8 @@ struct ScriptImport {
         }
         let path = ImportedTask.path(word.text.hasSuffix("/") ? word.text : word.text + "/", in: folder, job)
         folder = path == "./" ? nil : path
+        if isOptional { files.isFolderKnown = false }
     }
-
-    private func tellOf(_ program: String, _ previous: ShellCommand?, _ place: ImportPlace, _ job: inout ImportedJob) {
-        let shown = program.prefix { $0 != "=" }.prefix(40)
-        if program == "cd" {
-            return job.lose(place, "`cd` is not translated: give the job's folder with `--directory`")
-        }
-        guard previous?.end == "|" else {
-            let hint = Self.hints[program].map { ": \($0)" } ?? ""
-            return job.lose(place, "`\(shown)` is not translated\(hint)")
-        }
-        switch list.pipe {
-        case .lost: return
-        case .alone:
-            job.lose(place, "the pipe into `\(shown)` is not translated: write `transfer-run JOB | \(shown) …`")
-        case .shown:
-            job.lose(place, "the pipe into `\(shown)` is not translated: the job prints the whole answer")
-        case nil: job.lose(place, "the pipe into `\(shown)` is not translated")
-        }
-    }
-
-    /// What says in a job what a command does.
-    private static let hints: [String: String] = {
-        let verify = "the job does not verify the file, as `checksum` of a task does"
-        let unpack = "`onFinish` of a task runs a command on its file"
-        let sums = ["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum", "b2sum"]
-        let hints = [
-            "chmod": "the job does not set the mode, as `mode` of a task does", "tar": unpack, "unzip": unpack,
-            "gunzip": unpack, "gpg": "`signature` of a `checksum` verifies a list of checksums",
-            "trap": "`onFinish` of the job runs a command at its end",
-            "umask": "`mode` of a task is that of its file",
-        ]
-        return hints.merging(sums.map { ($0, verify) }) { first, _ in first }
-    }()
 
     /// Removes what stands before the program's name; `nil` where that is not known.
     private mutating func strip(

@@ -7,7 +7,8 @@ extension ScriptImport {
     ) {
         let arguments = Self.withFiles(Self.named(arguments, program), program)
         for what in Set(arguments.compactMap(\.unknown)).sorted() {
-            return job.lose(place, "`\(what)` is known to the shell alone: this \(program) was left out")
+            return job.lose(
+                place, "`\(what)` is known to the shell alone\(Self.hint(for: what)): this \(program) was left out")
         }
         for word in arguments where !word.isQuoted && word.reference != nil {
             let value = job.filled(word.text)
@@ -43,41 +44,34 @@ extension ScriptImport {
         }
         var output: String?
         for redirection in command.redirections { take(redirection, &output, program, place, &job) }
+        let sink = command.answer == nil && output == nil ? blocks.reversed().lazy.compactMap(\.sink).first : nil
+        if case .file(let file)? = sink { output = file }
+        if sink == .nowhere { output = "/dev/null" }
         let words = self.words(arguments, program, place, &job)
         let before = job.tasks.count
         let own = folder == nil && files.isFolderKnown ? files.texts : [:]
         job.script.written = own.filter { path, _ in
             !job.tasks.contains { task in task.text("to").map { job.plainPath($0) == path } == true }
         }
-        if program == "curl" {
-            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
-        } else {
-            if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
-            if program == "aria2c" {
-                AriaCommand.add(words, place: place, to: &job)
-            } else {
-                WgetCommand.add(words, place: place, to: &job, output: output)
-            }
+        add(words, program, command, previous, output, place, &job)
+        if case .lost(let shown)? = sink, job.tasks.dropFirst(before).contains(where: { $0.text("to") == "-" }) {
+            job.drop(tasksFrom: before)
+            return job.lose(place, "\(shown) has no equal: this \(program) was left out")
         }
         let loops = blocks.reversed().compactMap(\.loop)
         if loops.contains(where: { job.dropSecretLoop($0, tasksFrom: before) }) {
             return job.lose(place, "this \(program) goes over a list of secrets: it was left out")
         }
         arrange(tasksFrom: before, loops, &job)
+        if let file = command.unlessThere { keep(file, tasksFrom: before, program, place, &job) }
         if output != nil, job.tasks.count > before + 1 {
             job.lose(place, "several answers in one file have no equal: each task has a file of its own")
         }
         if let answer = command.answer, job.tasks.count > before {
-            let printed = ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true)
-                .lost
-            let more = [
-                "-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers",
-            ]
-            let isAnswerAlone = !printed.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
-            if !isAnswerAlone || !job.take(answer, ofTasksFrom: before) {
-                job.drop(tasksFrom: before)
-                job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
-            }
+            take(
+                answer,
+                of: ParsedCommand(words, program == "curl" ? CurlOptions.table : WgetOptions.table, negates: true),
+                program, tasksFrom: before, place, &job)
         }
         if let why = files.reason(against: Array(job.tasks[min(before, job.tasks.count)...]), job)
             ?? (options.endsOnError ? Self.reason(loops, Array(job.tasks[min(before, job.tasks.count)...])) : nil)
@@ -100,6 +94,43 @@ extension ScriptImport {
             isTold = true
         }
         depend(tasksFrom: before, flow, program, place, &job)
+    }
+
+    private func add(
+        _ words: [String], _ program: String, _ command: ShellCommand, _ previous: ShellCommand?, _ output: String?,
+        _ place: ImportPlace, _ job: inout ImportedJob
+    ) {
+        if program == "curl" {
+            CurlCommand.add(words, place: place, to: &job, input: Self.input(of: command, previous), output: output)
+            return
+        }
+        if previous?.end == "|" { job.lose(place, "the pipe into \(program) is not translated") }
+        if program == "aria2c" {
+            AriaCommand.add(words, place: place, to: &job)
+        } else {
+            WgetCommand.add(words, place: place, to: &job, output: output)
+        }
+    }
+
+    /// Lets others take a value out of the answer of the one task from a number on; where there is none, it is left out.
+    private func take(
+        _ answer: AnswerValue, of parsed: ParsedCommand, _ program: String, tasksFrom before: Int, _ place: ImportPlace,
+        _ job: inout ImportedJob
+    ) {
+        let more = [
+            "-w", "--write-out", "-i", "--include", "--show-headers", "-D", "--dump-header", "-S", "--save-headers",
+        ]
+        let isAnswerAlone = !parsed.lost.contains { more.contains($0.option) } && blocks.allSatisfy { $0.word == "{" }
+        if isAnswerAlone, job.take(answer, ofTasksFrom: before) { return }
+        let format = parsed.value("write-out") ?? ""
+        job.drop(tasksFrom: before)
+        guard program == "curl", format.contains("http_code") || format.contains("response_code") else {
+            return job.lose(place, "`\(answer.name)` is not set to a part of one answer: this \(program) was left out")
+        }
+        job.lose(
+            place,
+            "`\(answer.name)` is the status (`expect: { status: 200 }` of a task says which one is right): this curl was left out"
+        )
     }
 
     /// Gives the tasks from a number on what the script around their command says: loops, folder, proxies, the mode of files.
@@ -138,14 +169,16 @@ extension ScriptImport {
     /// What becomes of what the transfer prints that is read; `nil` where nothing is piped.
     private func pipe(after command: ShellCommand) -> Pipe? {
         guard command.end == "|", command.answer == nil else { return nil }
-        let next = rest.dropFirst()
-        let programs = next.prefix { $0.end == "|" } + next.drop { $0.end == "|" }.prefix(1)
-        let isShown = programs.allSatisfy { part in
-            Self.filters.contains(part.afterSteps.first?.text ?? "")
-                && part.redirections.allSatisfy { $0.word.isNoFile }
-        }
         let isAlone = isOnlyTransfer && blocks.allSatisfy { $0.loop == nil && $0.retry == nil }
-        return isShown ? .shown : isAlone ? .alone : .lost
+        return Self.isShown(rest.dropFirst()) ? .shown : isAlone ? .alone : .lost
+    }
+
+    /// Whether the commands behind a pipe only show a part of what they read.
+    static func isShown(_ next: ArraySlice<ShellCommand>) -> Bool {
+        let programs = next.prefix { $0.end == "|" } + next.drop { $0.end == "|" }.prefix(1)
+        return programs.allSatisfy { part in
+            filters.contains(part.afterSteps.first?.text ?? "") && part.redirections.allSatisfy { $0.word.isNoFile }
+        }
     }
 
     /// Why the turns of a loop that ends at the first failure cannot be tasks.
@@ -168,8 +201,18 @@ extension ScriptImport {
         if condition == nil, flow.reason == nil, flow.failed.count == 1, let other = flow.failed.first,
             flow.needed == job.tasks[other].needed, job.merge(first, into: other)
         {
-            merged = other
+            merged = [other]
             return
+        }
+        if let other = flow.failed.first(where: { job.writeOneFile(first, $0) }) {
+            let file = job.tasks[other].text("to") ?? ""
+            job.drop(tasksFrom: first)
+            files.mayHold(file, job)
+            return job.lose(
+                place,
+                "it writes `\(file.prefix(40))` where line \(job.tasks[other].place.line) fails, and asks otherwise "
+                    + "(the same options, with `-f` and `-L` of curl, make one task with `urls: [A, B]`): this \(program) was left out"
+            )
         }
         if let other = flow.failed.first, job.tasks[other].ignoresStatus {
             job.lose(

@@ -36,6 +36,7 @@ extension ScriptImport {
             return file.unknown == nil ? .file(file.text) : .unknown
         }
         guard let previous, previous.end == "|" else { return .own }
+        if let text = previous.catText { return text.unknown == nil ? .text(text.text) : .unknown }
         if let file = previous.catFile { return file.unknown == nil ? .file(file.text) : .unknown }
         var words = previous.words[...]
         let program = words.popFirst()?.text

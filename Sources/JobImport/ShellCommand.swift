@@ -5,7 +5,7 @@ struct ShellCommand: Sendable {
         let sign: String
         let word: ShellWord
     }
-    let line: Int
+    var line: Int
     var words: [ShellWord] = []
     var redirections: [Redirection] = []
     /// Text of a here-document.
@@ -20,6 +20,12 @@ struct ShellCommand: Sendable {
     var isAssignment = false
     /// What it ends the script for if it is empty, where it is a guard and nothing else.
     var guarded: ScriptGuard?
+    /// The file without which it runs.
+    var unlessThere: ShellWord?
+    /// The files that it verifies.
+    var check: ChecksumTest?
+    /// The function in whose definition it stands.
+    var function: String?
     /// The value that the script takes out of what it prints.
     var answer: AnswerValue?
 }
@@ -27,6 +33,8 @@ struct ShellCommand: Sendable {
 extension ShellCommand {
     /// Words before a command's name that run the same command, such as `time`.
     static let prefixes: Set<String> = ["sudo", "exec", "command", "time", "nohup", "env", "!"]
+    /// Words of the shell's grammar after which a command may follow.
+    static let grammar: Set<String> = steps.union(openers)
     /// Words of the shell's grammar within a compound command, after which a command may follow.
     static let steps: Set<String> = ["do", "then", "else", "elif", "in"]
     /// Words with which a compound command begins, and after which a command may follow.

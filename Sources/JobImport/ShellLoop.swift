@@ -1,6 +1,6 @@
 /// A loop of a script over values that are known, or over the lines of a file: its transfers become tasks with `forEach`.
 struct ShellLoop: Hashable, Sendable {
-    /// Name of the loop's variable, in the script and in `forEach`.
+    /// Name of the loop's variable in `forEach`.
     let name: String
     /// The list of `forEach`.
     let values: YAMLNode
@@ -9,16 +9,19 @@ struct ShellLoop: Hashable, Sendable {
     /// What the shell makes of the lines of a file beyond reading them; `nil` for nothing.
     var note: String?
 
-    /// Names that mean something else in a job.
-    private static let takenNames: Set<String> = ["run", "page", "tasks", "env", "secret", "vars", "raw"]
+    /// Names with which other references of a job begin.
+    private static let takenNames: Set<String> = ["tasks", "env", "secret"]
     private static let most = 1000
 
     private init?(_ name: String, _ values: YAMLNode, isUnreserved: Bool) {
-        guard ShellScript.isName(name), !Self.takenNames.contains(name) else { return nil }
-        self.name = name
+        guard ShellScript.isName(name) else { return nil }
+        self.name = Self.jobName(name)
         self.values = values
         self.isUnreserved = isUnreserved
     }
+
+    /// The job's name of a variable.
+    static func jobName(_ name: String) -> String { takenNames.contains(name) ? name + "_" : name }
 
     /// The lines of a file, which the shell splits at blanks, or whose ends it trims.
     init?(_ name: String, linesOf file: ShellWord, splits: Bool = false, trims: Bool = false) {
@@ -108,11 +111,21 @@ struct ShellLoop: Hashable, Sendable {
         if words.count == 2, words[0] == "cat", !words[1].hasPrefix("-") {
             return ShellLoop(name, linesOf: command.words[1], splits: true)
         }
-        let numbers = words.dropFirst().compactMap { Int($0) }
-        guard words[0] == "seq", (1...2).contains(numbers.count), numbers.count == words.count - 1 else { return nil }
-        let word = ShellWord(text: "{\(numbers.count == 1 ? 1 : numbers[0])..\(numbers[numbers.count - 1])}")
-        guard let range = range(word) else { return nil }
-        return ShellLoop(name, .plain("\(range.first)..\(range.last)"), isUnreserved: true)
+        let isPadded = words.count > 2 && words[0] == "seq" && words[1] == "-w"
+        let typed = words.dropFirst(isPadded ? 2 : 1)
+        let numbers = typed.compactMap { Int($0) }
+        guard words[0] == "seq", (1...3).contains(numbers.count), numbers.count == typed.count else { return nil }
+        let (first, last) = (numbers.count == 1 ? 1 : numbers[0], numbers[numbers.count - 1])
+        if numbers.count < 3, !isPadded {
+            return range(ShellWord(text: "{\(first)..\(last)}")).flatMap {
+                ShellLoop(name, .plain("\($0.first)..\($0.last)"), isUnreserved: true)
+            }
+        }
+        let step = numbers.count == 3 ? numbers[1] : 1
+        guard step > 0, first >= 0, first <= last, (last - first) / step < most else { return nil }
+        let list = stride(from: first, through: last, by: step).map { String($0) }
+        let width = isPadded ? typed.map(\.count).max() ?? 0 : 0
+        return ShellLoop(name, list: list.map { String(repeating: "0", count: max(0, width - $0.count)) + $0 })
     }
 
     /// The file of `cat FILE` or `< FILE`, where a script does nothing else.
@@ -147,7 +160,7 @@ struct ShellLoop: Hashable, Sendable {
 
     /// How the shell's variable is written in the job: a file that a pattern found has a path and other fields.
     static func reference(to name: String, in words: ArraySlice<ShellWord>) -> String {
-        words.count == 4 && words.last.map(isPattern) == true ? "${\(name).path}" : "${\(name)}"
+        "${\(jobName(name))" + (words.count == 4 && words.last.map(isPattern) == true ? ".path}" : "}")
     }
 
     /// Whether the shell puts names of files in the place of the word.
@@ -246,6 +259,12 @@ extension ShellCommand {
             !words[1].text.hasPrefix("-")
         else { return nil }
         return words[1]
+    }
+
+    /// The text of `cat <<X`, which the next command reads.
+    var catText: ShellWord? {
+        let isCat = [["cat"], ["cat", "-"]].contains(words.map(\.text))
+        return end == "|" && isCat && redirections.allSatisfy { $0.sign.hasPrefix("<<") } ? input : nil
     }
 
     /// The file of `< FILE`.

@@ -8,6 +8,8 @@ struct ShellWord: Hashable, Sendable {
     var substitution: String?
     /// The text whose last part `$(basename …)` is, where the word is nothing else and the text is not known.
     var basename: String?
+    /// Its values, where it is an array.
+    var elements: [ShellWord]?
     /// Whether any part of it was quoted.
     var isQuoted = false
     /// The transfers in its command substitutions.
@@ -37,7 +39,7 @@ struct HiddenTransfer: Hashable, Sendable {
 
 /// Splits a shell script into simple commands. It runs nothing: what depends on running is marked unknown.
 struct ShellScript: Sendable {
-    private(set) var commands: [ShellCommand] = []
+    var commands: [ShellCommand] = []
     /// Lines where a quote or a here-document has no end.
     private(set) var brokenLines: [Int] = []
     /// Values of variables that the script itself sets to plain text, by name.
@@ -51,11 +53,14 @@ struct ShellScript: Sendable {
     /// Variables whose values are secrets in what a transfer does with them.
     var secretNames: Set<String> = []
     /// Whether the name of a variable stands in each word that uses it, for a first reading.
-    private(set) var keepsNames = false
+    var keepsNames = false
     /// The commands of substitutions, in a first reading.
     var inner: [ShellCommand] = []
     /// All texts that variables are set to.
-    private(set) var texts: [(name: String, text: String)] = []
+    var texts: [(name: String, text: String)] = []
+
+    /// What is read again.
+    var replay = ShellReplay()
 
     /// What is known of variables besides their values.
     var scopes = VariableScopes()
@@ -63,9 +68,9 @@ struct ShellScript: Sendable {
     /// Whether the shell expands braces: all but `sh` do.
     var expandsBraces = true
 
-    private var scalars: [Unicode.Scalar]
-    private var index = 0
-    private var line: Int
+    var scalars: [Unicode.Scalar]
+    var index = 0
+    var line: Int
     /// How many substitutions this text is inside of.
     var nesting = 0
     private var waiting: [(delimiter: String, isQuoted: Bool, stripsTabs: Bool, command: Int?)] = []
@@ -90,6 +95,7 @@ struct ShellScript: Sendable {
         self.variables = variables
         scopes.namesOfLoops = first.scopes.namesOfLoops
         readCommands()
+        commands.removeAll { $0.function.map(replay.inlined.contains) == true }
     }
 
     init(_ assigned: [String: ShellWord], _ text: String, line: Int, nesting: Int, answers: Int) {
@@ -110,7 +116,8 @@ struct ShellScript: Sendable {
 
     // MARK: Commands
 
-    private mutating func readCommand() {
+    /// Reads a command, or a bracket of the shell's grammar, with the sign that ends it.
+    mutating func readCommand() {
         skipBlanks()
         var command = ShellCommand(line: line)
         // Brackets among the words that are open, and whether `[[` is.
@@ -153,12 +160,21 @@ struct ShellScript: Sendable {
             let start = index
             let word = readWord()
             if index == start { index += 1 }
+            if let program = programWords(word, after: command.words) ?? word.values {
+                command.words += program
+                continue
+            }
             if !word.isQuoted, word.text == "[[" || word.text == "]]" { isTest = word.text == "[[" }
             let isAssignment = Self.assignment(word) != nil && command.words.allSatisfy { Self.assignment($0) != nil }
             command.words += ShellBraces.words(
                 word, isExpanded: expandsBraces && !isTest && !isAssignment,
                 isList: command.afterSteps.first?.text == "for")
         }
+        command.words = counted(command.words)
+        if call(command) || unroll(command) { return }
+        define(command)
+        command.function = replay.defined
+        if command.words.first?.text == "}" { replay.defined = nil }
         collectHidden(&command)
         let isConditional = followScopes(command)
         let isAssignment = assign(&command, isConditional: isConditional)
@@ -190,7 +206,10 @@ struct ShellScript: Sendable {
         }
         if isOpen, isNext, let last = command.words.last, last.text.hasSuffix("="), Self.assignment(last) != nil {
             // The values of an array.
+            let (start, first) = (index + 1, line)
             append(readNested(process: true), to: &command.words[command.words.count - 1])
+            let text = String(String.UnicodeScalarView(scalars[min(start, index)..<max(start, index - 1)]))
+            command.words[command.words.count - 1].elements = elements(of: text, first)
             return false
         }
         let opensGroup = command.words.allSatisfy { !$0.isQuoted && Self.beforeCommands.contains($0.text) }
@@ -241,7 +260,8 @@ struct ShellScript: Sendable {
         for redirection in command.redirections { command.hidden += redirection.word.hidden }
     }
 
-    private mutating func skipBlanks() {
+    /// Passes over blanks and line ends behind a backslash.
+    mutating func skipBlanks() {
         while index < scalars.count {
             if scalars[index] == " " || scalars[index] == "\t" || scalars[index] == "\r" {
                 index += 1
@@ -354,7 +374,8 @@ struct ShellScript: Sendable {
 extension ShellScript {
     private static let ends: Set<Unicode.Scalar> = [" ", "\t", "\n", "\r", ";", "&", "|", "<", ">", "(", ")"]
 
-    private mutating func readWord() -> ShellWord {
+    /// Reads a word, up to a blank or a sign.
+    mutating func readWord() -> ShellWord {
         var word = ShellWord()
         if index < scalars.count, scalars[index] == "~",
             peek(1) == "/" || peek(1).map({ Self.ends.contains($0) }) != false
@@ -387,6 +408,7 @@ extension ShellScript {
         let isAlone = word.text.isEmpty && word.unknown == nil
         word.substitution = isAlone ? part.substitution : nil
         word.basename = isAlone ? part.basename : nil
+        word.elements = isAlone ? part.elements : nil
         word.text += part.text
         word.unknown = word.unknown ?? part.unknown
         word.hidden += part.hidden
@@ -504,6 +526,8 @@ extension ShellScript {
         }
         if ("0"..."9").contains(next) || "@*#?!$-_".unicodeScalars.contains(next) {
             index += 1
+            if let known = argument(Int(String(next)) ?? 0) { return known }
+            if next == "@" || next == "*", let arguments = replay.arguments { return ShellWord(elements: arguments) }
             return ShellWord(unknown: "$\(next)")
         }
         return ShellWord(text: JobText.literal("$"))
@@ -526,6 +550,7 @@ extension ShellScript {
         if index >= scalars.count { brokenLines.append(line) }
         index += 1
         if Self.isName(content) { return value(of: content) }
+        if let part = part(content) { return part }
         let name = String(content.prefix { Self.isName("a\($0)") })
         let isSet = content.dropFirst(name.count).hasPrefix("=") || content.dropFirst(name.count).hasPrefix(":=")
         guard Self.isName(name), let mark = content.firstRange(of: isSet ? ":=" : ":-"),
@@ -575,6 +600,7 @@ extension ShellScript {
         if !process, word.unknown != nil {
             word.substitution = content
             if content.contains("dirname") { word.unknown = ShellWord.ownFolder }
+            if content.afterBlanks.hasPrefix("mktemp") { word.unknown = ShellWord.temporary }
         }
         return word
     }
@@ -614,9 +640,13 @@ extension ShellScript {
             return isKnown ? ShellWord(text: "${env.\(name)}") : ShellWord(unknown: "$\(name)")
         }
         guard word.unknown == nil else {
-            return ShellWord(unknown: word.unknown == ShellWord.ownFolder ? ShellWord.ownFolder : "$\(name)")
+            let isNamed = word.unknown == ShellWord.ownFolder || word.unknown == ShellWord.temporary
+            return ShellWord(unknown: isNamed ? word.unknown ?? "" : "$\(name)")
         }
         if keepsNames { return ShellWord(text: "${\(name)}") }
+        if replay.written.contains(name) || replay.locals.contains(name), !isSecret(name) {
+            return ShellWord(text: word.text)
+        }
         // A variable of the job knows no values of a loop, nor of an answer.
         if word.text.contains("${tasks.@")
             || loops.contains(where: { $0.map { word.uses($0.name) } == true })
@@ -640,28 +670,21 @@ extension ShellScript {
         if !variables.contains(where: { $0.name == own }) { variables.append((own, word.text)) }
         return ShellWord(text: "${\(own)}")
     }
-
-    /// Lets the script of a substitution, or a here-document, know what this script does.
-    mutating func follow(_ script: ShellScript) {
-        (variables, loops, expandsBraces) = (script.variables, script.loops, script.expandsBraces)
-        (secretNames, keepsNames) = (script.secretNames, script.keepsNames)
-        scopes.isAnyUnknown = script.scopes.isAnyUnknown
-    }
-
-    /// Notes a text that a variable is set to.
-    mutating func variableWasSet(_ name: String, _ word: ShellWord) {
-        if keepsNames, word.unknown == nil { texts.append((name, word.text)) }
-    }
 }
 
 extension ShellWord {
     /// What a script finds its own folder with.
     static let ownFolder = "$(dirname …)"
+    /// The name of a file that only the run knows.
+    static let temporary = "$(mktemp)"
     /// The values of an array.
     static let array = "${…[…]}"
 
     /// Whether it has a value of a loop in it.
-    func uses(_ loop: String) -> Bool { text.contains("${\(loop)}") || text.contains("${\(loop).") }
+    func uses(_ loop: String) -> Bool {
+        let name = ShellLoop.jobName(loop)
+        return text.contains("${\(name)}") || text.contains("${\(name).")
+    }
 
     init(unknown: String, hidden: [HiddenTransfer] = []) {
         self.init()

@@ -92,6 +92,7 @@ extension ShellScript {
     /// Sets a variable.
     mutating func set(_ name: String, to word: ShellWord) {
         assigned[name] = word
+        if replay.isInTurn { replay.written.insert(name) }
         variableWasSet(name, word)
         if !scopes.frames.isEmpty { scopes.frames[scopes.frames.count - 1].names.insert(name) }
     }
@@ -181,7 +182,7 @@ extension ShellScript {
             loops.append((name, ShellLoop.reference(to: name, in: words)))
         case "while" where command.readName != nil:
             let name = command.readName ?? ""
-            loops.append((name, "${\(name)}"))
+            loops.append((name, "${\(ShellLoop.jobName(name))}"))
         case "for", "while", "until", "select": loops.append(nil)
         case "done":
             guard let ended = loops.popLast(), let ended else { return }
@@ -194,6 +195,31 @@ extension ShellScript {
         }
     }
 
+    /// The words of `$CURL`, a variable that holds a program and its options; `nil` for another word.
+    func programWords(_ word: ShellWord, after words: [ShellWord]) -> [ShellWord]? {
+        guard let name = word.reference.map({ String($0) }),
+            words.allSatisfy({ !$0.isQuoted && ShellCommand.grammar.contains($0.text) }),
+            let text = assigned[name].flatMap({ $0.unknown == nil ? $0.text : nil }),
+            let first = text.split(separator: " ").first,
+            ["curl", "wget", "aria2c"].contains(first.split(separator: "/").last)
+        else { return nil }
+        if word.isQuoted { return [ShellWord(text: text)] }
+        return text.split { " \t\n".contains($0) }.map { ShellWord(text: String($0)) }
+    }
+
+    /// Lets the script of a substitution, or a here-document, know what this script does.
+    mutating func follow(_ script: ShellScript) {
+        (variables, loops, expandsBraces) = (script.variables, script.loops, script.expandsBraces)
+        (secretNames, keepsNames) = (script.secretNames, script.keepsNames)
+        scopes.isAnyUnknown = script.scopes.isAnyUnknown
+        replay = script.replay
+    }
+
+    /// Notes a text that a variable is set to.
+    mutating func variableWasSet(_ name: String, _ word: ShellWord) {
+        if keepsNames, word.unknown == nil { texts.append((name, word.text)) }
+    }
+
     /// Words of a compound command before the command in it.
     static func opening(_ command: ShellCommand) -> [ShellWord] {
         Array(command.words.prefix { !$0.isQuoted && ["do", "then", "else", "{"].contains($0.text) })
@@ -204,6 +230,7 @@ extension ShellScript {
         let opening = Self.opening(command)
         var words = command.words.dropFirst(opening.count)
         let isExported = words.first?.text == "export"
+        let isLocal = ["local", "declare", "typeset"].contains(words.first?.text)
         if let first = words.first?.text, ["export", "readonly", "local", "declare", "typeset"].contains(first) {
             words = words.dropFirst().drop { $0.literal?.hasPrefix("-") == true }
         }
@@ -216,13 +243,18 @@ extension ShellScript {
                 askedBefore[last].answer?.name = name
                 value.text = askedBefore[last].answer?.reference ?? value.text
             }
+            if value.text.hasPrefix("${tasks.@"), value.text.hasSuffix(".value}") {
+                value.text = named(value.text, name)
+            }
             if word.text.dropFirst(name.count).hasPrefix("+") {
                 let known = assigned[name] ?? ShellWord(unknown: "$\(name)")
                 value.text = known.text + value.text
                 value.unknown = known.unknown ?? value.unknown
+                value.elements = known.elements.flatMap { first in value.elements.map { first + $0 } }
             }
             if isConditional || ["&", "|"].contains(command.end) { value = ShellWord(unknown: "$\(name)") }
             set(name, to: value)
+            if isLocal { replay.locals.insert(name) }
             if Self.isObeyed(name) { command.assigned.append((name, value, isExported)) }
         }
         command.words = opening

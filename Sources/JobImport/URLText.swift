@@ -120,7 +120,12 @@ struct URLText: Sendable {
     }
 
     /// The name that curl gives to the file: the last component of the path as it is typed, not decoded.
-    var typedName: String? { fileName == nil ? nil : path.split(separator: "/").last.map { String($0) } }
+    var typedName: String? {
+        guard let last = path.split(separator: "/").last, !path.hasSuffix("/"), last != ".", last != ".." else {
+            return nil
+        }
+        return String(last)
+    }
 
     /// The name that wget and aria2 give to the file: `index.html` where the URL is one of a folder.
     var storedName: String? {

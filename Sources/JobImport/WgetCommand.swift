@@ -72,7 +72,7 @@ enum WgetOptions {
         no-cookies - F translated
         load-cookies - V translated
         save-cookies - V translated
-        keep-session-cookies - F lost
+        keep-session-cookies - F translated
         no-cache - F translated
         compression - V translated
         no-http-keep-alive - F lost
@@ -334,6 +334,7 @@ struct WgetCommand {
         let certificate = command.value("certificate").map {
             ForeignCertificate(host: location?.host, file: $0, key: command.value("private-key"), password: nil)
         }
+        task.forgetsCookies = command.has("save-cookies") && !command.has("keep-session-cookies")
         return task.setTLS(
             ca: command.value("ca-certificate"), pins: command.value("pinnedpubkey"),
             isInsecure: command.has("no-check-certificate"), certificate, &job)

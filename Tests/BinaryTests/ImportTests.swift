@@ -141,6 +141,50 @@ import Testing
         #expect(try binary.folder.text("get?id=1").isEmpty == false)
     }
 
+    /// A script with functions, arrays, tests of files and values of answers sends what it says, and keeps what is there.
+    @Test func aScriptWithFunctionsAndTests() throws {
+        let server = try server()
+        defer { server.stop() }
+        server.on("/login", .respond(200, body: "{\"token\":\"t-1\",\"id\":7}"))
+        let md5 = "75614b2f1c16b61e7ee0c673f8857d92"
+        let binary = try Binary()
+        try binary.folder.write("kept", "as it was")
+        try binary.folder.write(
+            "x.sh",
+            """
+            #!/bin/bash
+            SITE=\(server.origin)
+            OPTS=(-s -H "X-Thing: a b")
+            fetch() {
+              local name="$1"
+              echo "fetching $name"
+              curl "${OPTS[@]}" -f -o "$2" "$SITE/$name" || { echo failed; exit 1; }
+            }
+            [ -f kept ] || fetch none kept
+            for n in a.txt b.txt; do fetch "${n%.txt}" "$n"; done
+            curl -s -f -o gone "$SITE/gone" || true
+            R=$(curl -s "$SITE/login")
+            T=$(echo "$R" | jq -r .token)
+            ID=$(echo "$R" | jq -r '.id // empty')
+            curl -s -H "Authorization: Bearer $T" -b "sid=$SID" -d "id=$ID" "$SITE/form"
+            echo "\(md5)  b.txt" | md5sum -c || exit 1
+            curl -s -T b.txt "$SITE/up"
+            """)
+        let made = try binary.run("import", "x.sh")
+        #expect(made.exitStatus == 0 && !made.errorText.contains("left out"), "\(made.errorText)\n\(made.outputText)")
+        try binary.folder.write("job.yaml", made.output)
+        try binary.folder.write("s.txt", "SID=abc\n")
+        let run = try binary.run("job.yaml", "--secrets-file", "s.txt")
+        #expect(run.exitStatus == 0, "\(run.errorText)\n\(made.outputText)")
+        #expect(server.requests("/up").first.map { String(decoding: $0.body, as: UTF8.self) } == "body of b")
+        #expect(try binary.folder.text("kept") == "as it was" && binary.folder.text("a.txt") == "body of a")
+        #expect(server.requests("/a").first?.header("X-Thing") == "a b")
+        let form = try #require(server.requests("/form").first)
+        #expect(form.header("Authorization") == "Bearer t-1" && form.header("Cookie") == "sid=abc")
+        #expect(String(decoding: form.body, as: UTF8.self) == "id=7")
+        #expect(server.requests("/gone").count >= 1 && run.outputText == "thanks", "\(run.outputText)")
+    }
+
     @Test func theHistoryOfAShell() throws {
         let binary = try Binary()
         let made = try binary.run("import", "-", input: "  101  ls\n  102  curl -O https://a.test/x\n  103  history\n")

@@ -73,8 +73,8 @@ struct FileOrderTests {
 
     @Test(arguments: [
         // Two commands that do not do the same.
-        ("curl -fo d https://a.test/A || curl -fo d -H 'X: y' https://a.test/B\ncurl -T d https://b.test/", 2),
-        ("curl -o d https://a.test/A || curl -o d https://a.test/B\ncurl -T d https://b.test/", 2),
+        ("curl -fo d https://a.test/A || curl -fo d -H 'X: y' https://a.test/B\ncurl -T d https://b.test/", 1),
+        ("curl -o d https://a.test/A || curl -o d https://a.test/B\ncurl -T d https://b.test/", 1),
         (
             "if curl -fo c https://a.test/A; then curl -o d https://a.test/B; else curl -o d https://a.test/C; fi\ncurl -T d https://b.test/",
             3

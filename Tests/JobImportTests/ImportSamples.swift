@@ -311,7 +311,8 @@ enum ImportSamples {
         "negotiate", "anyauth", "aws-sigv4", "proxy-basic", "proxy-digest", "proxy-ntlm", "proxy-negotiate",
         "proxy-anyauth", "key", "pass", "tlsv1", "tlsv1.2", "get", "next", "base",
         "password", "http-password", "ftp-password", "ask-password", "auth-no-challenge", "private-key",
-        "max-redirs", "retry-all-errors", "fail", "fail-with-body", "post301", "post302", "post303",
+        "keep-session-cookies", "max-redirs", "retry-all-errors", "fail", "fail-with-body", "post301", "post302",
+        "post303",
     ]
 
     /// Parts of every format, for texts made at random.

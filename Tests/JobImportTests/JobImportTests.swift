@@ -190,7 +190,7 @@ struct JobImportTests {
     }
 
     @Test func transferInAFunction_isSaidToBeInOne() {
-        let script = "get() {\n  curl -O \"$1\"\n}\nfor f in $(x); do curl -O https://a.test/$f; done\nget x\n"
+        let script = "get() {\n  curl -O \"$1\"; return\n}\nfor f in $(x); do curl -O https://a.test/$f; done\nget x\n"
         let result = Self.translated("#!/bin/bash\n" + script + "curl -O https://a.test/y\n")
         #expect(result.warnings.contains("x:3: this curl is in a function: it was left out"), "\(result)")
         #expect(result.warnings.contains("x:5: this curl is in a loop or a condition: it was left out"))
@@ -255,7 +255,7 @@ struct JobImportTests {
         ("aria2c -Zc https://a.test/x https://a.test/z", "to: x|to: z"),
         (
             "aria2c -d dl -i list.txt\ncurl -O https://a.test/x",
-            "import that file, too|options for its files were left out: `--dir`"
+            "forEach: { url: { lines: list.txt } }|to: dl/|each line of the list is taken for a URL"
         ),
         ("aria2c -j 3 --max-overall-download-limit=1M https://a.test/", "maximumConcurrentTasks: 3|to: index.html"),
         (
@@ -267,7 +267,11 @@ struct JobImportTests {
         ("aria2c --http-auth-challenge --http-user=me --http-passwd=pw http://a.test/x", "credentials: [{ user: me"),
         ("aria2c --conditional-get https://a.test/x", "`--conditional-get` asks by the file's time"),
         ("aria2c --load-cookies=c --save-cookies c --stop=1 -m 3 https://a.test/x", "save: true|`stop` of aria2"),
-        ("aria2c -i list.txt https://a.test/x", "import that file, too|to: x"),
+        (
+            "aria2c -i list.txt https://a.test/x",
+            "with a URL or the name of one file, has no equal: this aria2c was left out"
+        ),
+        ("url=x\naria2c -i l.txt\ncurl -O https://a.test/$url", "forEach: { url_of_list: { lines: l.txt } }"),
     ])
     func ariaCommand_isTranslatedOrTold(_ line: String, _ parts: String) {
         let result = Self.translated(line + "\n")

@@ -20,7 +20,7 @@ package final class AttemptRules: Sendable {
     let expectsContinue: Bool
     /// Rules for redirects: which are followed, and what a refused one leads to.
     package let redirects: RedirectPolicy
-    let rewrites: RedirectRewrites
+    package let rewrites: RedirectRewrites
     /// Whether cookies are sent and kept.
     package let usesCookies: Bool
     /// Page that the request belongs to, for the cookie policy; `nil`: the request's own URL.
@@ -63,7 +63,7 @@ package final class AttemptRules: Sendable {
     package init(
         type: TaskType, method: String, headers: [HeaderField] = [], hasBody: Bool = false,
         version: HTTPConfiguration.Version = .auto, expectsContinue: Bool = false,
-        redirects: RedirectPolicy = RedirectPolicy(),
+        redirects: RedirectPolicy = RedirectPolicy(), rewrites: RedirectRewrites? = nil,
         expect: Expectations = Expectations(), answer: AnswerRules? = nil, onResponse: [ResponseRule] = [],
         maximumFile: Int64? = nil, maximumSize: Int64? = nil, decodes: Bool = false,
         unpacksFile: Bool = false,
@@ -81,7 +81,7 @@ package final class AttemptRules: Sendable {
         self.version = version
         self.expectsContinue = expectsContinue
         self.redirects = redirects
-        rewrites = RedirectRewrites(redirects.rewrite)
+        self.rewrites = rewrites ?? RedirectRewrites(redirects.rewrite)
         self.usesCookies = usesCookies
         self.mainDocument = mainDocument
         self.expect = expect

@@ -1,6 +1,7 @@
 import Diagnostics
 import JobLoader
 import TextFormats
+import TransferModel
 
 /// Formats what a job may do for `check`: abridged for people, complete for `--explain-access`, and as JSON.
 struct AccessText {
@@ -74,12 +75,29 @@ struct AccessText {
             text += "  \(title(heading, access.names(heading.kind).count))\(heading.kind == .host ? redirects : "")\n"
             for entry in entries {
                 let place = "\(Visible.text(file)):\(entry.line): \(Visible.text(entry.owner))"
-                let refused = entry.refusal.map { "refused by the rule `\($0.rule.rawValue)`: " } ?? ""
+                let refused = entry.refusal.map { "refused by \(Self.rule($0)): " } ?? ""
                 text += "    \(refused)\(Visible.text(entry.what))  (\(place))\n"
             }
             if let more = access.unlisted[heading.kind] { text += "    and \(more) more\n" }
         }
-        return access.entries.isEmpty ? folded() : text
+        return (access.entries.isEmpty ? folded() : text) + policyLines
+    }
+
+    /// The rule that refuses something, with its place if it has one.
+    private static func rule(_ refusal: AccessRefusal) -> String {
+        "the rule `\(refusal.rule)`" + (refusal.place.map { " of the policy \(Visible.text($0))" } ?? "")
+    }
+
+    /// What a policy refuses beside accesses, and what it changed.
+    private var policyLines: String {
+        var text = ""
+        for refused in access.refused {
+            let place = "\(Visible.text(file)):\(refused.line)"
+            text += "  refused by \(Self.rule(refused.refusal)): \(Visible.text(refused.refusal.message))  (\(place))\n"
+        }
+        if !access.notes.isEmpty { text += "  held by a policy to\n" }
+        for note in access.notes { text += "    \(Visible.text(note.what))  (\(Visible.text(note.place)))\n" }
+        return text
     }
 
     func write(to json: inout JSONWriter) {
@@ -89,11 +107,29 @@ struct AccessText {
                 json.member("what", entry.what)
                 json.member("line", Int(entry.line))
                 json.member("owner", entry.owner)
-                if let refusal = entry.refusal { json.member("refused", refusal.rule.rawValue) }
+                if let refusal = entry.refusal { Self.write(refusal, to: &json) }
+            }
+        }
+        if !access.notes.isEmpty {
+            json.objects("policy", access.notes) { json, note in
+                json.member("what", note.what)
+                json.member("rule", note.place)
+            }
+        }
+        if !access.refused.isEmpty {
+            json.objects("refused", access.refused) { json, refused in
+                json.member("what", refused.refusal.message)
+                json.member("line", Int(refused.line))
+                Self.write(refused.refusal, to: &json)
             }
         }
         json.member("unlisted", access.unlisted.values.reduce(0, +))
         json.member("mayBeRedirected", access.mayBeRedirected)
+    }
+
+    private static func write(_ refusal: AccessRefusal, to json: inout JSONWriter) {
+        json.member("refused", refusal.rule)
+        if let place = refusal.place { json.member("policy", place) }
     }
 
     private var redirects: String {

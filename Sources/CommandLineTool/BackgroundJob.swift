@@ -200,6 +200,13 @@ struct BackgroundJob {
         case .ending(let holder):
             console.errors("error: an earlier run of the session `\(holder.identifier)` is ending\n")
             return ExitStatus.overlapping.code
+        case .otherPolicy(let holder):
+            console.errors(
+                "error: an earlier run of the session `\(holder.identifier)` goes on under the rules that it was handed over "
+                    + "with, which are not those of this command's `--policy`\n"
+                    + "  hint: \(folder.command("cancel", holder.identifier)) ends it; then the same command begins anew\n"
+            )
+            return ExitStatus.overlapping.code
         case .failed(let why):
             console.errors("error: the job cannot be handed over: \(why)\n")
             return ExitStatus.runnerFailed.code

@@ -89,15 +89,7 @@ package enum CommandLineReference {
         beside the state). Folders are 0700, files 0600; a folder that somebody else can write is refused with exit
         status 4, and so is an `XDG_RUNTIME_DIR` that belongs to another user or that others may write. A job with none but `ephemeral` sessions needs no state and leaves none: its own file is locked.
 
-        ## Not built yet
-
-        These are known, and answered with exit status 2.
-
-        | what | does |
-        | --- | --- |
-        \(rows(missing()))
-
-        This page is generated from the program's own tables.
+        \(missing())This page is generated from the program's own tables.
 
         """
     }
@@ -113,9 +105,23 @@ package enum CommandLineReference {
             """
     }
 
-    private static func missing() -> [[String]] {
-        CommandTable.all.filter { !$0.isBuilt }.map { [usage($0), $0.does] }
+    /// The chapter about what is known and not built; empty where nothing is.
+    private static func missing() -> String {
+        let missing =
+            CommandTable.all.filter { !$0.isBuilt }.map { [usage($0), $0.does] }
             + FlagTable.all.filter { !$0.isBuilt }.map { [code($0.spelling), $0.help] }
+        guard !missing.isEmpty else { return "" }
+        return """
+            ## Not built yet
+
+            These are known, and answered with exit status 2.
+
+            | what | does |
+            | --- | --- |
+            \(rows(missing))
+
+
+            """
     }
 
     private static func usage(_ entry: CommandEntry) -> String {

@@ -43,8 +43,10 @@ extension CommandLineTool {
                     for warning in UnfitPlaces.warnings(job, loaded.text) { diagnostics.append(warning) }
                 }
                 found += diagnostics.sorted()
-                // A job with errors gives enough to correct, unless they are of what a confined one may not do.
-                let isRead = diagnostics.items.allSatisfy { $0.severity != .error || $0.code == JobRoom.code }
+                // A job with errors gives enough to correct, unless they are of what it may not do.
+                let isRead = diagnostics.items.allSatisfy {
+                    $0.severity != .error || [JobRoom.code, Policy.code].contains($0.code)
+                }
                 if isRead, let access = loaded.result.access {
                     accesses.append(AccessText(file: path, access: access))
                 }

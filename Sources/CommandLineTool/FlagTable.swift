@@ -177,7 +177,8 @@ package enum FlagTable {
             confining),
         flag(.allowEnv, .list("NAME"), "let a confined job read this variable", confining),
         flag(.allowAddress, .list("CIDR"), "let a confined job connect to these addresses", confining),
-        flag(.policy, .value("FILE"), "an operator's rules that win over the job's", isBuilt: false),
+        flag(
+            .policy, .value("FILE"), "an operator's rules, which win over the job's and the command line's", confining),
     ]
 
     private static let people: [Flag] = [

@@ -71,6 +71,7 @@ struct JobSource {
             secretsFile: arguments.secretsFile)
         options.reportsStartAtJob = isForUnit
         options.room = arguments.confine?.room
+        options.policy = arguments.policy
         return options
     }
 

@@ -1,4 +1,4 @@
-import JobLoader
+package import JobLoader
 package import TransferModel
 
 /// The effective value of each flag: the command line takes precedence over the environment.
@@ -52,6 +52,12 @@ package struct MeantArguments: Sendable {
             }
         }
         return ranges
+    }
+
+    /// Reads the file of `--policy`; `nil` where none is named.
+    package func policy() throws(UsageError) -> LoadedPolicy? {
+        guard let path = value(.policy) else { return nil }
+        return try PolicyFile.read(path, origin: origin(of: .policy))
     }
 
     private func variable(_ name: FlagName) -> String? {

@@ -49,7 +49,7 @@ extension CommandLineTool {
                 state: options.isOnline ? folder : nil)
             if let path = options.save { try confine.check(OutputFile(path: path, what: "the plan")) }
         }
-        guard let job = try running.loadOnly() else { return ExitStatus.invalidInput.code }
+        guard let (job, notes) = try running.loadToPlan() else { return ExitStatus.invalidInput.code }
         var look = DiskLook(job, in: folder, remembers: options.isOnline)
         var plan = look.plan(now: Clocks.wall())
         if options.isOnline {
@@ -64,6 +64,7 @@ extension CommandLineTool {
                 return console.failed(RunningJob.words(error))
             }
         }
+        plan.policyNotes = notes
         if options.asJSON {
             console.output(String(decoding: plan.json(runner: version), as: UTF8.self))
         } else {

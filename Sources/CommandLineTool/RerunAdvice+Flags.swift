@@ -1,4 +1,5 @@
 import BackgroundService
+import Diagnostics
 import JobLoader
 import Reporting
 import TransferModel
@@ -38,6 +39,7 @@ extension RerunAdvice {
         values[.variablesFile] = load.variablesFile.map { [$0] }
         values[.secretsFile] = load.secretsFile.map { [$0] }
         values[.directory] = load.directory.map { [$0] }
+        values[.policy] = load.policy.map { [$0.source.name] }
         values[.only] = recipe.selection.only
         values[.except] = recipe.selection.except
         values[.maxConcurrent] = changes.maximumConcurrentTasks.map { ["\($0)"] }

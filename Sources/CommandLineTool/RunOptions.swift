@@ -16,6 +16,8 @@ package struct JobArguments: Sendable {
     package var directory: String?
     /// What `--confine` says; `nil` for a job that is trusted.
     package var confine: Confine?
+    /// What `--policy` says; `nil` without any. Read with the command line, before a job is confined.
+    package var policy: LoadedPolicy?
 
     init(_ typed: TypedArguments, _ meant: MeantArguments) throws(UsageError) {
         jobs = typed.operands
@@ -28,6 +30,7 @@ package struct JobArguments: Sendable {
         secretsFile = meant.value(.secretsFile)
         directory = meant.value(.directory)
         confine = try Confine(meant)
+        policy = try meant.policy()
     }
 
     private static func variable(_ text: String) throws(UsageError) -> (name: String, value: String) {

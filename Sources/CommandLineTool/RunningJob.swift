@@ -30,6 +30,13 @@ struct RunningJob {
     /// Loads the job, or all jobs as one, for a command that only looks at them; `nil` after diagnostics were printed.
     func loadOnly() throws(UsageError) -> Job? { try load().map { $0.0 } }
 
+    /// Loads the job and what a policy made of its values, each told once; `nil` after diagnostics were printed.
+    func loadToPlan() throws(UsageError) -> (job: Job, notes: [PolicyNote])? {
+        guard let (job, members) = try load() else { return nil }
+        var known: Set<PolicyNote> = []
+        return (job, members.flatMap { $0.access?.notes ?? [] }.filter { known.insert($0).inserted })
+    }
+
     /// Loads the job and what its templates are read again from, by job file; `nil` after its diagnostics were printed.
     func loadWithInputs() throws(UsageError) -> (job: Job, inputs: [RecordedInputs])? {
         guard let (job, loaded) = try load() else { return nil }
@@ -171,6 +178,10 @@ struct RunningJob {
         if options.arguments.confine != nil { job.deny(everythingPrivateBut: options.allowedAddresses) }
         if let maximum = options.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = options.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
+        job.holdLimits()
+        if let refusal = job.policy?.refusal(ofTasks: job.tasks.count { !$0.isTemplate }) {
+            throw UsageError(refusal.message)
+        }
         return (job, members)
     }
 

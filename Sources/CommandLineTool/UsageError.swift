@@ -30,6 +30,9 @@ package struct UsageError: Error, Hashable, Sendable {
         self.usage = usage
     }
 
+    /// The error of a file that the command line names: its diagnostics, as they are printed.
+    init(_ message: String, diagnostics: String) { self.init(message, usage: diagnostics) }
+
     /// The error of a command line without a word.
     static let noJob = UsageError(
         "no job file is named",

@@ -5,10 +5,11 @@ package enum NextPages {
     /// Returns the URL that an answer names for the next page, resolved against the answer's own. Throws if it is none,
     /// or leads where a redirect of the task must not.
     ///
-    /// `secured` returns the https URL of a request that would go over http, or `nil`; `isFromOutside` tells whether the
-    /// answer came from the public Internet.
+    /// `rewritten` returns where an operator's rules lead it; `secured` the https URL of a request that would go over
+    /// http, or `nil`; `isFromOutside` tells whether the answer came from the public Internet.
     package static func target(
         _ reference: String, from url: ResourceURL, policy: RedirectPolicy,
+        rewritten: (ResourceURL) throws(TransferError) -> ResourceURL = { $0 },
         secured: (ResourceURL) -> ResourceURL? = { _ in nil }, isFromOutside: Bool = false
     ) throws(TransferError) -> ResourceURL {
         let named: ResourceURL
@@ -18,7 +19,7 @@ package enum NextPages {
             throw TransferError(
                 .nextPageUnusable, "the next page's URL \(ForeignText.quoted(reference)) is none: \(error.message)")
         }
-        let target = try allowed(named, from: url, policy: policy, secured: secured)
+        let target = try allowed(try rewritten(named), from: url, policy: policy, secured: secured)
         if let refusal = Redirects.inward(target, policy, isFromOutside) {
             throw TransferError(refusal.name, "the next page is at \(refusal.message)")
         }

@@ -7,16 +7,25 @@ package struct RedirectRewrites: Sendable {
     private struct Rule {
         let regex: TextFormats.Regex
         let to: String
+        /// The rule's list, as messages name it.
+        let list: StaticString
     }
     private let rules: [Rule]
 
     /// No rules: redirects go where the server says.
     package static let none = RedirectRewrites([])
 
-    package init(_ rules: [RedirectPolicy.Rewrite]) {
+    package init(_ rules: [RedirectPolicy.Rewrite]) { self.rules = Self.compiled(rules, "`redirects.rewrite`") }
+
+    /// Takes the job's rules, and those of a policy, which come first.
+    package init(_ rules: [RedirectPolicy.Rewrite], imposed: [RedirectPolicy.Rewrite]) {
+        self.rules = Self.compiled(imposed, "the policy's `rewrite`") + Self.compiled(rules, "`redirects.rewrite`")
+    }
+
+    private static func compiled(_ rules: [RedirectPolicy.Rewrite], _ list: StaticString) -> [Rule] {
         // Loading the job already rejected rules that are no regular expression.
-        self.rules = rules.compactMap { rule in
-            (try? TextFormats.Regex(rule.match)).map { Rule(regex: $0, to: rule.to) }
+        rules.compactMap { rule in
+            (try? TextFormats.Regex(rule.match)).map { Rule(regex: $0, to: rule.to, list: list) }
         }
     }
 
@@ -37,7 +46,7 @@ package struct RedirectRewrites: Sendable {
             } catch {
                 throw TransferError(
                     .redirectRefused,
-                    "`redirects.rewrite` makes `\(text)` of \(url.text), which is no URL: \(error.message)")
+                    "\(rule.list) makes `\(text)` of \(url.text), which is no URL: \(error.message)")
             }
         }
         return nil

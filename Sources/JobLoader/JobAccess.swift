@@ -1,4 +1,4 @@
-import TransferModel
+package import TransferModel
 
 /// What a job may do besides moving bytes between servers and its own folder, for people who want to know that before
 /// they run a job that they did not write.
@@ -33,8 +33,8 @@ package struct JobAccess: Sendable {
         package let line: Int32
         /// The part of the job that it belongs to: ``task `a` ``, ``session `main` ``, `the job`.
         package let owner: String
-        /// Why it is refused; `nil` of a job that is not confined, and of what a confined one may do.
-        package let refusal: JobRoom.Refusal?
+        /// Why it is refused; `nil` where nothing refuses it.
+        package let refusal: AccessRefusal?
     }
 
     /// The entries in the order in which they were read, each thing once for each line; at most `limit` of one kind.
@@ -47,11 +47,23 @@ package struct JobAccess: Sendable {
     package private(set) var ports: Set<UInt16> = []
     /// Whether a server chooses further ports, as those of FTP do for each file.
     package private(set) var needsAnyPort = false
+    /// What an operator's policy changed in the job.
+    package var notes: [PolicyNote] = []
+    /// What the policy refuses beside accesses.
+    package private(set) var refused: [Refused] = []
     /// Names of the secrets that the file of `--secrets-file` holds, whether or not the job uses them.
     package var secretsInFile: Set<String> = []
 
     /// Largest number of entries of one kind.
     package static let limit = 10_000
+
+    /// Something of the job that a policy refuses.
+    package struct Refused: Hashable, Sendable {
+        /// Line of the job file, from 1.
+        package let line: Int32
+        /// Why.
+        package let refusal: AccessRefusal
+    }
 
     private struct Place: Hashable {
         let kind: Kind
@@ -64,7 +76,7 @@ package struct JobAccess: Sendable {
     package init() {}
 
     mutating func add(
-        _ kind: Kind, _ what: String, line: Int32, owner: String, refusal: JobRoom.Refusal? = nil
+        _ kind: Kind, _ what: String, line: Int32, owner: String, refusal: AccessRefusal? = nil
     ) {
         // A host is listed once: which of many tasks use it is seldom the question.
         let place = Place(kind: kind, what: what, line: kind == .host ? 0 : line)
@@ -75,6 +87,11 @@ package struct JobAccess: Sendable {
         guard seen.insert(place).inserted else { return }
         counts[kind, default: 0] += 1
         entries.append(Entry(kind: kind, what: what, line: line, owner: owner, refusal: refusal))
+    }
+
+    /// Notes what the policy refuses and what is no access by itself.
+    mutating func add(refused refusal: AccessRefusal, line: Int32) {
+        refused.append(Refused(line: line, refusal: refusal))
     }
 
     /// Notes where connections go.
@@ -99,4 +116,18 @@ package struct JobAccess: Sendable {
 
     /// Whether the job only sends requests to hosts and otherwise keeps to its own folder.
     package var isOrdinary: Bool { !entries.contains { ![.host, .key, .background].contains($0.kind) } }
+}
+
+/// Why something that a job would do is refused, for people.
+package struct AccessRefusal: Hashable, Sendable {
+    /// Code of the diagnostic about it.
+    package let code: String
+    /// The rule that refuses it.
+    package let rule: String
+    /// File and line of the rule, where a policy has it.
+    package let place: String?
+    /// What is refused, and why.
+    package let message: String
+    /// What would be right; `nil` where nothing would.
+    package let hint: String?
 }

@@ -51,7 +51,8 @@ package enum JobLoader {
         let reader = Reader(tree: tree, source: source, resources: resources, baseDirectory: base, names: names)
         reader.templateValues = templates
         names.secrets.room = options.room
-        if notesAccess || options.room != nil { reader.access = JobAccess() }
+        names.secrets.held = options.policy.map { HeldReading($0.rules) }
+        if notesAccess || options.room != nil || options.policy != nil { reader.access = JobAccess() }
         reader.problems.append(contentsOf: parsed)
         var file = JobFile(reader: reader, options: options)
         let job = file.read()
@@ -138,6 +139,7 @@ struct JobFile {
         job.onFinish = draft.onFinish
         job.reserved = reserved + lists(of: job) + Self.cookieFiles(of: job)
         if job.tasks.contains(where: Self.mayBeNamedByServer) { job.reserved += reader.usedFiles.reserved }
+        if let policy = reader.policy { reader.hold(&job, to: policy) }
         return job
     }
 

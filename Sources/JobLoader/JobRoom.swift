@@ -23,16 +23,6 @@ package struct JobRoom: Hashable, Sendable {
     /// The code of the diagnostics about what is refused.
     package static let code = "confined"
 
-    /// Why a thing is refused, for people.
-    package struct Refusal: Hashable, Sendable {
-        /// The rule that refuses it.
-        package let rule: Rule
-        /// What is refused, and why: the end of a sentence about the thing.
-        let message: String
-        /// What would be right; `nil` where nothing would.
-        let hint: String?
-    }
-
     /// Path of the folder, as it was named and made absolute.
     package let folder: String
     /// Path of the folder without links.
@@ -68,29 +58,29 @@ package struct JobRoom: Hashable, Sendable {
     func allows(variable name: String) -> Bool { variables.contains(name) }
 
     /// Returns why a thing is refused; `nil` if it is not.
-    func refusal(of kind: JobAccess.Kind, _ what: String) -> Refusal? {
+    func refusal(of kind: JobAccess.Kind, _ what: String) -> AccessRefusal? {
         let shown = "`\(Reader.short(what))`"
         switch kind {
         case .command:
-            return Refusal(
+            return AccessRefusal(
                 rule: .commands, message: "\(shown) would run, and a confined job runs no command", hint: nil)
         case .read, .write, .remove:
             guard what.hasPrefix("/") else {
-                return Refusal(
+                return AccessRefusal(
                     rule: .person, message: "a confined job does not use \(what)",
                     hint: "what it logs in with comes from `--secrets-file`")
             }
             guard !holds(what) else { return nil }
-            return Refusal(
+            return AccessRefusal(
                 rule: .folder, message: "\(shown) is not in `\(folder)`, to which this job is confined",
                 hint: kind == .read ? nil : "a relative path begins in the job's folder, or in `--directory DIR`")
         case .environment: return allows(variable: what) ? nil : refusal(ofVariable: what)
         case .socket:
-            return Refusal(
+            return AccessRefusal(
                 rule: .sockets, message: "a service listens at \(shown), and a confined job asks none of this machine",
                 hint: nil)
         case .background:
-            return Refusal(
+            return AccessRefusal(
                 rule: .background,
                 message: "\(shown) would be carried out by another process, which is not confined",
                 hint: "`configuration: default` lets this command do it")
@@ -99,7 +89,7 @@ package struct JobRoom: Hashable, Sendable {
             guard let address = Self.address(in: what),
                 AddressRules.confinement(allowing: addresses).objection(to: address) != nil
             else { return nil }
-            return Refusal(
+            return AccessRefusal(
                 rule: .addresses,
                 message: "\(shown) is not of the public Internet, and not for a confined job",
                 hint: "`--allow-address \(address)` lets it connect there")
@@ -118,9 +108,16 @@ package struct JobRoom: Hashable, Sendable {
     }
 
     /// Returns why a variable of the environment is not given to the job.
-    func refusal(ofVariable name: String) -> Refusal {
-        Refusal(
+    func refusal(ofVariable name: String) -> AccessRefusal {
+        AccessRefusal(
             rule: .environment, message: "the environment's `\(Reader.short(name))` is not for a confined job",
             hint: "`--allow-env \(Reader.short(name))` lets it read this variable")
+    }
+}
+
+extension AccessRefusal {
+    /// What a confined job may not do.
+    fileprivate init(rule: JobRoom.Rule, message: String, hint: String?) {
+        self.init(code: JobRoom.code, rule: rule.rawValue, place: nil, message: message, hint: hint)
     }
 }

@@ -116,7 +116,8 @@ private struct RecordedAnswers: Sendable {
 // MARK: As bytes
 
 extension RecordedInputs {
-    private static let version: UInt8 = 1
+    /// Version 1 had no policy.
+    private static let version: UInt8 = 2
 
     /// Returns the inputs as bytes, secrets included; `init(_:)` reads them.
     package func encoded() -> [UInt8] {
@@ -131,6 +132,10 @@ extension RecordedInputs {
         }
         writer.put(options.variablesFile)
         writer.put(options.secretsFile)
+        writer.put(options.policy?.source) {
+            $0.put($1.name)
+            $0.put($1.bytes)
+        }
         writer.put(answers.workingDirectory)
         writer.put(answers.environment.sorted { $0.key < $1.key }) {
             $0.put($1.key)
@@ -150,16 +155,18 @@ extension RecordedInputs {
     package init(_ bytes: [UInt8]) throws(RecordProblem) {
         var reader = RecordReader(bytes)
         let version = try reader.byte()
-        guard version == Self.version else {
-            throw reader.problem(.unknown, "inputs of format \(version) are unknown, only \(Self.version) is")
+        guard (1...Self.version).contains(version) else {
+            throw reader.problem(.unknown, "inputs of format \(version) are unknown, only 1 to \(Self.version) are")
         }
         source = SourceText(name: try reader.text(), bytes: try reader.blob())
-        options = LoadOptions(
+        var options = LoadOptions(
             directory: try reader.optionalText(),
             set: try reader.list { (reader) throws(RecordProblem) in
                 (name: try reader.text(), value: try reader.text())
             },
             variablesFile: try reader.optionalText(), secretsFile: try reader.optionalText())
+        if version >= 2 { options.policy = try reader.policy() }
+        self.options = options
         var answers = RecordedAnswers(workingDirectory: try reader.text())
         for _ in 0..<(try reader.count()) {
             let name = try reader.text()
@@ -215,6 +222,18 @@ extension RecordWriter {
 }
 
 extension RecordReader {
+    /// Rules that this version does not know are rules all the same: the run goes on in another version, or not at all.
+    fileprivate mutating func policy() throws(RecordProblem) -> LoadedPolicy? {
+        let source = try optional { (reader) throws(RecordProblem) in
+            SourceText(name: try reader.text(), bytes: try reader.blob())
+        }
+        guard let source else { return nil }
+        guard let policy = PolicyLoader.load(source).policy else {
+            throw problem(.unknown, "the policy \(source.name) cannot be read by this version")
+        }
+        return policy
+    }
+
     fileprivate mutating func question() throws(RecordProblem) -> Question { Question(try text(), try int()) }
 
     fileprivate mutating func answer<Answer>(

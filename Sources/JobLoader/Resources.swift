@@ -91,6 +91,8 @@ package struct LoadOptions: Sendable {
     package var secretsFile: String?
     /// `--confine`: the room of a job that is not trusted; `nil` without one.
     package var room: JobRoom?
+    /// `--policy`: an operator's rules; `nil` without any.
+    package var policy: LoadedPolicy?
     /// Whether relative paths of reports start where the job's own do, because a service will have its working folder there.
     package var reportsStartAtJob = false
 

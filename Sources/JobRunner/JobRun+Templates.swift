@@ -184,8 +184,10 @@ extension JobRun {
         throw TransferError(.expansionFailed, "the run has a task `\(twice.id)` already")
     }
 
-    /// Refuses tasks of another session or group than the template's, which may have ended already.
+    /// Refuses tasks of another session or group than the template's, which may have ended already, and more tasks than
+    /// the policy allows.
     private func check(_ expansion: Expansion, _ template: TaskSpecification) throws(TransferError) {
+        if let refusal = job.refusal(ofAdding: expansion.tasks.count) { throw refusal }
         for task in expansion.tasks where task.session != template.session || task.group != template.group {
             throw TransferError(
                 .expansionFailed, "the `session` and `group` of `\(task.id)` cannot come from what was captured")

@@ -17,6 +17,8 @@ struct RunPlan {
         scheduling.maximumConcurrentTasks = job.limits.maximumConcurrentTasks
         scheduling.bandwidth = job.limits.bandwidth.map { RateRule($0) }
         scheduling.timeout = job.limits.timeout
+        scheduling.timeIsOver = job.timeIsOver
+        scheduling.bytesAreSpent = job.byteRule.map { .bytesAreSpent($0) }
         scheduling.finishBy = job.limits.finishBy
         scheduling.maximumBytes = job.limits.maximumBytes
         scheduling.groupCount = job.groups.count

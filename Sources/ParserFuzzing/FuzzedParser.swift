@@ -20,7 +20,7 @@ import TransferModel
 package enum FuzzedParser: String, CaseIterable, Sendable {
     case job, headers, contentRange, contentDisposition, setCookie, challenges, cacheControl, links, dates, url, proxy
     case json, jsonPath, regex, lines, csv, jsonRows, xmlRows, debianRows, linkRows, checksums, minisign, timeZone
-    case netrc, cookieFile, serviceFrames, serviceMessages, controlLines, journalRecord, lock, networkModel
+    case netrc, cookieFile, serviceFrames, serviceMessages, controlLines, journalRecord, lock, policy, networkModel
     case script, metalink, gzip, zstd, brotli, xz
 
     /// Longest input that is read; of longer ones the beginning is.
@@ -36,6 +36,7 @@ package enum FuzzedParser: String, CaseIterable, Sendable {
                 missingValues: .tolerated, notesAccess: true)
             Self.render(result.diagnostics)
         case .lock: Self.render(LockFileReader.read(SourceText(name: "job.lock", bytes: bytes)).diagnostics)
+        case .policy: Self.render(PolicyLoader.load(SourceText(name: "policy.yaml", bytes: bytes)).diagnostics)
         case .networkModel:
             Self.render(NetworkModelReader.read(SourceText(name: "model.yaml", bytes: bytes)).diagnostics)
         case .headers: Self.readHead(bytes)

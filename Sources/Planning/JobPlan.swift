@@ -24,6 +24,8 @@ package struct JobPlan: Sendable {
     package var duration: (span: TimeSpan, basis: String)?
     /// Sentences about what the plan cannot know.
     package var notes: [String] = []
+    /// What an operator's policy made of the job's values.
+    package var policyNotes: [PolicyNote] = []
 
     /// The tasks of one server, or a server that is asked for access tokens and has none.
     package struct Host: Hashable, Sendable {

@@ -20,6 +20,7 @@ extension JobPlan {
         writeHosts(to: &json)
         writeSessions(to: &json)
         writeLimits(to: &json)
+        writePolicy(to: &json)
         writeDisks(redactor, to: &json)
         json.object("estimate", duration) { json, duration in
             json.member("duration", duration.span)
@@ -86,6 +87,14 @@ extension JobPlan {
                 json.member("maximumConnections", host.maximumConnections)
                 json.member("requestsPerSecond", host.requestsPerSecond?.perSecond)
             }
+        }
+    }
+
+    private func writePolicy(to json: inout JSONWriter) {
+        guard !policyNotes.isEmpty else { return }
+        json.objects("policy", policyNotes) { json, note in
+            json.member("what", note.what)
+            json.member("rule", note.place)
         }
     }
 

@@ -18,6 +18,7 @@ extension JobPlan {
         section("Hosts", hostRows(isWhole))
         section("Sessions", sessionRows)
         section("Limits of the run", limitRows)
+        section("Held by a policy to", policyNotes.map { "  \($0.what) (\(SafeText.line($0.place)))" })
         section("Room", diskRows(redactor))
         section("Files that groups remove", removalRows(redactor))
         if let duration { section("How long", ["  at least \(HumanText.duration(duration.span)): \(duration.basis)"]) }

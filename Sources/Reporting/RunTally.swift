@@ -220,7 +220,9 @@ struct RunTally {
     private func stopped(_ stop: RunStop, _ cause: RunCauses.Cause) -> [String] {
         let count = cause.tasks.count + cause.followers
         let all = HumanText.count(counts.reduce(0, +), "task")
-        let advice = stop == .timeout ? " Raise it if they need longer." : ""
+        let rule = job.timeIsOver == .runTimedOut ? nil : job.policy?.limits.time
+        let who = rule.map { " It is bounded by \(Policy.words)\($0.place)." }
+        let advice = stop == .timeout ? who ?? " Raise it if they need longer." : ""
         let line =
             "\(stop.words): \(HumanText.grouped(count)) of \(all) \(count == 1 ? "is" : "are") not done.\(advice)"
         guard stop == .timeout, !cut.isEmpty else { return [line] }

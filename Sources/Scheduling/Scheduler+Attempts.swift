@@ -86,7 +86,10 @@ extension Scheduler {
     ) {
         if finish(task, ending, verdict.status) { return }
         if ending != nil { return interrupted(task, error, verdict.status) }
-        guard verdict.isForNextRun else { return finish(task, .cancelled, error, verdict.status) }
+        // Where a policy bounds the bytes, no later run goes on for this one.
+        guard verdict.isForNextRun, run.plan.bytesAreSpent == nil else {
+            return finish(task, .cancelled, error, verdict.status)
+        }
         // The answer is longer than what is left of `maximumBytes`: the task is for the next run.
         finish(task, .deferred, nil, verdict.status, .maximumBytes)
         if verdict.sentSomething, bytes.answerWasTooLong() { deferAll(.maximumBytes, evenRunning: false) }

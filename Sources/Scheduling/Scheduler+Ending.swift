@@ -188,6 +188,12 @@ extension Scheduler {
         endEarly(.cancelled, error, nil)
     }
 
+    /// All bytes moved that the run may move.
+    mutating func endOfBytes() {
+        guard let error = run.plan.bytesAreSpent else { return deferAll(.maximumBytes, evenRunning: true) }
+        stopAll(error)
+    }
+
     /// A limit of the run puts off what is left to the next run.
     mutating func deferAll(_ reason: Deferral, evenRunning: Bool) {
         guard runEnding.begin(.deferring(reason), evenRunning: evenRunning || goesOnAfterFailure) else { return }

@@ -43,7 +43,7 @@ extension Scheduler {
         case .unpark: attempts.slots.endPark(OriginID(raw: timer.index))
         case .originGate: attempts.slots.hostGateOpened(OriginID(raw: timer.index))
         case .laneGate: attempts.slots.laneGateOpened(index)
-        case .timeout: stopAll(.runTimedOut)
+        case .timeout: stopAll(run.plan.timeIsOver)
         case .finishBy: deferAll(.finishBy, evenRunning: false)
         }
     }

@@ -48,7 +48,7 @@ package struct Scheduler: ~Copyable {
             for index in plan.tasks.indices { create(TaskIndex(raw: UInt32(index))) }
             skipAll()
         }
-        if bytes.isSpent { deferAll(.maximumBytes, evenRunning: true) }
+        if bytes.isSpent { endOfBytes() }
     }
 
     mutating func create(_ task: TaskIndex) {
@@ -111,7 +111,7 @@ package struct Scheduler: ~Copyable {
         switch report {
         case .moved(let task, let count):
             attempts.moved(task, count, &run)
-            if bytes.spend(count) { deferAll(.maximumBytes, evenRunning: true) }
+            if bytes.spend(count) { endOfBytes() }
         case .needsGrant(let task, let origin, let isAlone):
             bytes.requestEnded(task)
             attempts.askForSlot(task, origin, isAlone: isAlone, &run)

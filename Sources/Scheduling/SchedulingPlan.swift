@@ -113,10 +113,14 @@ package struct SchedulingPlan: Sendable {
     package var bandwidth: RateRule?
     /// Time after which the run is cancelled.
     package var timeout: TimeSpan?
+    /// The error that it is cancelled with then.
+    package var timeIsOver = TransferError.runTimedOut
     /// Moment from which on no task begins: the rest is for the next run.
     package var finishBy: Moment?
     /// Number of bytes of bodies after which the run stops.
     package var maximumBytes: Int64?
+    /// The error that ends the rest then, where a policy sets the number; `nil`: the rest is for the next run.
+    package var bytesAreSpent: TransferError?
     /// Whether the first failure that is not tolerated ends the run, but for tasks whose `when` runs after a failure.
     package var failFast = false
     /// The share of failed tasks at which the rest is cancelled; `nil` for none.

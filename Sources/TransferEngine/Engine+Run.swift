@@ -35,7 +35,7 @@ extension Engine {
     /// Counts bytes that earlier processes of the run moved.
     package func knowBytes(moved bytes: Int64) {
         guard let most = core.job.limits.maximumBytes else { return }
-        core.ledger?.budget = ByteBudget(most: most, moved: bytes)
+        core.ledger?.budget = ByteBudget(most: most, moved: bytes, by: core.job.byteRule)
     }
 
     /// The ids of the run's spans, for sessions that tell them to servers.

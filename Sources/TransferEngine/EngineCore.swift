@@ -66,7 +66,7 @@ final class EngineCore {
         self.store = store
         self.events = events
         self.now = now
-        ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0)) }
+        ledger = job.limits.maximumBytes.map { ByteLedger(ByteBudget(most: $0, by: job.byteRule)) }
         attempts = Array(repeating: nil, count: job.tasks.count)
         captured.ends = RunEnds(of: job.tasks)
     }

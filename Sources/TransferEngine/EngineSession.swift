@@ -77,6 +77,12 @@ final class EngineSession {
         boundaryWord = (0..<2).map { _ in String(random.next() as UInt64, radix: 36) }.joined()
     }
 
+    /// Where a URL leads that became known in the run, by the operator's rules.
+    func rewritten(_ url: ResourceURL) throws(TransferError) -> ResourceURL {
+        guard let rules = configuration.policy?.rewrite, !rules.isEmpty else { return url }
+        return try RedirectRewrites([], imposed: rules).target(for: url) ?? url
+    }
+
     /// The session's own word, for which it need not be copied.
     func takesSlot(_ url: ResourceURL) -> Bool {
         url.needsConnection || hasOwnSchemes && configuration.takesSlot(url)
@@ -151,6 +157,8 @@ final class EngineSession {
             version: isMetered || options.body?.isStream == true ? .http1 : configuration.http.version,
             expectsContinue: configuration.http.expectContinue,
             redirects: options.policies.redirects,
+            rewrites: RedirectRewrites(
+                options.policies.redirects.rewrite, imposed: configuration.policy?.rewrite ?? []),
             expect: options.expect,
             answer: AnswerRules(options.expect, options.captures + (options.next.map { [Capture($0)] } ?? [])),
             onResponse: options.onResponse, maximumFile: options.maximumSize,

@@ -14,14 +14,18 @@ package struct ByteBudget: Hashable, Sendable {
 
     /// Body bytes that the run may move: `limits.maximumBytes`.
     package let most: Int64
+    /// What sets the bound, as messages name it.
+    private let words: String
     /// Body bytes moved so far, in both directions.
     package private(set) var moved: Int64
     /// Bytes still to come of each body that began.
     private var claims: [TaskIndex: Int64] = [:]
     private var claimed: Int64 = 0
 
-    package init(most: Int64, moved: Int64 = 0) {
+    /// Takes the rule of the policy that sets the bound, where one does.
+    package init(most: Int64, moved: Int64 = 0, by rule: Policy.Rule<Int64>? = nil) {
         self.most = most
+        words = rule.map { "\(Policy.words)\($0.place)" } ?? "`limits.maximumBytes`"
         self.moved = moved
     }
 
@@ -65,12 +69,12 @@ extension ByteBudget {
         case .forNextRun:
             TransferError(
                 .cancelled,
-                "\(what) has \(length) bytes and cannot go on where it is cut, and `limits.maximumBytes` leaves \(left) for "
+                "\(what) has \(length) bytes and cannot go on where it is cut, and \(words) leaves \(left) for "
                     + "it in this run")
         case .never:
             TransferError(
                 .dataLengthExceedsMaximum,
-                "\(what) has \(length) bytes and cannot go on where it is cut, and `limits.maximumBytes` lets a run move "
+                "\(what) has \(length) bytes and cannot go on where it is cut, and \(words) lets a run move "
                     + "\(most)")
         }
     }

@@ -38,6 +38,8 @@ package struct Job: Sendable {
     package var reserved: [Reserved] = []
     /// Earlier answers to which the run holds its servers (`--locked`, `--plan`); `nil` for none.
     package var held: HeldAnswers?
+    /// An operator's rules, which win over the job's (`--policy`); `nil` without any.
+    package var policy: Policy?
     /// The job files that this run carries out together, in the order given; empty for a run of one file.
     package internal(set) var members: [Member] = []
 

@@ -44,6 +44,8 @@ package struct SessionConfiguration: Sendable {
     package var addresses = AddressRules()
     /// The addresses that an operator forbids besides, which the job cannot loosen.
     package var imposedAddresses: [AddressRules] = []
+    /// An operator's rules, which win over the job's; `nil` without any.
+    package var policy: Policy?
     /// Which version of HTTP is used, and how.
     package var http = HTTPConfiguration()
     /// Commands that answer for schemes of the job's own, in the order of the job file.

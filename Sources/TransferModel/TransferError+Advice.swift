@@ -63,8 +63,11 @@ extension TransferError {
             "Leave `addressFamily` out, or name a host that has such an address."
         case .addressRefused where message.contains(AddressRules.Owner.confinement.words):
             "If that is where the job should connect, whoever runs it allows the address by `--allow-address`."
-        case .addressRefused where message.contains(AddressRules.Owner.policy.words):
-            "Ask who wrote the policy, or name a URL at a public address."
+        case .addressRefused where message.contains(Policy.words):
+            "Ask who wrote the policy, or name a place that it allows."
+        case .timedOut where message.contains(Policy.words),
+            .dataLengthExceedsMaximum where message.contains(Policy.words):
+            "Ask who wrote the policy, or split the job: no run may take more."
         case .redirectRefused where message.contains(AddressObjection.ledWords):
             "If the server should lead there, set `redirects: { toPrivate: true }`; or name the final URL in the job."
         case .cannotCreateFile where message.contains(Self.foreignLinkWords),

@@ -19,10 +19,27 @@ extension TransferError {
     package var isByStopWhen: Bool { name == .cancelled && message.hasPrefix(Self.stopWhen) }
 
     /// Ends what is left of a run when its `limits.timeout` is over.
-    package static let runTimedOut = TransferError(.timedOut, "the run's `limits.timeout` is over")
+    package static let runTimedOut = TransferError(.timedOut, "\(timeoutWords)\(isOver)")
+    private static let timeoutWords = "the run's `limits.timeout`"
+
+    /// Ends it where a policy sets the time.
+    package static func runTimedOut(after rule: Policy.Rule<TimeSpan>) -> TransferError {
+        let time = Explanation.words(rule.value)
+        return TransferError(
+            .timedOut, "\(timeoutWords), which \(Policy.words)\(rule.place) bounds to \(time),\(isOver)")
+    }
+
     /// Whether `limits.timeout` ended the task, whatever it had failed by before.
     package var isByRunTimeout: Bool {
-        saysTheSame(as: .runTimedOut) || name == .timedOut && message.hasSuffix(Self.overWords(Self.runTimedOut))
+        guard name == .timedOut, message.hasSuffix(Self.isOver) || message.hasSuffix(Self.wasOver) else { return false }
+        return message.hasPrefix(Self.timeoutWords) || message.contains("\(Self.thenWords)limits.timeout`")
+    }
+
+    /// Ends what is left of a run that moved all the bytes that a policy lets it move.
+    package static func bytesAreSpent(_ rule: Policy.Rule<Int64>) -> TransferError {
+        TransferError(
+            .dataLengthExceedsMaximum,
+            "the run moved all the bytes that \(Policy.words)\(rule.place) lets it move: \(SizeText.of(rule.value))")
     }
 
     /// Ends a task whose `timeoutForResource` is over; `why` says what it waited for.
@@ -43,9 +60,10 @@ extension TransferError {
     /// `` ; then `limits.timeout` was over `` of `` the run's `limits.timeout` is over ``.
     private static func overWords(_ limit: TransferError) -> String {
         let name = limit.message.drop { $0 != "`" }
-        return "\(thenWords)\(name.dropFirst().dropLast(name.hasSuffix(isOver) ? isOver.count : 0)) was over"
+        return "\(thenWords)\(name.dropFirst().dropLast(name.hasSuffix(isOver) ? isOver.count : 0))\(wasOver)"
     }
     private static let isOver = " is over"
+    private static let wasOver = " was over"
 
     /// Part of the message of a time limit that ended a task whose attempts had failed by what stands before it.
     static let thenWords = "; then `"

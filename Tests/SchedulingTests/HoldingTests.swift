@@ -327,6 +327,37 @@ struct HoldingTests {
         #expect(stage.ends[1]?.deferral == .maximumBytes && stage.scheduler.isFinished)
     }
 
+    /// What an operator bounds is over for this run and the next: the rest is not put off, and the error names the rule.
+    @Test(arguments: [false, true]) func anOperatorsBound_endsTheRest(byTime: Bool) {
+        let error = TransferError(byTime ? .timedOut : .dataLengthExceedsMaximum, "the policy p.yaml:1 says so")
+        var stage = Stage(
+            plan(3, perHost: 1) {
+                if byTime {
+                    ($0.timeout, $0.timeIsOver) = (.seconds(5), error)
+                } else {
+                    ($0.maximumBytes, $0.bytesAreSpent) = (1_000, error)
+                }
+            })
+        if byTime { stage.turn(after: .seconds(5)) } else { stage.receive(.moved(index(0), bytes: 1_000)) }
+        stage.turn()
+        stage.endCancelled(0)
+        stage.turn()
+        #expect(stage.scheduler.isFinished && stage.ends.count == 3)
+        #expect(stage.ends.values.allSatisfy { $0.outcome == .cancelled && $0.error == error && $0.deferral == nil })
+    }
+
+    @Test func aBodyTooLongForAnOperatorsBound_isNotPutOff() {
+        var stage = Stage(
+            plan(1) {
+                ($0.maximumBytes, $0.bytesAreSpent) = (1_000, TransferError(.dataLengthExceedsMaximum, "spent"))
+            })
+        var verdict = Verdict(.cancelled(TransferError(.cancelled, "the policy p.yaml:1 leaves 3 for it")))
+        verdict.isForNextRun = true
+        stage.end(0, verdict)
+        stage.turn()
+        #expect(stage.ends[0]?.outcome == .cancelled && stage.ends[0]?.error?.message.contains("p.yaml:1") == true)
+    }
+
     /// One body too long for what is left puts off its task and what needs that; the others go on.
     @Test func whatDoesNotFitIsPutOffAlone() {
         var stage = Stage(

@@ -63,6 +63,8 @@ package struct Handover {
         /// All tasks of the earlier run have ended; its `onFinish` and its report are under way, and then the run can be
         /// handed over.
         case ending(IdentifierHolder)
+        /// The earlier run goes on under the rules that it was handed over with, which are not those of this command.
+        case otherPolicy(IdentifierHolder)
         case failed(String)
     }
 
@@ -130,6 +132,7 @@ package struct Handover {
                     return .failure(.ending(found))
                 }
                 if isNew { return .failure(.underWay(found)) }
+                guard handed.recipe.isUnderSamePolicy(as: recipe) else { return .failure(.otherPolicy(found)) }
                 do throws(ServiceTrouble) {
                     var result = try comeBack(found.run, handed, run.identifiers, recipe, background, journal)
                     result.hasEnded =
@@ -186,6 +189,9 @@ package struct Handover {
         let new = background.job.tasks.map(\.id).filter { !known.contains($0) }
         if new.isEmpty, !asksForCredential(run, handed, recipe, journal) {
             return Result(run: run, part: handed.part, earlier: handed.recipe)
+        }
+        if let refusal = handed.part.job.policy?.refusal(ofTasks: handed.part.job.tasks.count + new.count) {
+            throw ServiceTrouble(refusal.message)
         }
         do throws(StoreError) {
             try journal.extend(run, inputs: [recipe.input(handed.count)], tasks: new, identifiers: identifiers)

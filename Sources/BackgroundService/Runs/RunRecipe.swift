@@ -52,6 +52,11 @@ package struct RunRecipe: Sendable {
         self.delivery = delivery
     }
 
+    /// Whether both are held to the same policy, or to none.
+    func isUnderSamePolicy(as other: RunRecipe) -> Bool {
+        inputs.options.policy?.source.bytes == other.inputs.options.policy?.source.bytes
+    }
+
     /// Whether the job has a task in a background session.
     package static func concerns(_ job: Job) -> Bool {
         job.tasks.contains { job.sessions[Int($0.session.raw)].kind == .background }
@@ -107,6 +112,7 @@ package struct RunRecipe: Sendable {
         var job = job
         if let maximum = changes.maximumConcurrentTasks { job.limits.maximumConcurrentTasks = maximum }
         if let bandwidth = changes.bandwidth { job.limits.bandwidth = .steady(bandwidth) }
+        job.holdLimits()
         guard isDetached else { return job }
         // No user waits for a detached run: it transfers when that disturbs least, unless its session says
         // otherwise.

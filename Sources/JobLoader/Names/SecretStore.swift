@@ -20,6 +20,8 @@ final class SecretStore {
     var lacksFile = false
     /// The room of a job that is not trusted: no secret comes from a variable that is not for it.
     var room: JobRoom?
+    /// An operator's rules, under which the job is read.
+    var held: HeldReading?
     let resources: Resources
     let missingValues: MissingValues
     private(set) var known: [KnownSecret] = []
@@ -109,7 +111,7 @@ final class SecretStore {
     private struct Unreadable: Error {
         let reason: String
         /// Why the place where it would be found is refused.
-        var refusal: JobRoom.Refusal?
+        var refusal: AccessRefusal?
     }
 
     /// Looks for a secret in each place; the result is `nil` if none has it.

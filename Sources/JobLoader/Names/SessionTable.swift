@@ -176,6 +176,8 @@ struct SessionReader {
             let span = place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key)
             reader.error("missing-key", "`policy: only` needs `ca` or `pin`: else nothing is trusted", at: span)
         }
+        reader.refuseOldTLS(
+            configuration.tls, at: place("tls", entry).map { reader.tree.span($0.key) } ?? reader.tree.span(entry.key))
         checkRouting(configuration, entry)
         configuration.kind == .background ? checkBackground(draft, entry) : checkForeground(draft, entry)
     }

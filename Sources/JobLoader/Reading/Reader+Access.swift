@@ -1,4 +1,5 @@
 import Diagnostics
+import HTTPRules
 import TransferModel
 import YAMLTree
 
@@ -8,26 +9,31 @@ extension Reader {
         record(kind, what(), at: tree.span(node))
     }
 
-    func record(_ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan) {
-        guard access != nil || room != nil else { return }
+    func record(
+        _ kind: JobAccess.Kind, _ what: @autoclosure () -> String, at span: SourceSpan, host: HostAndPort? = nil
+    ) {
+        guard notesAccess else { return }
         let what = what()
-        let refusal = room?.refusal(of: kind, what)
-        if let refusal { refuse(refusal, at: span) }
-        access?.add(kind, what, line: span.line, owner: owner, refusal: refusal)
+        let refusals = [room?.refusal(of: kind, what), policy?.refusal(of: kind, what, host)].compactMap(\.self)
+        for refusal in refusals { refuse(refusal, at: span) }
+        access?.add(kind, what, line: span.line, owner: owner, refusal: refusals.first)
     }
 
-    /// Reports what a confined job may not do.
-    func refuse(_ refusal: JobRoom.Refusal, at span: SourceSpan) {
-        error(JobRoom.code, refusal.message, hint: refusal.hint, at: span)
+    /// Whether anybody wants to know, or to decide, what the job may do.
+    private var notesAccess: Bool { access != nil || room != nil || policy != nil }
+
+    /// Reports what a job may not do that is confined, or under a policy.
+    func refuse(_ refusal: AccessRefusal, at span: SourceSpan) {
+        error(refusal.code, refusal.message, hint: refusal.hint, at: span)
     }
 
     /// Records a file; `path` is absolute. Files in the job's own folder are no access, unless the job is confined to another
     /// one.
     func recordFile(_ kind: JobAccess.Kind, _ path: @autoclosure () -> String, _ node: NodeID) {
-        guard access != nil || room != nil || kind == .read else { return }
+        guard notesAccess || kind == .read else { return }
         let path = Paths.resolvingDots(path())
         if kind == .read { usedFiles.add(path, readAs: key) }
-        guard access != nil || room != nil else { return }
+        guard notesAccess else { return }
         let folder = baseDirectory == "/" ? "/" : baseDirectory + "/"
         let isOwn = path.utf8.starts(with: folder.utf8) || (path + "/").isExactly(folder)
         if isOwn, room?.holds(path) ?? true { return }
@@ -53,7 +59,7 @@ extension Reader {
 
     func recordHost(_ url: ResourceURL, _ node: NodeID) {
         if url.schemeIs("file") { return recordFile(.read, url.path, node) }
-        guard access != nil || room != nil, key.description != "mainDocument", url.needsConnection else { return }
+        guard notesAccess, key.description != "mainDocument", url.needsConnection else { return }
         recordHost(url.origin, node)
     }
 
@@ -61,19 +67,25 @@ extension Reader {
     func recordHost(_ origin: Origin, _ node: NodeID) {
         access?.connects(to: origin.port, byFTP: origin.scheme.hasPrefix("ftp"))
         let isUsual = [("http", 80), ("https", 443), ("ftp", 21)].contains { $0 == (origin.scheme, Int(origin.port)) }
-        record(.host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, node)
+        record(
+            .host, isUsual ? "\(origin.scheme)://\(origin.host)" : origin.description, at: tree.span(node),
+            host: HostAndPort(host: origin.host, port: origin.port))
     }
 
     /// Records a URL whose host comes from another task's response, or from a value that is missing on this machine.
     func recordUnknownHost(_ text: SecretText, _ node: NodeID) {
-        guard access != nil || room != nil, key.description != "mainDocument" else { return }
+        guard notesAccess, key.description != "mainDocument" else { return }
         var known = ""
         for piece in text.pieces {
             guard case .literal(let literal) = piece else { break }
             known += literal
         }
         let isHostKnown = known.split(separator: "/", omittingEmptySubsequences: false).count > 3
-        if isHostKnown, let url = try? ResourceURL.parse(known) { return recordHost(url, node) }
+        if isHostKnown, let url = try? ResourceURL.parse(known) {
+            guard let rewrites = held?.rewrites, !rewrites.isEmpty else { return recordHost(url, node) }
+            // Where the operator's rules lead the whole URL is known in the run.
+            return record(.host, url.origin.description, node)
+        }
         record(.host, "whatever `\(Self.short(tree.text(node)))` names", node)
     }
 }

@@ -133,7 +133,7 @@ extension Reader {
 
     func parseURL(_ text: SecretText, _ node: NodeID) -> ResourceURL? {
         do {
-            let url = try urls.parse(text.plain ?? text.revealed)
+            guard let url = rewritten(try urls.parse(text.plain ?? text.revealed), node) else { return nil }
             // The host is unknown until the value is.
             if missingValues == .tolerated, MissingValue.stands(in: url.host) {
                 recordUnknownHost("", node)

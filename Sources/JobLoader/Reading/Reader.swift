@@ -19,6 +19,8 @@ final class Reader {
     var access: JobAccess?
     /// The room of a job that is not trusted; `nil` of any other.
     var room: JobRoom? { names.secrets.room }
+    /// An operator's rules that win over the job's; `nil` without any.
+    var held: HeldReading? { names.secrets.held }
     /// The part of the job whose values are being read, for `access`.
     var owner = "the job"
     /// What belongs to the task whose values are being read.

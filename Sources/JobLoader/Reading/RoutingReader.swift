@@ -25,7 +25,9 @@ struct RoutingReader {
                 let to = hostAndPort(text, value)
             else { continue }
             routing.add(ConnectionRouting.Detour(from: from, to: to))
-            reader.record(.host, "\(to), in place of \(from)", value)
+            // Without a port it is known in the run.
+            let place = (to.port ?? from.port).map { HostAndPort(host: to.host, port: $0) }
+            reader.record(.host, "\(to), in place of \(from)", at: reader.tree.span(value), host: place)
             if let port = to.port { reader.access?.connects(to: port) }
         }
     }

@@ -22,6 +22,7 @@ struct TaskKeyReader {
             let text = reader.tree.text(node)
             if let url = try? reader.urls.parse(text) {
                 reader.warnOfPlaceholder(node, in: .url)
+                guard let url = reader.rewritten(url, node) else { return nil }
                 reader.recordHost(url, node)
                 return .url(url)
             }

@@ -52,6 +52,17 @@ package enum JobReference {
     }
 }
 
+/// The tables about the file of `--policy` in docs/policy.md.
+package enum PolicyReference {
+    /// Returns the tables as Markdown.
+    package static func tables() -> String {
+        [
+            Sections.policy.document, Sections.policyHosts.document, Sections.policyAddresses.document,
+            Sections.policyTLS.document, Sections.policyLimits.document,
+        ].map { JobReference.section($0) }.joined()
+    }
+}
+
 /// The tables about networks.yaml in docs/networks.md.
 package enum NetworkMapReference {
     /// Returns the tables as Markdown.

@@ -1,4 +1,3 @@
-import HTTPRules
 import TransferModel
 import YAMLTree
 
@@ -124,18 +123,7 @@ enum Sections {
             ) { HeaderReader(reader: $1).keptHeaders($0) },
             Key(
                 "rewrite", \.rewrite, .list(.object("rewrite")), default: "none", "sends a redirect elsewhere"
-            ) { node, reader in
-                let drafts = reader.maps(node, rewrite, .blank)
-                let rules = drafts?.map { RedirectPolicy.Rewrite(match: $0.match, to: $0.to) }
-                for (rule, place) in zip(rules ?? [], reader.tree.children(node)) {
-                    guard let missing = RedirectRewrites.missingGroup(rule) else { continue }
-                    reader.error(
-                        "invalid-value", "`to` names the group `$\(missing.group)`, and `match` has \(missing.of)",
-                        hint: "groups are counted by their opening parentheses, from `$1`",
-                        at: reader.beginning(place))
-                }
-                return rules
-            },
+            ) { $1.rewrites($0) },
             .choice(
                 "onRefuse", \.onRefuse, default: "fail",
                 "a refused redirect fails the task, or (`accept`) its 3xx response and body are the result"),

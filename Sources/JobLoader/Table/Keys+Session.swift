@@ -35,14 +35,18 @@ extension Sections {
             ) {
                 SessionKeyReader(reader: $1).pins($0)
             },
-            .choice(
-                "policy", \.policy, default: "system",
+            Key(
+                "policy", \.policy, .choice(TLSConfiguration.TrustPolicy.allCases.map(\.rawValue)), default: "system",
                 """
                 `system` believes the system's authorities and `ca`; `only` nothing but `ca` and `pin`: without `ca` the \
                 server's own key must be a pin, and nothing else in its certificate counts; `insecure` checks nothing \
                 but pins, and says so on standard error and in the report
                 """
-            ),
+            ) { node, reader in
+                let policy = reader.choice(node, as: TLSConfiguration.TrustPolicy.self)
+                if policy == .insecure { reader.refuseInsecure(node) }
+                return policy
+            },
         ])
 
     static let pinShape = Shape.pattern("^sha256//[A-Za-z0-9+/]{43}=$", words: "a pin such as `sha256//…=`")

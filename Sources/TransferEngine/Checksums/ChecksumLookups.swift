@@ -216,7 +216,7 @@ package final class ChecksumLookups: Participant {
         return AttemptRules(
             type: .data, method: "GET",
             headers: headers + [HeaderField(name: "Accept-Encoding", value: "identity")], version: rules.version,
-            redirects: rules.redirects, maximumSize: longest(attempt),
+            redirects: rules.redirects, rewrites: rules.rewrites, maximumSize: longest(attempt),
             named: ([attempt.specification.location.url].compactMap(\.self) + rules.mirrors).map(\.origin),
             challenges: rules.challenges, clientNonce: rules.clientNonce)
     }

@@ -24,6 +24,20 @@ extension Attempt {
 }
 
 extension Connections {
+    /// Throws where the operator's policy lets no request go to the URL's host, or to the one where it goes first. Every
+    /// request comes by here: a task's own, a redirect, a page, the place of an upload, a checksum file, a token.
+    func checkHosts(_ url: ResourceURL, _ attempt: Attempt) throws(TransferError) {
+        guard let rules = attempt.session.configuration.policy?.hosts else { return }
+        let pools = attempt.session.pools
+        var hosts = [(host: url.host, port: url.port)]
+        if pools.routing.unixSocket == nil, let target = pools.routing.target(of: url) { hosts.append(target) }
+        if let proxy = pools.proxy(for: url) { hosts.append((proxy.host, proxy.port)) }
+        guard let refusal = hosts.lazy.compactMap({ rules.refusal(ofHost: $0.host, port: $0.port) }).first else {
+            return
+        }
+        throw TransferError(.addressRefused, "\(attempt.requestWords)\(refusal.message)")
+    }
+
     /// What decides about the addresses of a request's connections; `nil` where all may be connected to. Throws where the
     /// URL's own address is refused: through a proxy no connection would show it.
     func addressLimits(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> AddressLimits? {

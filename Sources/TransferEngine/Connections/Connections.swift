@@ -80,6 +80,7 @@ package final class Connections: Participant {
 
     /// Makes the part of a request that all requests of the attempt share; the headers are left out.
     func curlRequest(_ request: OutgoingRequest, _ attempt: Attempt) throws(TransferError) -> CurlRequest {
+        try checkHosts(request.url, attempt)
         let pool = try attempt.session.pools.pool(
             for: request.url, attempt.specification.options.values.policies.challenges, attempt.terms,
             isApart: policy.isApart(request, attempt.origin))

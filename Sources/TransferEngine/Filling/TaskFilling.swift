@@ -90,6 +90,7 @@ final class TaskFilling: Participant {
         do throws(TransferError) {
             core.captured.page = participants.pages.present(of: task).number
             var filled = try specification.filled(from: core.captured)
+            try rewrite(&filled, of: specification)
             if filled.options.values.object != nil {
                 filled.destination = try participants.objects.transfers.path(of: filled)
             }
@@ -104,6 +105,24 @@ final class TaskFilling: Participant {
             core.reports.append(.ended(task, Verdict(.failed(error))))
             return nil
         }
+    }
+
+    /// Leads URLs that captured values completed where the operator's rules want them; the job's own were when it was read.
+    private func rewrite(_ filled: inout TaskSpecification, of specification: TaskSpecification) throws(TransferError) {
+        let session = core.sessions[Int(specification.session.raw)]
+        guard session.configuration.policy?.rewrite.isEmpty == false else { return }
+        func place(
+            _ known: TaskSpecification.Location, _ filled: TaskSpecification.Location
+        ) throws(TransferError) -> TaskSpecification.Location {
+            guard known.url == nil, let url = filled.url else { return filled }
+            return .url(try session.rewritten(url))
+        }
+        filled.location = try place(specification.location, filled.location)
+        var values = filled.options.values
+        for index in values.mirrors.indices {
+            values.mirrors[index] = try place(specification.options.values.mirrors[index], values.mirrors[index])
+        }
+        filled.options = TaskOptions(values)
     }
 
     /// Tells of a task that cannot begin. That counts as an attempt, however short: its time is part of the task's.

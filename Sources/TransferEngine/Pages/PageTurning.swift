@@ -77,7 +77,8 @@ package final class PageTurning: Participant {
             switch next.way {
             case .url:
                 try NextPages.target(
-                    Self.reference(named), from: attempt.life.request.url, policy: policy, secured: secured,
+                    Self.reference(named), from: attempt.life.request.url, policy: policy,
+                    rewritten: { (url) throws(TransferError) in try attempt.session.rewritten(url) }, secured: secured,
                     isFromOutside: attempt.answerSource == .outside)
             case .cursor(_, let parameter):
                 try NextPages.target(

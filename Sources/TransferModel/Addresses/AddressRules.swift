@@ -54,7 +54,7 @@ package struct AddressRules: Hashable, Sendable {
             switch self {
             case .session: "`addresses.deny`"
             case .confinement: "`--confine`"
-            case .policy: "`--policy`"
+            case .policy: "the policy"
             }
         }
     }
@@ -142,6 +142,6 @@ extension Job {
 extension SessionConfiguration {
     /// All sets of rules about addresses that hold for the session's connections.
     package var addressRules: [AddressRules] {
-        (addresses.deny.isEmpty ? [] : [addresses]) + imposedAddresses.filter { !$0.deny.isEmpty }
+        ([addresses] + imposedAddresses + [policy?.addresses].compactMap(\.self)).filter { !$0.deny.isEmpty }
     }
 }

@@ -42,7 +42,7 @@ _transfer_run() {
         ((index == COMP_CWORD)) && continue
         word=${COMP_WORDS[index]}
         case $word in
-            --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--set|--variables-file|--secrets-file|--directory|--only|--except|--plan|--max-concurrent|--bandwidth|--state-dir|--network|--confine|--allow-env|--allow-address|--progress|--color|--format|--save|--model|--from|--seed|--update|--sweep|--task|--calendar|--randomized-delay|--on-failure|--user|--output|--fail-on)
+            --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--set|--variables-file|--secrets-file|--directory|--only|--except|--plan|--max-concurrent|--bandwidth|--state-dir|--network|--confine|--allow-env|--allow-address|--policy|--progress|--color|--format|--save|--model|--from|--seed|--update|--sweep|--task|--calendar|--randomized-delay|--on-failure|--user|--output|--fail-on)
                 ((index++)) ;;
             -*) ;;
             *) if [[ ! $command && ${#operands[@]} -eq 0 ]]; then
@@ -57,7 +57,7 @@ _transfer_run() {
         --progress) _transfer_run_words 'auto bar plain none' ;;
         --color) _transfer_run_words 'auto always never' ;;
         --format) _transfer_run_words 'text json github' ;;
-        --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--variables-file|--secrets-file|--plan|--save|--model|--output) _transfer_run_value file ;;
+        --report|--events|--junit|--html|--har|--trace|--otlp|--prometheus|--markdown|--failed-list|--variables-file|--secrets-file|--plan|--policy|--save|--model|--output) _transfer_run_value file ;;
         --directory|--state-dir|--confine) _transfer_run_value folder ;;
         --from) _transfer_run_value report ;;
         --only|--except|--update|--task) _transfer_run_value task ;;
@@ -65,15 +65,15 @@ _transfer_run() {
         *)
             if [[ $cur == -* ]]; then
                 case ${command:-run} in
-                    run) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --set --variables-file --secrets-file --directory --only --except --plan --locked --max-concurrent --bandwidth --fail-fast --exit-unchanged --state-dir --no-wait --detach --new-run --network --confine --allow-env --allow-address --progress --color --verbose --quiet --help --version' ;;
-                    check) _transfer_run_words '--set --variables-file --secrets-file --directory --confine --allow-env --allow-address --color --format --explain-access --help --version' ;;
+                    run) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --set --variables-file --secrets-file --directory --only --except --plan --locked --max-concurrent --bandwidth --fail-fast --exit-unchanged --state-dir --no-wait --detach --new-run --network --confine --allow-env --allow-address --policy --progress --color --verbose --quiet --help --version' ;;
+                    check) _transfer_run_words '--set --variables-file --secrets-file --directory --confine --allow-env --allow-address --policy --color --format --explain-access --help --version' ;;
                     init) _transfer_run_words '--output --help --version' ;;
                     import) _transfer_run_words '--help --version' ;;
                     unit) _transfer_run_words '--set --variables-file --secrets-file --directory --calendar --randomized-delay --on-failure --user --dynamic-user --install --help --version' ;;
-                    plan) _transfer_run_words '--set --variables-file --secrets-file --directory --only --except --max-concurrent --bandwidth --state-dir --confine --allow-env --allow-address --color --verbose --online --save --json --help --version' ;;
+                    plan) _transfer_run_words '--set --variables-file --secrets-file --directory --only --except --max-concurrent --bandwidth --state-dir --confine --allow-env --allow-address --policy --color --verbose --online --save --json --help --version' ;;
                     simulate) _transfer_run_words '--html --set --variables-file --secrets-file --directory --only --except --max-concurrent --bandwidth --fail-fast --color --json --model --from --seed --sweep --help --version' ;;
                     lock) _transfer_run_words '--set --variables-file --secrets-file --directory --max-concurrent --bandwidth --state-dir --color --update --help --version' ;;
-                    rerun) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --set --variables-file --secrets-file --directory --plan --locked --max-concurrent --bandwidth --fail-fast --exit-unchanged --state-dir --no-wait --detach --new-run --network --confine --allow-env --allow-address --progress --color --verbose --quiet --failed --changed --all --task --help --version' ;;
+                    rerun) _transfer_run_words '--report --no-report --events --junit --html --har --trace --otlp --prometheus --markdown --failed-list --set --variables-file --secrets-file --directory --plan --locked --max-concurrent --bandwidth --fail-fast --exit-unchanged --state-dir --no-wait --detach --new-run --network --confine --allow-env --allow-address --policy --progress --color --verbose --quiet --failed --changed --all --task --help --version' ;;
                     report) _transfer_run_words '--junit --html --har --trace --otlp --prometheus --markdown --failed-list --output --fail-on --help --version' ;;
                     explain) _transfer_run_words '--help --version' ;;
                     verify) _transfer_run_words '--set --variables-file --secrets-file --directory --state-dir --json --repair --from --help --version' ;;

@@ -103,6 +103,7 @@ complete -c transfer-run -n '__transfer_run_is run rerun status none' -l network
 complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l confine -d 'for job files that are not trusted: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means' -x -a '(__fish_complete_directories)'
 complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l allow-env -d 'let a confined job read this variable' -x
 complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l allow-address -d 'let a confined job connect to these addresses' -x
+complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l policy -d 'an operator\'s rules, which win over the job\'s and the command line\'s' -r -F
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l progress -d 'what to show while it runs: bars where standard error is a terminal, else lines' -x -a 'auto bar plain none'
 complete -c transfer-run -n '__transfer_run_is run rerun check plan simulate lock attach none' -l color -d 'colour on standard error' -x -a 'auto always never'
 complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'show each attempt, redirect and wait as well; `status`: networks and power, too, and of one run every task; `plan`: every task'

@@ -83,6 +83,7 @@ _transfer-run() {
             '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
             '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
+            '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
@@ -99,6 +100,7 @@ _transfer-run() {
             '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
             '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
+            '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--format=[how diagnostics are written]:text:(text json github)' \
             '--explain-access[list everything that the job may run, read, write, remove and ask, each with its place in the file]' \
@@ -146,6 +148,7 @@ _transfer-run() {
             '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
             '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
+            '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--online[ask the servers for sizes and changes, without fetching anything\: bytes, disk space and least time are then known]' \
@@ -222,6 +225,7 @@ _transfer-run() {
             '*--confine=[for job files that are not trusted\: nothing is read or written outside this folder, no command runs, no variable of the environment is read; `best-effort` beside it goes on where the kernel lacks a means]:DIR:_files -/' \
             '*--allow-env=[let a confined job read this variable]:NAME: ' \
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
+            '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
             '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \

@@ -23,17 +23,24 @@ final class EngineRig {
     /// Slots are granted at once.
     var grants = true
 
-    /// `text` is a job file; its folder is `/here`, and `https://a.example` the place of its tasks. `state` is the folder of
-    /// a store, which works on a thread of its own: `turn(until:)` waits for what it says.
+    /// `text` is a job file; its folder is `/here`, and `https://a.example` the place of its tasks. `policy` is an operator's
+    /// file. `state` is the folder of a store, which works on a thread of its own: `turn(until:)` waits for what it says.
     init(
-        _ text: String, environment: [String: String] = [:], files: [String: String] = [:], state: String? = nil
+        _ text: String, policy: String? = nil, environment: [String: String] = [:], files: [String: String] = [:],
+        state: String? = nil
     ) throws {
         let resources = Resources(
             environment: { environment[$0] },
             readFile: { path, _ in files[path].map { .success(Array($0.utf8)) } ?? .failure(.notFound) },
             listFiles: { _, _ in .failure(.notFound) }, workingDirectory: "/here")
         let source = SourceText(name: "/here/job.yaml", bytes: Array(text.utf8))
-        let loaded = JobLoader.load(source, options: LoadOptions(), resources: resources)
+        var options = LoadOptions()
+        if let policy {
+            let loaded = PolicyLoader.load(SourceText(name: "/etc/p.yaml", bytes: Array(policy.utf8)))
+            let rules: LoadedPolicy = try #require(loaded.policy, "\(loaded.diagnostics.sorted().map(\.message))")
+            options.policy = rules
+        }
+        let loaded = JobLoader.load(source, options: options, resources: resources)
         job = try #require(loaded.job, "\(loaded.diagnostics.sorted().map(\.message))")
         let loop = ScriptedLoop(time)
         self.loop = loop

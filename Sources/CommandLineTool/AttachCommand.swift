@@ -15,7 +15,7 @@ struct AttachedRun {
         Signals.hold(stops: RunOutputs.draws(options, environment))
         guard let identifier = options.arguments.jobs.first else { return ExitStatus.invalidInput.code }
         do {
-            let folder = try StateFolder(options.stateDirectory, environment)
+            let folder = try StateFolder.needed(options.stateDirectory, environment)
             CommandLineTool.tellOfDamage(folder, console)
             let starter = ServiceStarter.here(folder, environment)
             starter.goOn()
@@ -37,6 +37,9 @@ struct AttachedRun {
                 run: run.id, identifier: identifier, cameBack: true, options: options, environment: environment,
                 console: console, folder: folder, starter: starter
             ).perform(handed.part.job)
+        } catch let error as UsageError {
+            console.errors(error.text)
+            return error.status.code
         } catch {
             return console.failed(error)
         }

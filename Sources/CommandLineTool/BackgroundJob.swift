@@ -21,7 +21,7 @@ struct BackgroundJob {
     func perform(_ job: Job, _ loaded: JobSource.Loaded, _ networks: NetworkSettings) throws(UsageError) -> Int32 {
         let problems = JobSplit.problems(job, isDetached: options.detach)
         guard problems.isEmpty else { return refuse(problems, loaded) }
-        let folder = try folder()
+        let folder = try StateFolder.needed(options.stateDirectory, environment)
         switch Overlap(job: job, options: options, environment: environment, console: console).enter(loaded.file) {
         case .end(let status): return status.code
         case .clear(let lock):
@@ -46,14 +46,6 @@ struct BackgroundJob {
         console.errors(
             options.isGitHub ? DiagnosticRenderer.github(found) : DiagnosticRenderer.text(found, color: color))
         return ExitStatus.invalidInput.code
-    }
-
-    private func folder() throws(UsageError) -> StateFolder {
-        do throws(StateFolder.Problem) {
-            return try StateFolder(options.stateDirectory, environment)
-        } catch {
-            throw UsageError(error.description)
-        }
     }
 
     // MARK: Handing over
@@ -84,9 +76,11 @@ struct BackgroundJob {
         handover.tellBegun = { console.errors($0.warning) }
         do throws(Handover.Problem) {
             let result = try handOver(accepted, recipe, split.background, handover, folder)
-            if let earlier = result.earlier, let identifier = accepted.identifiers.first {
+            let identifier = accepted.identifiers.first ?? ""
+            if let earlier = result.earlier {
                 console.errors(UnheededOptions.warning(of: recipe, earlier: earlier, identifier, folder) ?? "")
             }
+            if result.cameBack { console.errors(Self.stayed(result.editedSessions(in: job), identifier, folder)) }
             if !result.cameBack { tellOfEarlier(accepted, folder) }
             return goOn(result, recipe.changed(job), accepted.identifiers, folder, networks)
         } catch {
@@ -260,6 +254,19 @@ struct BackgroundJob {
         return "warning: \(tasks.count) tasks stay as they were handed over: \(named)\(tasks.count > 3 ? ", …" : "")\n"
     }
 
+    /// A warning for each session that stays as it was handed over.
+    private static func stayed(
+        _ sessions: [(session: String, keys: [String])], _ identifier: String, _ folder: StateFolder
+    ) -> String {
+        sessions.map { session, keys in
+            let names = keys.map { "`\($0)`" }.joined(separator: ", ")
+            return
+                "warning: the session `\(session)` stays as it was handed over: what the file says of \(names) by now does "
+                + "not count for it\n  hint: \(folder.command("cancel", identifier)) ends it; then the same command begins "
+                + "anew\n"
+        }.joined()
+    }
+
     private func join(
         _ result: Handover.Result, _ rest: JobPart, _ identifier: String, _ job: Job, _ folder: StateFolder,
         _ starter: ServiceStarter, _ networks: NetworkSettings
@@ -319,14 +326,27 @@ extension Quarantine {
 extension LostRun {
     /// The warning for a run that takes the place of this one.
     var warning: String {
-        "warning: the journal has lost an earlier run of this job: \(tasks) may have been sent, and this run does not send "
-            + "\(requests.count == 1 ? "it" : "them") again\n  hint: see at the server whether it came; `--new-run` sends "
-            + "again what is in the job\n"
+        let count = Set(requests.map(\.task)).count
+        let hint = isKnown ? "" : "see at the server whether it came; "
+        return "warning: the journal has lost an earlier run of this job: \(tasks), and this run does not send "
+            + "\(count == 1 ? "it" : "them") again\n  hint: \(hint)`--new-run` sends again what is in the job\n"
     }
 
-    /// `a`, `b` and 3 more
+    /// Whether all that it had begun has succeeded.
+    private var isKnown: Bool { requests.allSatisfy { succeeded.contains($0.task) } }
+
+    /// ``a`, `b` and 3 more may have been sent; `c` was sent and succeeded``
     var tasks: String {
-        let ids = Set(requests.map(\.task)).sorted().map { "`\(SafeText.line($0))`" }
+        let all = Set(requests.map(\.task))
+        let (open, well) = (all.subtracting(succeeded), all.intersection(succeeded))
+        return [
+            open.isEmpty ? nil : "\(Self.names(open)) may have been sent",
+            well.isEmpty ? nil : "\(Self.names(well)) \(well.count == 1 ? "was" : "were") sent and succeeded",
+        ].compactMap(\.self).joined(separator: "; ")
+    }
+
+    private static func names(_ tasks: Set<String>) -> String {
+        let ids = tasks.sorted().map { "`\(SafeText.line($0))`" }
         return ids.prefix(3).joined(separator: ", ") + (ids.count > 3 ? " and \(ids.count - 3) more" : "")
     }
 }

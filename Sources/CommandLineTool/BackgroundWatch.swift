@@ -89,7 +89,8 @@ final class BackgroundWatch: Sendable {
             wake.withLock { $0 = follower.interrupt }
             var ids = background.job.tasks.map(\.id)
             var told: Set<String> = []
-            var holdup: String?
+            var holdup = Holdup(background.identifier)
+            var hasEnded = false
             let look = { [self] (held: HeldBack) -> Bool in
                 putOff(held, &told, inbox)
                 return held.isEverything && isAlone.load(ordering: .acquiring)
@@ -99,15 +100,15 @@ final class BackgroundWatch: Sendable {
                     story.tellWhatIsDue()
                     return heard.number
                 },
-                hear: { [self] in
-                    let words = FollowedRun.heldUp(background.identifier, $0, before: holdup)
-                    holdup = $0
-                    LiveTerminal.standardError.print(words)
+                hear: {
+                    let words = holdup.words($0, hasEnded: hasEnded)
+                    if !words.isEmpty { LiveTerminal.standardError.print(words) }
                 },
                 due: { [self] in story.nextTick }, tick: { [self] now in story.tick(now) },
                 look: leavesWhatWaits ? look : nil,
                 take: { [self] events in
                     for event in events {
+                        hasEnded = if case .runFinished = event.kind { true } else { false }
                         if case .expanded(let expansion) = event.kind { ids += expansion.tasks.map(\.id) }
                         release(event, ids, follower, inbox)
                     }

@@ -77,10 +77,10 @@ package enum CommandLineReference {
 
         `sessions` are those of background runs whose end was not shown yet; `trouble` says why the journal of one cannot be
         written, or why it cannot run just now, else `null`. The first 1,000 tasks of a run that have not finished are listed,
-        each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else
-        `null`) and how far it is: `bytesReceived`, `bytesSent`, `expected`, and the `attempts` that have begun. `counts`
-        says how many are in each state. How classes are determined, and how to correct them, is in
-        [networks.md](networks.md).
+        each with `id`, `state`, `waitingFor`, `lacks` (in words, what networks or power are like; else `null`) and how far it
+        is: `bytesReceived`, `bytesSent`, `expected`, the `attempts` that have begun, the `error` of the last one that ended,
+        `nextAttemptAt` (when the next one begins at the earliest; else `null`) and `startedOver` (why it does not go on with
+        what earlier ones left). `counts` says how many are in each state. Without a place for state nobody can know what is there: that is status 4. How classes are determined, and how to correct them, is in [networks.md](networks.md).
 
         ## State
 

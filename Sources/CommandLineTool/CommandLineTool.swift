@@ -57,7 +57,7 @@ package enum CommandLineTool {
             return ended(try dispatch(TypedArguments.parse(arguments), environment, console), console)
         } catch {
             console.errors(error.text)
-            return 2
+            return error.status.code
         }
     }
 
@@ -75,7 +75,7 @@ package enum CommandLineTool {
             return main(arguments: try StrayBytes.texts(words), environment: environment, console: console)
         } catch {
             console.errors(error.text)
-            return 2
+            return error.status.code
         }
     }
 

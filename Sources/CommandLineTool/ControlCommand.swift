@@ -54,11 +54,7 @@ package struct ControlOptions: Sendable {
                 hint: "a pattern such as `debs-*` stands for many; none at all for every task")
         }
         if tasks.contains("") { throw UsageError("a task's id is never empty") }
-        do throws(StateFolder.Problem) {
-            folder = try StateFolder(meant.value(.stateDir), environment)
-        } catch {
-            throw UsageError(error.description)
-        }
+        folder = try StateFolder.needed(meant.value(.stateDir), environment)
     }
 }
 
@@ -72,6 +68,16 @@ extension StateFolder {
             throw Problem(description: StrayBytes.folder(error).message)
         }
         try self.init(directory: directory, workingDirectory: working) { environment[$0] }
+    }
+
+    /// Returns the folder for a command that can do nothing without one.
+    static func needed(_ directory: String?, _ environment: [String: String]) throws(UsageError) -> StateFolder {
+        do throws(Problem) {
+            return try StateFolder(directory, environment)
+        } catch {
+            // The command line is right, but where it names an empty folder.
+            throw UsageError(error.description, status: directory == "" ? .invalidInput : .runnerFailed)
+        }
     }
 }
 

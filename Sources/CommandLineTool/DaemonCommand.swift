@@ -11,11 +11,7 @@ package struct DaemonOptions: Sendable {
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
-        do throws(StateFolder.Problem) {
-            folder = try StateFolder(meant.value(.stateDir), environment)
-        } catch {
-            throw UsageError(error.description)
-        }
+        folder = try StateFolder.needed(meant.value(.stateDir), environment)
     }
 }
 

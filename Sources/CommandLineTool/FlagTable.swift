@@ -190,7 +190,7 @@ package enum FlagTable {
             [.run, .rerun, .check, .plan, .simulate, .lock, .attach]),
         flag(
             .verbose, .toggle,
-            "show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task",
+            "show each attempt, redirect and wait as well; `status`: networks and power, too, and of one run every task; `plan`: every task",
             following + [.status, .plan], short: "v"),
         flag(.quiet, .toggle, "show the summary only", following, short: "q"),
     ]

@@ -59,7 +59,8 @@ struct FollowedRun {
             return held.isEverything && wasHeld
         }
         var over: Instant?
-        var holdup: String?
+        var holdup = Holdup(identifier)
+        var hasEnded = false
         return try follower.follow(
             signal: {
                 if let time = over, Clocks.instant() - time >= Self.shortEnd {
@@ -69,8 +70,7 @@ struct FollowedRun {
                 return heard.number
             },
             hear: {
-                console.errors(Self.heldUp(identifier, $0, before: holdup))
-                holdup = $0
+                console.errors(holdup.words($0, hasEnded: hasEnded))
             },
             due: { consumers.compactMap(\.nextTick).min() },
             tick: { now in
@@ -80,7 +80,8 @@ struct FollowedRun {
             take: { events in
                 for consumer in consumers { try? consumer.consume(events) }
                 guard let last = events.last else { return }
-                if case .runFinished = last.kind { over = Clocks.instant() } else { over = nil }
+                hasEnded = if case .runFinished = last.kind { true } else { false }
+                over = hasEnded ? Clocks.instant() : nil
             })
     }
 
@@ -96,18 +97,6 @@ struct FollowedRun {
             "the session `\(identifier)` goes on in the background: \(folder.command("attach", identifier)) follows it, "
                 + "\(folder.command("cancel", identifier)) ends it\n"
         }.joined()
-    }
-
-    /// The warning that a session's events wait in the background process, or that it waits for its turn; without `trouble`,
-    /// that this is over. `before` is what was told last.
-    static func heldUp(_ identifier: String, _ trouble: String?, before: String?) -> String {
-        let isTurn = (trouble ?? before)?.hasPrefix(ServiceTrouble.turnWords) == true
-        guard let trouble else {
-            return "the session `\(identifier)` \(isTurn ? "has its turn" : "is held up no more")\n"
-        }
-        if isTurn { return "the session `\(identifier)`: \(trouble)\n" }
-        return "warning: the session `\(identifier)` is held up: \(trouble)\n"
-            + "  hint: it goes on by itself once that is mended, and nothing of it is lost\n"
     }
 
     private func runEnded(
@@ -144,5 +133,30 @@ extension HeldBack {
         }
         if tasks.count > Self.most { lines.append("  and \(tasks.count - Self.most) more wait") }
         return lines.map { SafeText.line($0) + "\n" }.joined()
+    }
+}
+
+/// What whoever follows a session is told when it is held up, and when that is over.
+package struct Holdup {
+    private let identifier: String
+    /// What was told last, and whether the run's tasks had ended by then.
+    private var told: (trouble: String, isOfTheEnd: Bool)?
+
+    package init(_ identifier: String) { self.identifier = identifier }
+
+    /// Returns the warning that the session's events wait in the background process, or that it waits for its turn; without
+    /// `trouble`, that this is over. `hasEnded`: the run's last event was told.
+    package mutating func words(_ trouble: String?, hasEnded: Bool = false) -> String {
+        let before = told
+        told = trouble.map { ($0, hasEnded) }
+        let isTurn = (trouble ?? before?.trouble)?.hasPrefix(ServiceTrouble.turnWords) == true
+        guard let trouble else {
+            // The report could not be written: whether it can be now shows when this command writes it.
+            if before?.isOfTheEnd == true { return "" }
+            return "the session `\(identifier)` \(isTurn ? "has its turn" : "is held up no more")\n"
+        }
+        if isTurn { return "the session `\(identifier)`: \(trouble)\n" }
+        return "warning: the session `\(identifier)` is held up: \(trouble)\n"
+            + "  hint: it goes on by itself once that is mended, and nothing of it is lost\n"
     }
 }

@@ -20,11 +20,7 @@ package struct ResetOptions: Sendable {
             throw UsageError("`transfer-run reset` needs SESSION")
         }
         self.session = session
-        do throws(StateFolder.Problem) {
-            folder = try StateFolder(meant.value(.stateDir), environment)
-        } catch {
-            throw UsageError(error.description)
-        }
+        folder = try StateFolder.needed(meant.value(.stateDir), environment)
     }
 }
 

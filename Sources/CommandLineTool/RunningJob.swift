@@ -46,7 +46,7 @@ struct RunningJob {
     func perform() -> Int32 {
         do throws(UsageError) { try enterRoom() } catch {
             console.errors(error.text)
-            return ExitStatus.invalidInput.code
+            return error.status.code
         }
         let ahead = (try? StateFolder(options.stateDirectory, environment)).flatMap { StoreAhead(folder: $0.state) }
         defer { ahead?.abandon() }
@@ -83,7 +83,7 @@ struct RunningJob {
             return carrier.enter(job, loaded, networks, ahead)
         } catch {
             console.errors(error.text)
-            return 2
+            return error.status.code
         }
     }
 
@@ -316,7 +316,7 @@ struct RunningJob {
         }
         if let other { (settings.outside, settings.heard) = (other.outside, other.heard) }
         var job = job
-        if let warning = OpenFiles.fit(&job) { console.errors(warning) }
+        if let words = OpenFiles.fit(&job) { console.errors("warning: \(words)\n") }
         let inputs = RunInputs(job, options, environment, console, signalled: other?.signalled)
         defer { inputs.close() }
         let log = try EventLog(

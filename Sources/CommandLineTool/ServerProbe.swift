@@ -33,7 +33,7 @@ struct ServerProbe {
     private func ask(_ probe: ProbeJob) throws -> [Int: Answer] {
         guard !probe.tasks.isEmpty else { return [:] }
         var job = probe.job
-        if let warning = OpenFiles.fit(&job) { console.errors(warning) }
+        if let words = OpenFiles.fit(&job) { console.errors("warning: \(words)\n") }
         let collector = AnswerCollector(probe.tasks)
         let run = QuietRun(networks: networks, memory: memory, redactor: Redactor(job.secrets))
         try run.run(job, telling: collector)

@@ -36,8 +36,8 @@ extension LostRun {
     /// The warning of `status`.
     fileprivate var told: String {
         let sessions = identifiers.map { "`\(SafeText.line($0))`" }.joined(separator: ", ")
-        return "warning: the journal has lost a run of the session \(sessions) (\(SafeText.line(job))): \(tasks) may "
-            + "have been sent\n"
+        return "warning: the journal has lost a run of the session \(sessions) (\(SafeText.line(job))): "
+            + "\(tasks)\n"
             + "  hint: run its job again: it begins anew and does not send what may have been sent; `--new-run` sends "
             + "all\n"
     }

@@ -1,11 +1,11 @@
-import BackgroundService
-import JobRunner
+package import BackgroundService
+package import JobRunner
 import NetworkConditions
 import Reporting
 import RunControl
 package import Stores
 import SystemIO
-import TransferModel
+package import TransferModel
 
 /// The options of `status`.
 package struct StatusOptions: Sendable {
@@ -15,7 +15,7 @@ package struct StatusOptions: Sendable {
     package var asJSON: Bool
     /// Whether to print again whenever something changes.
     package var isWatching: Bool
-    /// Whether to show networks and power.
+    /// Whether to show networks and power, and of one run or session every task that is left.
     package var isVerbose: Bool
     /// Whether standard output is a terminal on which a page can replace the one before.
     package var redraws: Bool
@@ -23,8 +23,8 @@ package struct StatusOptions: Sendable {
     package var isUnicode: Bool
     /// The network of `--network`, if any.
     package var network: DictatedNetwork?
-    /// Folder of the runs' state; `nil` without a place for state.
-    package var folder: StateFolder?
+    /// Folder of the runs' state.
+    package var folder: StateFolder
 
     package init(_ typed: TypedArguments, environment: [String: String]) throws(UsageError) {
         let meant = try MeantArguments(typed, environment: environment)
@@ -35,7 +35,7 @@ package struct StatusOptions: Sendable {
         isUnicode = LiveTerminal.isUnicode(environment)
         redraws = !asJSON && Terminal.isTerminal(1) && environment["TERM"] != "dumb"
         network = try meant.network()
-        folder = try? StateFolder(meant.value(.stateDir), environment)
+        folder = try StateFolder.needed(meant.value(.stateDir), environment)
     }
 
     var process: Int32? { if case .process(let process) = target { process } else { nil } }
@@ -43,16 +43,28 @@ package struct StatusOptions: Sendable {
 }
 
 /// Everything that `status` shows, at one moment.
-struct StatusView: Hashable {
-    struct Run: Hashable {
+package struct StatusView: Hashable {
+    /// A run of a foreground command.
+    package struct Run: Hashable {
         let process: Int32
         /// The run's answer; `nil` for one that does not answer.
         let status: RunStatus?
+
+        package init(process: Int32, status: RunStatus?) {
+            self.process = process
+            self.status = status
+        }
     }
     /// Background sessions whose end is not confirmed yet.
     var sessions: [BackgroundSession] = []
     var runs: [Run]
     var conditions: Conditions
+
+    package init(sessions: [BackgroundSession] = [], runs: [Run], conditions: Conditions) {
+        self.sessions = sessions
+        self.runs = runs
+        self.conditions = conditions
+    }
 }
 
 extension CommandLineTool {
@@ -84,7 +96,7 @@ private struct StatusShow {
     let options: StatusOptions
     let console: Console
     let watch: NetworkWatch
-    let source: SessionSource?
+    let source: SessionSource
 
     init(
         _ options: StatusOptions, _ map: NetworkMap, _ environment: [String: String], _ console: Console
@@ -92,20 +104,16 @@ private struct StatusShow {
         self.options = options
         self.console = console
         watch = try NetworkWatch(map: map)
-        source = options.folder.map { folder in
-            SessionSource(
-                folder, ServiceStarter.here(folder, environment), options.identifier,
-                isFollowing: options.isWatching)
-        }
+        source = SessionSource(
+            options.folder, ServiceStarter.here(options.folder, environment), options.identifier,
+            isFollowing: options.isWatching)
     }
 
     func perform() throws -> Int32 {
-        if let folder = options.folder {
-            CommandLineTool.tellOfDamage(folder, console)
-            let isForPeople = !options.asJSON && !options.isWatching && options.process == nil
-            console.errors(StateLoss.warnings(folder, isForPeople: isForPeople))
-        }
-        if options.process != nil { source?.goOn() }
+        CommandLineTool.tellOfDamage(options.folder, console)
+        let isForPeople = !options.asJSON && !options.isWatching && options.process == nil
+        console.errors(StateLoss.warnings(options.folder, isForPeople: isForPeople))
+        if options.process != nil { source.goOn() }
         if let process = options.process, let why = absence(of: process) {
             return console.failed(why)
         }
@@ -115,8 +123,8 @@ private struct StatusShow {
         }
         guard options.isWatching else {
             console.output(text(of: try view(watch.first)))
-            if let quarantined = source?.quarantined { console.errors(quarantined.warning) }
-            if let trouble = source?.trouble { console.errors("warning: \(trouble)\n") }
+            if let quarantined = source.quarantined { console.errors(quarantined.warning) }
+            if let trouble = source.trouble { console.errors("warning: \(trouble)\n") }
             return ExitStatus.succeeded.code
         }
         return try goOn()
@@ -134,7 +142,7 @@ private struct StatusShow {
         defer { watch.stop() }
         while isHeard {
             let found = try view(conditions)
-            if let quarantined = source?.quarantined, quarantined != told {
+            if let quarantined = source.quarantined, quarantined != told {
                 console.errors(quarantined.warning)
                 told = quarantined
                 page = RedrawnPage()
@@ -156,14 +164,14 @@ private struct StatusShow {
     private static let shortest: Int64 = 200
 
     private func rest(_ changed: PollWake) {
-        var entries = [changed.entry] + [source?.entry].compactMap { $0 }
+        var entries = [changed.entry] + [source.entry].compactMap(\.self)
         Polling.wait(&entries, milliseconds: 1000)
         if entries[0].isReady { return changed.clear() }
         guard entries.contains(where: { $0.isReady }) else { return }
         var wake = [changed.entry]
         Polling.wait(&wake, milliseconds: Self.shortest)
         if wake[0].isReady { changed.clear() }
-        source?.drain()
+        source.drain()
     }
 
     /// Whether standard output still has a reader.
@@ -175,14 +183,19 @@ private struct StatusShow {
 
     private func view(_ conditions: Conditions) throws -> StatusView {
         StatusView(
-            sessions: options.process == nil ? try source?.sessions() ?? [] : [],
+            sessions: options.process == nil ? try source.sessions() : [],
             runs: options.identifier == nil ? runs() : [],
             conditions: options.network.map { $0.conditions(power: conditions.power) } ?? conditions)
     }
 
     private func text(of view: StatusView, _ rates: [WatchedRates.Key: Int64] = [:]) -> String {
         options.asJSON
-            ? view.json : view.text(showsNetworks: options.isVerbose, folder: options.folder, rates: rates, bars: bars)
+            ? view.json
+            : view.text(
+                showsNetworks: options.isVerbose, namesAll: options.isVerbose && options.target != nil,
+                folder: options.folder, rates: rates, bars: bars,
+                // Below one another, pages tell of what happened, and time that passes is nothing of that.
+                now: options.isWatching && !options.redraws ? nil : Clocks.wall())
     }
 
     /// The style of progress bars; `nil` where pages do not replace one another.
@@ -202,7 +215,6 @@ private struct StatusShow {
     // MARK: Runs
 
     private func runs() -> [StatusView.Run] {
-        guard let client else { return [] }
         let processes = options.process.map { [$0] } ?? client.runs()
         return processes.compactMap { process in
             do throws(ControlFailure) {
@@ -220,7 +232,6 @@ private struct StatusShow {
 
     /// Why the named run cannot be shown, or `nil`.
     private func absence(of process: Int32) -> String? {
-        guard let client else { return "there is no place for state: set HOME or --state-dir" }
         do throws(ControlFailure) {
             _ = try client.ask(ControlMessage(.status), of: process)
             return nil
@@ -231,20 +242,16 @@ private struct StatusShow {
 
     /// Why the named session cannot be shown, or `nil`.
     private func absence(of identifier: String) -> (text: String, status: ExitStatus)? {
-        guard let folder = options.folder else {
-            return ("error: there is no place for state: set HOME or --state-dir\n", .runnerFailed)
-        }
         do throws(CommandTrouble) {
-            _ = try SessionAbsence.find(identifier, folder)
+            _ = try SessionAbsence.find(identifier, options.folder)
             return nil
         } catch {
             return (error.text, error.status)
         }
     }
 
-    private var client: ControlClient? {
-        guard let folder = options.folder?.runtime else { return nil }
-        var client = ControlClient(folder: folder)
+    private var client: ControlClient {
+        var client = ControlClient(folder: options.folder.runtime)
         client.patience = .seconds(2)
         return client
     }

@@ -55,6 +55,8 @@ extension SessionTask {
         writer.member("expected", expected)
         writer.member("attempts", attempts)
         writer.member("error", error: error)
+        writer.member("nextAttemptAt", nextAttemptAt)
+        writer.member("startedOver", startedOver)
     }
 }
 

@@ -1,9 +1,9 @@
 import BackgroundService
 import Diagnostics
 import JobRunner
-import Reporting
-import Stores
-import TransferModel
+package import Reporting
+package import Stores
+package import TransferModel
 
 extension StatusView {
     /// Networks that can be used now first, then the others, each by the kernel's numbers.
@@ -12,14 +12,17 @@ extension StatusView {
     }
 
     /// Returns sessions and runs; below them networks and power, where these hold a task back or `showsNetworks` is
-    /// set. `bars`: style in which the progress of running tasks is drawn, `nil` for none.
-    func text(
-        showsNetworks: Bool, folder: StateFolder?, rates: [WatchedRates.Key: Int64] = [:], bars: LiveFrame.Style? = nil
+    /// set. `bars`: style in which the progress of running tasks is drawn, `nil` for none. `namesAll`: each task that has
+    /// not ended gets a line. `now`: the time for `in 23 s`; `nil` where the text is to stay while time goes on.
+    package func text(
+        showsNetworks: Bool, namesAll: Bool = false, folder: StateFolder, rates: [WatchedRates.Key: Int64] = [:],
+        bars: LiveFrame.Style? = nil, now: WallTime? = nil
     ) -> String {
+        let style = TaskStyle(bars: bars, namesAll: namesAll, now: now)
         var lines =
             sessions.isEmpty
-            ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], bars, folder) }
-        if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], bars) } }
+            ? [] : ["sessions"] + sessions.flatMap { $0.lines(rates[.session($0.identifier)], style, folder) }
+        if !runs.isEmpty { lines += ["runs"] + runs.flatMap { $0.lines(rates[.run($0.process)], style) } }
         if lines.isEmpty { lines = ["no run is under way"] }
         if showsNetworks || isHeldBack { lines += networkLines }
         return lines.joined(separator: "\n") + "\n"
@@ -49,18 +52,18 @@ extension StatusView {
 }
 
 extension StatusView.Run {
-    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?) -> [String] {
+    fileprivate func lines(_ rate: Int64?, _ style: TaskStyle) -> [String] {
         guard let status else { return ["  \(process)  does not answer"] }
         let tasks = status.tasks.map { TaskLine($0) }
         // Finished tasks are not included, so the total is unknown.
         let amounts = amounts(tasks, isWhole: false, rate)
         return ["  \(process)  \(Visible.text(status.job)): \(words(for: status.counts))\(amounts)"]
-            + taskLines(tasks, status.counts, bars)
+            + style.lines(tasks, status.counts)
     }
 }
 
 extension BackgroundSession {
-    fileprivate func lines(_ rate: Int64?, _ bars: LiveFrame.Style?, _ folder: StateFolder?) -> [String] {
+    fileprivate func lines(_ rate: Int64?, _ style: TaskStyle, _ folder: StateFolder) -> [String] {
         let outcomes: [String] = TaskOutcome.allCases.compactMap { outcome in
             let count = tasks.count { $0.outcome == outcome }
             return state == .finished && count > 0 ? "\(count) \(outcome.rawValue)" : nil
@@ -71,18 +74,17 @@ extension BackgroundSession {
         }
         let hint =
             state == .finished && !isLost && ending == nil && over == nil
-            ? folder.map { ["    \($0.command("attach", identifier)) tells how it ended"] } ?? [] : []
-        let end = over.flatMap { run in folder.map { ["    \(Visible.text(SessionAbsence.end(of: run, $0)))"] } } ?? []
+            ? ["    \(folder.command("attach", identifier)) tells how it ended"] : []
+        let end = over.map { ["    \(Visible.text(SessionAbsence.end(of: $0, folder)))"] } ?? []
         let isHeldUp = state != .finished && trouble?.hasPrefix(ServiceTrouble.turnWords) == false
         let held = trouble.map { ["    \(isHeldUp ? "held up: " : "")\(Visible.text($0))"] } ?? []
         let amounts = amounts(tasks.map { TaskLine($0) }, isWhole: true, rate)
         // What can never go on waits for nothing.
-        let left = isLost ? [] : taskLines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts, bars)
+        let left = isLost ? [] : style.lines(tasks.filter { $0.state != .finished }.map { TaskLine($0) }, counts)
         let isSuspended = !isLost && tasks.contains { $0.state == .suspended }
-        let resume =
-            isSuspended ? folder.map { ["    \($0.command("resume", identifier)) resumes what is suspended"] } : nil
+        let resume = isSuspended ? ["    \(folder.command("resume", identifier)) resumes what is suspended"] : []
         return ["  \(Visible.text(identifier))  \(Visible.text(job)): \(words)\(amounts)"] + held + left
-            + (resume ?? []) + (ending ?? []) + hint + end
+            + resume + (ending ?? []) + hint + end
     }
 }
 
@@ -97,8 +99,8 @@ private func words(for counts: [RunStatus.State: Int]) -> String {
 /// ` · 1.2 GiB of 3.4 GiB · 5.0 MiB/s`. `isWhole`: `tasks` are all tasks of the run, so that the total is known.
 private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> String {
     let moved = tasks.reduce(0) { $0 &+ $1.moved }
-    let isKnown = isWhole && tasks.allSatisfy { $0.expected != nil || $0.isFinished }
-    let expected = tasks.reduce(0) { $0 &+ max($1.moved, $1.isFinished ? 0 : $1.expected ?? 0) }
+    let isKnown = isWhole && tasks.allSatisfy { $0.task.expected != nil || $0.isFinished }
+    let expected = tasks.reduce(0) { $0 &+ max($1.moved, $1.isFinished ? 0 : $1.task.expected ?? 0) }
     let whole = isKnown && expected > moved ? " of \(HumanText.size(expected))" : ""
     let parts = [
         moved == 0 ? nil : HumanText.size(moved) + whole,
@@ -107,65 +109,119 @@ private func amounts(_ tasks: [TaskLine], isWhole: Bool, _ rate: Int64?) -> Stri
     return parts.compactMap { $0 }.map { " · \($0)" }.joined()
 }
 
-/// Lines for running tasks first, then for waiting ones with the reason; of many the first.
-private func taskLines(
-    _ tasks: [TaskLine], _ counts: [RunStatus.State: Int], _ bars: LiveFrame.Style?
-) -> [String] {
-    let most = 10
-    let running = tasks.filter { $0.isRunning && $0.bytes != nil }
-    let waiting = tasks.filter { $0.waitsFor != nil }
-    var lines = running.prefix(most).map { task in
-        let bar = bars.flatMap { style in
-            task.expected.map { LiveFrame(style).bar(task.moved, of: $0, columns: 20) + " " }
-        }
-        return "    \(Visible.text(task.id)): \(bar ?? "")\(task.bytes ?? "")"
+/// How tasks are told of.
+private struct TaskStyle {
+    /// How progress bars are drawn; `nil` for none.
+    let bars: LiveFrame.Style?
+    /// Whether each task that has not ended gets a line, however many there are.
+    let namesAll: Bool
+    /// The time for `in 23 s`; `nil` where the text stays while time goes on.
+    let now: WallTime?
+
+    private static let most = 10
+
+    /// Lines for running tasks first, then for waiting ones with the reason; of many the first.
+    func lines(_ tasks: [TaskLine], _ counts: [RunStatus.State: Int]) -> [String] {
+        let running = tasks.filter { $0.isRunning }
+        let reasoned = tasks.filter { $0.isHeld && $0.waitsFor != nil }
+        // Where some have a reason to wait, the others are not left to be guessed.
+        let others = namesAll || !reasoned.isEmpty ? tasks.filter { $0.isHeld && $0.waitsFor == nil } : []
+        let waiting = reasoned + others
+        let held = (counts[.waiting] ?? 0) + (counts[.suspended] ?? 0)
+        return first(running, of: counts[.running] ?? 0, "run") { $0.running(bars) }
+            + (waiting.isEmpty ? [] : first(waiting, of: held, "wait") { $0.waiting(now) })
     }
-    lines += waiting.prefix(most).map { task in
-        let bytes = task.bytes.map { " (\($0))" } ?? ""
-        return "    \(Visible.text(task.id)) waits for \(Visible.text(task.waitsFor ?? ""))\(bytes)"
+
+    private func first(
+        _ tasks: [TaskLine], of count: Int, _ verb: String, _ words: (TaskLine) -> String
+    ) -> [String] {
+        // A line that says `1 more` says less than that one's.
+        let most = namesAll || tasks.count <= Self.most + 1 ? tasks.count : Self.most
+        let lines = tasks.prefix(most).map { "    \(Visible.text($0.task.id))\(words($0))" }
+        return lines + (count > most ? ["    and \(count - most) more \(verb)"] : [])
     }
-    let held = (counts[.waiting] ?? 0) + (counts[.suspended] ?? 0) - min(waiting.count, most)
-    if held > 0, !waiting.isEmpty { lines.append("    and \(held) more wait") }
-    return lines
 }
 
 /// One task in the form that lines are made from.
 private struct TaskLine {
-    let id: String
-    let isRunning: Bool
-    let isFinished: Bool
-    let waitsFor: String?
-    /// Bytes of the body in either direction; for a waiting task the bytes received, from which it resumes.
-    let moved: Int64
-    let expected: Int64?
+    let task: RunStatus.Task
 
-    /// `1.5 MiB of 20.0 MiB`; `nil` before the first byte.
-    var bytes: String? {
-        guard moved > 0 else { return nil }
-        return HumanText.size(moved) + (expected.map { " of \(HumanText.size($0))" } ?? "")
-    }
-
-    init(_ task: RunStatus.Task) {
-        self.init(
-            task.id, task.state, task.lacks, task.waitingFor, task.bytesReceived, task.bytesSent, task.expected)
-    }
+    init(_ task: RunStatus.Task) { self.task = task }
 
     init(_ task: SessionTask) {
-        self.init(
-            task.id, task.state, task.lacks, task.waitingFor, task.bytesReceived, task.bytesSent, task.expected)
+        self.task = RunStatus.Task(
+            id: task.id, state: task.state, waitingFor: task.waitingFor, lacks: task.lacks,
+            bytesReceived: task.bytesReceived, bytesSent: task.bytesSent, expected: task.expected,
+            attempts: task.attempts, error: task.error, nextAttemptAt: task.nextAttemptAt,
+            startedOver: task.startedOver)
     }
 
-    private init(
-        _ id: String, _ state: RunStatus.State, _ lacks: String?, _ reason: WaitReason?, _ received: Int64,
-        _ sent: Int64, _ expected: Int64?
-    ) {
-        self.id = id
-        isRunning = state == .running
-        isFinished = state == .finished
-        waitsFor = lacks ?? reason.map { Explanation.words($0) }
+    var isRunning: Bool { task.state == .running }
+    var isFinished: Bool { task.state == .finished }
+    var isHeld: Bool { !isRunning && !isFinished }
+    var waitsFor: String? { task.lacks ?? task.waitingFor.map { Explanation.words($0) } }
+
+    /// Bytes of the body in either direction; for a waiting task the bytes received, from which it resumes.
+    var moved: Int64 {
+        if isRunning || isFinished { return max(task.bytesReceived, task.bytesSent) }
         // While a credential is looked up, the bytes are those of the refusal and not of the file.
-        moved = isRunning || isFinished ? max(received, sent) : reason == .credential ? 0 : received
-        self.expected = expected
+        return task.waitingFor == .credential ? 0 : task.bytesReceived
+    }
+
+    /// `1.5 MiB of 20.0 MiB`; `nil` before the first byte.
+    private var bytes: String? {
+        guard moved > 0 else { return nil }
+        return HumanText.size(moved) + (task.expected.map { " of \(HumanText.size($0))" } ?? "")
+    }
+
+    private var message: String? { task.error.map { Visible.text(PeopleText.message($0.message)) } }
+
+    /// `: 1.5 MiB of 20.0 MiB, attempt 3; the last one: the server answered 503`
+    func running(_ bars: LiveFrame.Style?) -> String {
+        let bar = bars.flatMap { style in
+            task.expected.flatMap { moved > 0 ? LiveFrame(style).bar(moved, of: $0, columns: 20) + " " : nil }
+        }
+        let isSent = task.bytesReceived == 0 && task.bytesSent > 0 && task.bytesSent >= task.expected ?? .max
+        let words = [
+            (bar ?? "") + (bytes ?? "under way, no byte yet") + (isSent ? " sent, no answer yet" : ""),
+            task.attempts > 1 ? "attempt \(task.attempts)" : nil,
+        ]
+        return ": " + words.compactMap(\.self).joined(separator: ", ")
+            + (task.startedOver.map { "; started over: \(Visible.text($0))" } ?? "")
+            + (message.map { "; the last one: \($0)" } ?? "")
+    }
+
+    /// ` waits for a network it may use (1.5 MiB); 3 attempts, the last one: the server answered 503`, or where only time
+    /// is waited for `: 127.0.0.1 port 80 refused the connection; 3 attempts; tried again at 14:03:20 UTC (in 23 s)`.
+    func waiting(_ now: WallTime?) -> String {
+        let bytes = bytes.map { " (\($0))" } ?? ""
+        let tries = task.attempts == 0 ? nil : HumanText.count(task.attempts, "attempt")
+        guard let message, let reason = pause else {
+            let failed = message.map { "; \(tries.map { "\($0), the last one: " } ?? "")\($0)" } ?? ""
+            return (waitsFor.map { " waits for \(Visible.text($0))" } ?? " begins as soon as it can") + bytes + failed
+        }
+        return ": "
+            + [message, tries, reason(task.nextAttemptAt.map { Self.moment($0, now) })].compactMap(\.self)
+            .joined(separator: "; ") + bytes
+    }
+
+    /// How a wait for time alone is told, by when it is over; `nil` for other waits.
+    private var pause: ((_ until: String?) -> String)? {
+        switch task.waitingFor {
+        case .backoff: { "tried again\($0.map { " at \($0)" } ?? " next")" }
+        case .retryAfter: { "the server asked for quiet\($0.map { " until \($0)" } ?? "")" }
+        case .hostParked: { "its host is tried again\($0.map { " at \($0)" } ?? " first")" }
+        default: nil
+        }
+    }
+
+    /// `14:03:20 UTC (in 23 s)`, with the date where that is another day; without `now` only the date and the time.
+    private static func moment(_ time: WallTime, _ now: WallTime?) -> String {
+        let words = SessionAbsence.moment(time)
+        guard let now else { return words }
+        let isToday = words.prefix(10) == SessionAbsence.moment(now).prefix(10)
+        return (isToday ? String(words.dropFirst(11)) : words)
+            + (time > now ? " (in \(HumanText.duration(time - now)))" : "")
     }
 }
 

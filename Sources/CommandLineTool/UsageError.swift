@@ -1,7 +1,7 @@
 internal import Diagnostics
 import TransferModel
 
-/// A wrong command line: the message goes to standard error, and the process ends with 2.
+/// A command line with which nothing is done: the message goes to standard error, and the process ends with `status`.
 package struct UsageError: Error, Hashable, Sendable {
     /// What is wrong, in one line.
     package let message: String
@@ -9,16 +9,24 @@ package struct UsageError: Error, Hashable, Sendable {
     package let hint: String?
     /// Lines to print below the message; empty for none.
     private let usage: String
+    /// The exit status: that of a wrong command line, unless the fault is the machine's.
+    let status: ExitStatus
 
     package init(_ message: String, hint: String? = nil) {
+        self.init(message, hint: hint, status: .invalidInput)
+    }
+
+    init(_ message: String, hint: String? = nil, status: ExitStatus) {
         self.message = message
         self.hint = hint
+        self.status = status
         usage = ""
     }
 
     private init(_ message: String, usage: String) {
         self.message = message
         hint = nil
+        status = .invalidInput
         self.usage = usage
     }
 
@@ -56,7 +64,7 @@ enum CommandTrouble: Error {
         case .broken(let why): "error: \(why)\n"
         }
     }
-    var status: ExitStatus { if case .wrong = self { .invalidInput } else { .runnerFailed } }
+    var status: ExitStatus { if case .wrong(let error) = self { error.status } else { .runnerFailed } }
 }
 
 extension UsageError {

@@ -10,9 +10,21 @@ extension JobRun {
         for task in chosen where !scheduler.hasVanished(task) {
             var told = standing(of: task)
             told.attempts = scheduler.attempts(of: task)
+            if told.state != .finished {
+                told.error = scheduler.lastFailure(of: task).map { shown($0) }
+                let now = engine.now
+                told.nextAttemptAt = scheduler.nextAttempt(of: task).map { now.wall + ($0 - now.instant) }
+            }
             status.add(told, most: most)
         }
         return status
+    }
+
+    /// The error without secrets.
+    private func shown(_ error: TransferError) -> TransferError {
+        var error = error
+        error.message = log.hiding.redacted(error.message)
+        return error
     }
 
     private func standing(of task: TaskIndex) -> RunStatus.Task {
@@ -32,7 +44,7 @@ extension JobRun {
         return RunStatus.Task(
             id: id, state: progress.awaitsCredential ? .waiting : .running,
             waitingFor: progress.awaitsCredential ? .credential : nil, bytesReceived: progress.received,
-            bytesSent: progress.sent, expected: progress.expected)
+            bytesSent: progress.sent, expected: progress.expected, startedOver: progress.startedOver)
     }
 
     /// What a waiting task waits for, more exactly than its reason says: the kind of network or power that it lacks, until
@@ -43,6 +55,7 @@ extension JobRun {
         case .window: return opening(of: task).map { "its `window` until \($0)" }
         case .earliestBegin: return earliestBegin(of: task).map { "its `earliestBegin`, not before \($0)" }
         case .dependency where scheduler.isStaged(task): return group(of: task)
+        case .flush: return "what it begins to be written down: nothing of it is sent before"
         case .credential:
             return engine.credentials.rejectingHost(of: task).map {
                 "another credential: the one for \($0) was refused"

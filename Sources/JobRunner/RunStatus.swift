@@ -25,11 +25,22 @@ package struct RunStatus: Hashable, Sendable {
         package var expected: Int64?
         /// Number of attempts that have begun.
         package var attempts: Int
+        /// What the last attempt failed by, or what another task met at the host for which this one waits; `nil` where
+        /// nothing failed.
+        package var error: TransferError?
+        /// When the next attempt begins at the earliest, of a task that waits for a time to come; else `nil`.
+        package var nextAttemptAt: WallTime?
+        /// Why the attempt under way does not go on with what earlier ones left; `nil` where it does, or nothing was left.
+        package var startedOver: String?
 
         package init(
             id: String, state: State, waitingFor: WaitReason? = nil, lacks: String? = nil, bytesReceived: Int64 = 0,
-            bytesSent: Int64 = 0, expected: Int64? = nil, attempts: Int = 0
+            bytesSent: Int64 = 0, expected: Int64? = nil, attempts: Int = 0, error: TransferError? = nil,
+            nextAttemptAt: WallTime? = nil, startedOver: String? = nil
         ) {
+            self.error = error
+            self.nextAttemptAt = nextAttemptAt
+            self.startedOver = startedOver
             self.id = id
             self.state = state
             self.waitingFor = waitingFor

@@ -1,11 +1,12 @@
 /// Shortens messages for a line: long URLs and digests are cut. The report has them whole.
-enum PeopleText {
+package enum PeopleText {
     private static let longestWord = 100
     private static let digestDigits = 12
     /// Digits that are shown where two digests differ.
     private static let differingDigits = 8
 
-    static func message(_ text: String) -> String {
+    /// Returns the message with long URLs and digests cut.
+    package static func message(_ text: String) -> String {
         guard text.utf8.count > 32 else { return text }
         let digests = digests(in: text)
         return text.split(separator: " ", omittingEmptySubsequences: false).map { word($0, digests) }

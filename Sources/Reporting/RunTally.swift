@@ -8,6 +8,8 @@ struct RunTally {
     private static let mostIDs = 10
     /// A failure printed at most this many lines ago is still on the screen, and is not repeated.
     private static let screenful = 20
+    /// Most tasks that are named as sent again.
+    private static let mostSentAgain = 3
 
     private var job: Job
     private let advice: RerunAdvice
@@ -316,7 +318,8 @@ struct RunTally {
         // A stopped run is continued by the command that began it, unless that sends again what was sent.
         if let report, !isStopped || resent > 0, job.files.count == 1, job.file != "-" {
             let words = advice.words(job, report: report, hiding: redactor)
-            let start = isStopped ? "Go on" : "Run only \(troubled.count == 1 ? "this task" : "these") again"
+            let start =
+                isStopped ? "Go on" : "Run only \(troubled.count == 1 ? "this task" : "these") again\(sendsTwice)"
             let command =
                 "\(start)\(Self.given(words)): "
                 + "transfer-run rerun \(words.map { HumanText.shellWord($0) }.joined(separator: " "))"
@@ -328,9 +331,18 @@ struct RunTally {
         let command = words.map { HumanText.shellWord($0) }.joined(separator: " ")
         let given = Self.given(words, job.files.contains("-") ? ["the job on standard input"] : [])
         let what = chosen == nil ? "the job" : troubled.count == 1 ? "only this task" : "only these"
-        let start = isStopped ? "Go on" : "Run \(what) again"
+        let start = isStopped ? "Go on" : "Run \(what) again\(sendsTwice)"
         return [chosen == nil ? sendsAgain.map { "\($0)." } : nil, "\(start)\(given): transfer-run run \(command)"]
             .compactMap(\.self)
+    }
+
+    /// ` (sends post1, post2 again)`: the requests of failed tasks that their servers may have heard.
+    private var sendsTwice: String {
+        let heard = causes.causes.filter { $0.record.error?.mayHaveBeenHeard == true }.flatMap(\.tasks).sorted()
+        if heard.isEmpty { return "" }
+        let named = heard.prefix(Self.mostSentAgain).map { id($0) }.joined(separator: ", ")
+        let more = heard.count - Self.mostSentAgain
+        return " (sends \(named)\(more > 0 ? " and \(HumanText.grouped(more)) more" : "") again)"
     }
 
     /// Returns what has to be given beside a command's words: ", with secrets in the place of `***`".

@@ -60,6 +60,17 @@ extension RunStatus.Task {
         writer.member("bytesSent", bytesSent)
         writer.member("expected", expected)
         writer.member("attempts", attempts)
+        writer.object("error", error) { writer, error in
+            writer.member("domain", error.name.domain)
+            writer.member("name", error.name.rawValue)
+            writer.member("code", error.name.code)
+            writer.member("message", error.message)
+            writer.member("curl", error.curl.map { Int($0) })
+            writer.member("errno", error.errno.map { Int($0) })
+            writer.member("reason", error.reason?.rawValue)
+        }
+        writer.member("nextAttemptAt", nextAttemptAt)
+        writer.member("startedOver", startedOver)
         writer.endObject()
     }
 
@@ -71,7 +82,23 @@ extension RunStatus.Task {
             id: id, state: state, waitingFor: value["waitingFor"]?.text.flatMap { WaitReason(rawValue: $0) },
             lacks: value["lacks"]?.text, bytesReceived: value["bytesReceived"]?.whole ?? 0,
             bytesSent: value["bytesSent"]?.whole ?? 0, expected: value["expected"]?.whole,
-            attempts: value["attempts"]?.whole.flatMap { Int(exactly: $0) } ?? 0)
+            attempts: value["attempts"]?.whole.flatMap { Int(exactly: $0) } ?? 0,
+            error: value["error"].flatMap { TransferError($0) },
+            nextAttemptAt: value["nextAttemptAt"]?.text.flatMap { RFC3339.parse($0) },
+            startedOver: value["startedOver"]?.text)
+    }
+}
+
+extension TransferError {
+    /// Reads an error as `RunStatus.Task` writes it; `nil` if the value is none, or one of a name that this version does
+    /// not know.
+    fileprivate init?(_ value: JSONValue) {
+        guard let name = value["name"]?.text.flatMap({ ErrorName(rawValue: $0) }), let message = value["message"]?.text
+        else { return nil }
+        self.init(
+            name, message, curl: value["curl"]?.whole.flatMap { Int32(exactly: $0) },
+            errno: value["errno"]?.whole.flatMap { Int32(exactly: $0) },
+            reason: value["reason"]?.text.flatMap { NetworkObjection(rawValue: $0) })
     }
 }
 

@@ -69,6 +69,20 @@ extension AttemptScheduler {
         measure(task, .refused(reason, begunAt: run.tasks[task].attemptBeganAt), &run)
     }
 
+    /// When the host where the task is or was takes requests again; `nil` where it does now, where nobody knows, and for
+    /// a task that may go to another place.
+    func hostOpens(for task: TaskIndex, _ run: borrowing RunState) -> Instant? {
+        guard run.tasks[task].lane >= 0, !isMirrored(task), let origin = origin(of: task, run) else { return nil }
+        return slots.opening(of: origin, at: run.now.instant)
+    }
+
+    /// What the request failed by after which the host was parked for which the task waits in its queue.
+    func failureOfHost(awaitedBy task: TaskIndex, _ run: borrowing RunState) -> TransferError? {
+        let state = run.tasks[task]
+        guard state.phase == .queued, state.lane >= 0, slots.lanes[Int(state.lane)].isParked else { return nil }
+        return origin(of: task, run).flatMap { slots[$0].failure?.foundByAnotherTask }
+    }
+
     // MARK: Failures
 
     /// Parks the host if the failure of an attempt says so. Returns whether the failure counts as one of each task that
@@ -79,6 +93,7 @@ extension AttemptScheduler {
             endProbe(task, run)
             return false
         }
+        slots.requestFailed(at: origin, by: failed.error)
         let policy = run.plan[policyOf: task].retry
         if failed.verdict.saysBusy {
             measureRefusal(task, failed.verdict.status == 429 ? .tooManyRequests : .unavailable, &run)

@@ -6,6 +6,8 @@ struct OriginState: Sendable {
     var lanes: [Int] = []
     var version: HTTPProtocol?
     var health = HostHealth()
+    /// What the last request failed by that failed there.
+    var failure: TransferError?
 
     // `limits.hosts`
     var maximumConnections: Int?

@@ -43,6 +43,7 @@ extension Scheduler {
     mutating func attemptEnded(_ task: TaskIndex, _ verdict: Verdict) {
         let index = Int(task.raw)
         guard run.tasks[index].phase == .running else { return }
+        run.tasks[index].endRecordWait(at: run.now.instant)
         if let status = verdict.status, run.tasks[index].awaitsAnswer {
             attempts.answered(task, Answer(status: status), &run)
         }

@@ -17,6 +17,7 @@ extension Scheduler {
         // Whatever it needs, nothing of it is sent until it is resumed.
         case .blocked where state.suspension != nil: return .suspended
         case .suspended(.byCommand), .suspended(.byFile): return .suspended
+        case .running where isUnsent(state): return .waiting(.flush)
         case .running: return state.slot == .awaited ? .waiting(closure(of: state) ?? .hostLimit) : .running
         case .queued: return .waiting(state.lane < 0 ? nil : attempts.slots.reachedLimit(in: Int(state.lane)))
         // What takes the template's place is being worked out, or the group is being put in place.
@@ -39,6 +40,26 @@ extension Scheduler {
 
     /// How many attempts of the task have begun.
     package func attempts(of task: TaskIndex) -> Int { Int(run.tasks[task].attempt) }
+
+    /// When the task's next attempt begins at the earliest: after its pause, that of its host, or the host's rate. `nil`
+    /// where no time says so.
+    package func nextAttempt(of task: TaskIndex) -> Instant? {
+        let state = run.tasks[task]
+        switch state.phase {
+        case .backingOff: return max(state.backoff.end, attempts.hostOpens(for: task, run) ?? state.backoff.end)
+        case .queued: return attempts.hostOpens(for: task, run)
+        default: return nil
+        }
+    }
+
+    /// What the task's last attempt failed by; of a task that waits for a parked host and was never tried, what another
+    /// task met there. `nil` where nothing failed.
+    package func lastFailure(of task: TaskIndex) -> TransferError? {
+        attempts.retries.cause(of: task)?.error ?? attempts.failureOfHost(awaitedBy: task, run)
+    }
+
+    /// Whether the task's attempt has sent nothing, and waits until the run's events can be recorded again.
+    private func isUnsent(_ state: TaskState) -> Bool { state.awaitsRecord && runEnding.pauses.contains(.unrecorded) }
 
     private func closure(of state: TaskState) -> WaitReason? {
         state.lane < 0 ? nil : attempts.slots.lanes[Int(state.lane)].closure?.reason

@@ -115,8 +115,8 @@ package struct Scheduler: ~Copyable {
         case .needsGrant(let task, let origin, let isAlone):
             bytes.requestEnded(task)
             attempts.askForSlot(task, origin, isAlone: isAlone, &run)
-        case .awaitsRecord(let task): run.tasks[task].awaitsRecord = true
-        case .isRecorded(let task): run.tasks[task].awaitsRecord = false
+        case .awaitsRecord(let task): run.tasks[task].beginRecordWait(at: run.now.instant)
+        case .isRecorded(let task): run.tasks[task].endRecordWait(at: run.now.instant)
         case .sentBody(let task): bytes.sentBody(task)
         case .turnedPage(let task): pageEnded(task)
         case .released(let task, _): attempts.giveBackSlot(task, &run)

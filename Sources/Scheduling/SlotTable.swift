@@ -460,6 +460,21 @@ struct SlotTable: Sendable {
         quietChanged(origin, at: now, &timers)
     }
 
+    /// Notes what a request at the host failed by.
+    mutating func requestFailed(at origin: OriginID, by error: TransferError) {
+        know(origin)
+        hosts[Int(origin.raw)].failure = error
+    }
+
+    /// When the host's pause is over, or its rate and quota let the next request through; `nil` where that time has come,
+    /// and where a probe is to show it.
+    func opening(of origin: OriginID, at now: Instant) -> Instant? {
+        guard Int(origin.raw) < hosts.count else { return nil }
+        var opens = self[origin].gateOpensAt
+        if case .until(let due) = self[origin].health.quiet { opens = max(opens, due) }
+        return opens > now ? opens : nil
+    }
+
     mutating func endPark(_ origin: OriginID) {
         hosts[Int(origin.raw)].health.endPark()
         markQuietChanged(origin)

@@ -48,7 +48,7 @@ struct TaskState: Sendable {
 
     /// Changed by `TaskTable.enter`.
     fileprivate(set) var phase = Phase.queued
-    /// When the present phase, or the wait for a grant within an attempt, began.
+    /// When the present phase, or the wait for a grant or a record within an attempt, began.
     var since: Instant
     var attemptBeganAt: Instant
     var resourceClock = ResourceClock()
@@ -81,7 +81,7 @@ struct TaskState: Sendable {
     var wasHeard = false
     /// Whether its attempt waits until its beginning is recorded and has sent nothing: one that must not be repeated
     /// may still be interrupted.
-    var awaitsRecord = false
+    private(set) var awaitsRecord = false
     /// Whether the task counts against the limits on running tasks.
     var isCounted = false
     /// Failures of the network since the last answer, where those use up no tries.
@@ -117,6 +117,17 @@ struct TaskState: Sendable {
     mutating func takeWaitInAttempt() -> TimeSpan {
         defer { waitInAttempt = .zero }
         return waitInAttempt
+    }
+
+    /// Begins the wait of the attempt until its beginning is recorded: it holds its slot, so that no other wait runs.
+    mutating func beginRecordWait(at now: Instant) { (awaitsRecord, since) = (true, now) }
+
+    /// Ends that wait, whether or not its beginning was recorded.
+    mutating func endRecordWait(at now: Instant) {
+        guard awaitsRecord else { return }
+        awaitsRecord = false
+        waitInAttempt += now - since
+        addWait(.flush, now - since)
     }
 
     mutating func addWait(_ reason: WaitReason, _ duration: TimeSpan) {

@@ -25,6 +25,12 @@ extension TransferError {
         return error
     }
 
+    /// Whether the request of the task may have had its effect, and was not sent a second time because of that.
+    package var mayHaveBeenHeard: Bool {
+        message.contains(Self.notSentAgainWords)
+            || [TransferError.notSentAgain, .lostFromJournal].contains { message.contains($0.message) }
+    }
+
     /// Whether both say the same of an attempt, but for how far it came.
     package func hasSameCause(as other: TransferError) -> Bool {
         name == other.name && Self.sharedMessage(message, of: name) == Self.sharedMessage(other.message, of: name)

@@ -93,6 +93,9 @@ struct ProtocolTests {
             [
                 RunStatus.Task(id: "t", state: .running, bytesReceived: 5, bytesSent: 6, expected: 7, attempts: 8),
                 RunStatus.Task(id: "u", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
+                RunStatus.Task(
+                    id: "v", state: .waiting, waitingFor: .backoff, error: TransferError(.timedOut, "no byte came"),
+                    nextAttemptAt: WallTime(nanoseconds: 1_800_000_000_123_000_000)),
             ])
         let empty = Self.status("b", "b")
         let answers: [ServiceAnswer] = [

@@ -36,15 +36,17 @@ struct SessionReaderTests {
     private func start(_ number: Int) -> Event.Kind { .attemptStarted(AttemptStart(number: number, url: "http://x/")) }
 
     private func end(
-        _ outcome: TaskOutcome, received: Int64, status: Int? = 200, backoff: TimeSpan? = nil
+        _ outcome: TaskOutcome, received: Int64, status: Int? = 200, backoff: TimeSpan? = nil,
+        error: TransferError? = nil, startedOver: String? = nil
     ) -> Event.Kind {
         var transaction = TransactionMetrics(method: "GET", url: "http://x/", fetchStart: WallTime(nanoseconds: 0))
         transaction.responseBodyBytesReceived = received
         transaction.status = status
         return .attemptFinished(
             AttemptRecord(
-                number: 1, url: "http://x/", outcome: outcome, resumedFrom: 0, startedAt: WallTime(nanoseconds: 0),
-                duration: .zero, error: nil, backoff: backoff, transactions: [transaction]))
+                number: 1, url: "http://x/", outcome: outcome, resumedFrom: 0, startedOver: startedOver,
+                startedAt: WallTime(nanoseconds: 0), duration: .zero, error: error, backoff: backoff,
+                transactions: [transaction]))
     }
 
     private func over(_ outcome: TaskOutcome, _ error: TransferError? = nil) -> Event.Kind {
@@ -117,6 +119,51 @@ struct SessionReaderTests {
         #expect(try SessionReader(folder).sessions("a", live: [])[0].tasks[0].state == .waiting)
     }
 
+    @Test func whatTheLastAttemptFailedBy_isToldUntilTheTaskEnds() throws {
+        let run = try accept(["a"], tasks: ["x"])
+        let reader = SessionReader(folder)
+        func task() throws -> SessionTask { try reader.sessions(live: nil)[0].tasks[0] }
+        let refused = TransferError(.cannotConnectToHost, "127.0.0.1 port 1 refused the connection")
+        let failure = end(.failed, received: 0, backoff: .seconds(30), error: refused, startedOver: "it changed")
+        try tell(run, [(0, start(1)), (0, failure), (0, .waiting(.backoff))])
+        #expect(try task().error == refused && task().startedOver == "it changed")
+        #expect(try task().nextAttemptAt == WallTime(nanoseconds: 1001) + .seconds(30))
+        try tell(run, [(0, start(2))], from: 4)
+        #expect(try task().error == refused && task().nextAttemptAt == nil && task().startedOver == nil)
+        // The process knows better when: others may have had the host parked.
+        var live = RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0))
+        let later = WallTime(nanoseconds: 5_000)
+        live.tasks = [
+            RunStatus.Task(
+                id: "x", state: .waiting, waitingFor: .hostParked, attempts: 2, error: TransferError(.timedOut, "late"),
+                nextAttemptAt: later)
+        ]
+        let told = try reader.sessions(live: [SessionStatus("a", live)])[0].tasks[0]
+        #expect(told.nextAttemptAt == later && told.error?.name == .timedOut)
+        try tell(run, [(0, end(.cancelled, received: 0, error: .processEnded))], from: 5)
+        #expect(try task().error == refused, "it was interrupted")
+        try tell(run, [(0, start(3)), (0, end(.succeeded, received: 5)), (0, over(.succeeded))], from: 6)
+        #expect(try task().error == nil)
+    }
+
+    /// A task that has ended while the disk is full is at work no more.
+    @Test func endThatCannotBeWrittenDown_isNoWork() throws {
+        let run = try accept(["a"], tasks: ["x", "y"])
+        try tell(run, [(0, start(1)), (1, start(1))])
+        func session(_ counts: [RunStatus.State: Int], _ tasks: [String]) throws -> BackgroundSession {
+            var live = RunStatus(job: "nightly", startedAt: WallTime(nanoseconds: 0), counts: counts)
+            live.tasks = tasks.map { RunStatus.Task(id: $0, state: .running) }
+            return try SessionReader(folder).sessions("a", live: [SessionStatus("a", live, trouble: "full")])[0]
+        }
+        let half = try session([.finished: 1, .running: 1], ["y"])
+        #expect(half.tasks.map(\.state) == [.finished, .running] && half.tasks[0].outcome == nil)
+        let whole = try session([.finished: 2], [])
+        #expect(whole.tasks.map(\.state) == [.finished, .finished])
+        #expect(whole.state == .waiting, "its end is yet to be written down")
+        // A process that has not taken in all tasks says nothing of the others.
+        #expect(try session([.running: 1], ["y"]).tasks.map(\.state) == [.running, .running])
+    }
+
     /// An attempt that finds no server leaves what came before it where it is, and so does one that is told to come later.
     @Test func bytesOfAnEarlierAttemptStay_whereALaterOneBroughtNone() throws {
         let run = try accept(["a"], tasks: ["x"])
@@ -144,6 +191,18 @@ struct SessionReaderTests {
         #expect(EndedRun.last(of: ["a"], after: WallTime(nanoseconds: 5), folder) == nil)
         let ended = try EndedRun(try #require(EndedRun.last(of: ["b", "a"], after: long, folder)), folder)
         #expect(ended.job.tasks.map(\.id) == ["x", "y"] && ended.events.count == 4 && ended.run.end?.exitStatus == 1)
+    }
+
+    /// Which task a skipped one needed is left in its error alone.
+    @Test func anEndedRun_knowsWhatWasSkippedForWhat() throws {
+        let run = try accept(["a"], tasks: ["x", "y", "z"])
+        let because = TransferError(.dependencyFailed, "`x`, which it needs, failed")
+        try tell(run, [(0, over(.failed)), (1, over(.skipped, because)), (2, over(.skipped))])
+        try journal.recordEnd(of: run, RunEnd(at: WallTime(nanoseconds: 5), outcome: .failed, exitStatus: 1))
+        try journal.deliver(run, now: WallTime(nanoseconds: 6))
+        let last = EndedRun.last(of: ["a"], after: WallTime(nanoseconds: 4), folder)
+        let ended = try EndedRun(try #require(last), folder)
+        #expect(ended.job.tasks.map(\.needs) == [[], [TaskIndex(raw: 0)], []])
     }
 
     @Test func onlyWhatNobodyHasHeardOfIsTold() throws {

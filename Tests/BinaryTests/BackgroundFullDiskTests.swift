@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import TextFormats
 
 /// The state folder's disk is full while the background process carries a run: whoever follows or asks is told.
 @Suite(.enabled(if: MountedFolder.isAllowed)) struct BackgroundFullDiskTests {
@@ -105,6 +106,31 @@ import Testing
         #expect(run.status == 0, "\(run.errorText)")
         #expect(background.server.requests("/post").count == 1)
         #expect(try run.value("$.tasks[1].attempts[*].number") == "1")
+        withExtendedLifetime(disk) {}
+    }
+
+    /// A request that waits until it can be written down is no work: a command that does not wait ends, and the report counts
+    /// the time as a wait.
+    @Test func requestThatCannotBeWrittenDown_waits() throws {
+        #expect(try background.detach(jobWithPost()).exitStatus == 0)
+        #expect(background.server.waitForRequests(1, "/first"))
+        fill()
+        background.server.open(gate: "first")
+        background.server.open(gate: "post")
+        try waitForTrouble()
+        try background.waitFor("$.sessions[0].tasks[?@.id=='post'].waitingFor", "flush")
+        #expect(try background.status("$.sessions[0].tasks[*].state") == ["finished", "waiting"])
+        let run = try background.run(Stage.jobFile, "--no-wait", "--no-report")
+        #expect(run.exitStatus == 75, "\(run.errorText)")
+        #expect(run.errorText.contains("put off: nothing can go on now, the run is held up: the journal "))
+        usleep(1_500_000)
+        state.remove("state/transfer-run/filler")
+        background.waitForReport()
+        let report = try background.report()
+        func value(_ path: String) throws -> String? { try JSONPath(path).select(from: report).first?.plainText }
+        #expect(try value("$.tasks[1].outcome") == "succeeded")
+        let waited = try #require(value("$.tasks[1].waits[?@.reason=='flush'].duration").flatMap { Double($0) })
+        #expect(try waited > 1 && Double(value("$.tasks[1].attempts[0].duration") ?? "") ?? .infinity < waited)
         withExtendedLifetime(disk) {}
     }
 

@@ -63,7 +63,7 @@ import Testing
         if isEverything {
             let status = try scene.binary.run("status")
             #expect(status.errorText.contains("the journal has lost a run of the session `org.example.test`"))
-            #expect(status.errorText.contains("`post` may have been sent"), "\(status.errorText)")
+            #expect(status.errorText.contains("`post` was sent and succeeded"), "\(status.errorText)")
         }
         let run = try scene.stage.run(try scene.folder.text(Stage.jobFile))
         #expect(run.status == 1, "\(run.errorText) \(scene.log)")

@@ -1,4 +1,3 @@
-import Stores
 import TestSupport
 import Testing
 import TextFormats
@@ -53,21 +52,16 @@ import TransferModel
         #expect(try outcomes(18) == Array(repeating: "succeeded", count: 18))
     }
 
-    /// Out of descriptors tasks wait and say for what; none fails.
-    @Test func outOfDescriptorsTasksWait() throws {
+    /// With few descriptors few tasks run at a time, and the log says so.
+    @Test func fewDescriptors_meanFewTasksAtATime() throws {
         try detach(1, tasks: 60, under: ["/usr/bin/prlimit", "--nofile=64:64"])
-        let folder = background.stage.binary.home.path("state/transfer-run")
-        let journal = try Journal.open(folder: folder)
-        try background.waitUntil("a task waits for a descriptor") {
-            try journal.runs().contains { run in
-                try journal.events(of: run.id, after: 0, limit: 10_000).contains {
-                    if case .waiting(.processLimit, _) = $0.kind { true } else { false }
-                }
-            }
-        }
+        #expect(background.server.waitForRequests(2))
         background.server.open(gate: "all")
         #expect(try outcomes(1) == Array(repeating: "succeeded", count: 60))
-        let waits = try JSONPath("$.tasks[*].waits[*].reason").select(from: background.report("n0.report.json"))
-        #expect(waits.contains { $0.plainText == "processLimit" })
+        let attempts = try JSONPath("$.totals.attempts").select(from: background.report("n0.report.json"))
+        #expect(attempts.first?.plainText == "60")
+        let log = try background.stage.binary.home.text("state/transfer-run/background.log")
+        let words = "2 tasks at once instead of 60: this process may not open more than 64 files (`ulimit -n`)"
+        #expect(log.contains(words), "\(log)")
     }
 }

@@ -228,6 +228,23 @@ import TransferModel
         try stage.waitFor("$.sessions", "[]")
     }
 
+    @Test func aSessionThatWasEditedMeanwhileStaysAndThatIsTold() throws {
+        _ = stage.serveHalves("a")
+        let job = stage.job(stage.task("a"))
+        #expect(try stage.detach(job).exitStatus == 0)
+        let own = ", window: { from: \"01:00\", to: \"05:00\" }, durability: flush"
+        let edited = try stage.detach(stage.job(stage.task("a"), more: own))
+        let words =
+            "warning: the session `s` stays as it was handed over: what the file says of `window`, `durability` by now does "
+            + "not count for it\n  hint: `transfer-run cancel \(BackgroundStage.identifier)` ends it; "
+        #expect(edited.exitStatus == 0 && edited.errorText.hasPrefix(words), "\(edited.errorText)")
+        // What goes with each task is none of the session's own, and a task that is there keeps it.
+        #expect(
+            try !stage.detach(stage.job(stage.task("a"), more: ", headers: { X-A: b }")).errorText.contains("stays"))
+        #expect(try stage.run("cancel", BackgroundStage.identifier).exitStatus == 0)
+        try stage.waitFor("$.sessions", "[]")
+    }
+
     // MARK: Commands
 
     @Test func whatIsSuspendedStaysSoAndGoesOn() throws {

@@ -89,7 +89,6 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["cancel", "0"], "`0` is no process's number", "`runner.pid`"),
         (["cancel", "3000000000"], "is no process's number", ""),
         (["resume", "1", ""], "never empty", ""),
-        (["resume", "1"], "set HOME", ""),
         (["resume", "1"] + (0...256).map { "t\($0)" }, "more than 256 tasks", "a pattern"),
         (["resume", "1", "--resumable"], "`--resumable` is an option of `cancel`, not of `resume`", ""),
     ])

@@ -58,6 +58,47 @@ struct SummaryNoteTests {
         return sink.text.split(separator: "\n").map(String.init)
     }
 
+    // MARK: What is sent again
+
+    /// Of requests that their servers may have heard, the advice says that it sends them again.
+    @Test(arguments: [
+        (1, "Run only this task again (sends t0 again): "), (3, "Run only these again (sends t0, t1, t2 again): "),
+        (5, "Run only these again (sends t0, t1, t2 and 2 more again): "),
+    ])
+    func requestThatMayHaveBeenHeard_isNamedAsSentAgain(_ count: Int, _ words: String) throws {
+        for error in [TransferError.notSentAgain, .lostFromJournal, TransferError(.timedOut, "late").notSentAgain] {
+            #expect(try advice(count, error).hasPrefix(words))
+        }
+        #expect(try !advice(count, TransferError(.timedOut, "late")).contains("sends"))
+    }
+
+    private func advice(_ count: Int, _ error: TransferError) throws -> String {
+        var job = Job(name: "j", file: "jobs.yaml", baseDirectory: "/srv")
+        job.sessions = [SessionConfiguration(name: "default")]
+        job.tasks = try (0..<count).map { index in
+            TaskSpecification(
+                id: "t\(index)", type: .upload, session: SessionIndex(raw: 0),
+                location: .url(try ResourceURL.parse("https://example.org/\(index)")), destination: nil, line: 1,
+                options: TaskOptions(TaskOptions.Values(policies: TransferPolicies())))
+        }
+        let sink = MemorySink()
+        let progress = PlainProgress(job: job, sink: sink, style: .init(report: "r.json"))
+        var kinds: [(Int?, Event.Kind)] = (0..<count).map { index in
+            let end = TaskRecord(
+                outcome: .failed, tolerated: false, changed: nil, source: nil, waits: [], error: error, body: nil,
+                lengthUnverified: false, captures: [], duration: .seconds(1), explanation: nil)
+            return (index, .taskFinished(end))
+        }
+        kinds.append((nil, .runFinished(RunRecord(outcome: .failed, exitStatus: 1, duration: .seconds(1)))))
+        let events = kinds.enumerated().map { place, told in
+            Event(
+                time: WallTime(nanoseconds: 0), sequence: UInt64(place + 1), session: nil,
+                task: told.0.map { TaskIndex(raw: UInt32($0)) }, kind: told.1)
+        }
+        progress.consume(events[...])
+        return try #require(sink.text.split(separator: "\n").map(String.init).first { $0.hasPrefix("Run only") })
+    }
+
     // MARK: A packed body
 
     private static let warning =

@@ -56,6 +56,12 @@ struct MessageTests {
                 .init(id: "a", state: .running, bytesReceived: 7, bytesSent: 8, expected: 9, attempts: 2),
                 .init(id: "b", state: .waiting, waitingFor: .hostLimit),
                 .init(id: "c", state: .waiting, waitingFor: .network, lacks: "a network: there is none"),
+                .init(
+                    id: "d", state: .waiting, waitingFor: .backoff, attempts: 2,
+                    error: TransferError(
+                        .dataNotAllowed, "a \"word\"", curl: 7, errno: 111, reason: .cellular),
+                    nextAttemptAt: WallTime(nanoseconds: 1_800_000_000_123_000_000)),
+                .init(id: "e", state: .running, startedOver: "the server's file changed"),
             ])
         let replies: [ControlReply] = [
             .changed([]), .changed(["a", "b-1"]), .refused("no such \"task\"\n"), .status(status),

@@ -15,7 +15,9 @@ import TransferModel
     }
 
     /// Writes the beginning of a request as a run does.
-    private func begin(_ tree: TemporaryTree, _ id: RunID, _ sequence: UInt64, _ request: BegunRequest) throws {
+    private func begin(
+        _ tree: TemporaryTree, _ id: RunID, _ sequence: UInt64, _ request: BegunRequest, succeeds: Bool = false
+    ) throws {
         let isWritten = Mutex(false)
         let patience = TimeSpan.seconds(600)
         let writer = try JournalWriter(folder: tree.path, run: id, after: sequence - 1, writeAfter: patience) { news in
@@ -26,6 +28,7 @@ import TransferModel
         for _ in 0..<10_000 where !isWritten.withLock({ $0 }) { usleep(1000) }
         #expect(isWritten.withLock { $0 })
         #expect(try Journal.open(folder: tree.path).begun(of: id).contains(request), "before those who wait are told")
+        if succeeds { writer.noteSuccess(of: request.task) }
         #expect(writer.finish() == nil)
     }
 
@@ -66,6 +69,18 @@ import TransferModel
         #expect(try lost.first?.requests == [request("post")] && journal.lostKeys() == 1)
         let next = try journal.accept(JournalCase.run(), inputs: [], tasks: ["post"], inPlaceOf: lost)
         #expect(try journal.begun(of: next) == [request("post")] && journal.lostRuns() == [])
+    }
+
+    /// The process lives on, and knows what became of what it began.
+    @Test func success_isKnown_whenTheJournalIsLost() throws {
+        let tree = try TemporaryTree()
+        let id: RunID
+        do { id = try Journal.open(folder: tree.path).accept(JournalCase.run(), inputs: [], tasks: ["post", "other"]) }
+        try begin(tree, id, 1, request("post"), succeeds: true)
+        try begin(tree, id, 2, request("other"))
+        for name in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite-shm"] { tree.remove(name) }
+        let lost = try #require(Journal.open(folder: tree.path).lostRuns().first)
+        #expect(lost.requests == [request("post"), request("other")] && lost.succeeded == ["post"])
     }
 
     @Test func begun_isForgotten_onceTheEndWasDelivered() throws {

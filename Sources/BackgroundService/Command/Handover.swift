@@ -40,6 +40,18 @@ package struct Handover {
             let today = Dictionary(job.tasks.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
             return part.job.tasks.filter { task in today[task.id].map { !$0.isTransfer(of: task) } ?? false }.map(\.id)
         }
+
+        /// Returns the sessions that the job file gives other values by now, each with the keys: what was handed over stays
+        /// as it was. Keys that a session only gives its tasks are left out, since they go with each task.
+        package func editedSessions(in job: Job) -> [(session: String, keys: [String])] {
+            let today = Dictionary(job.sessions.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+            return part.job.sessions.filter { $0.kind == .background }.compactMap { session in
+                guard let keys = today[session.name].map({ session.keys(changedBy: $0) }), !keys.isEmpty else {
+                    return nil
+                }
+                return (session.name, keys)
+            }
+        }
     }
 
     /// Why a run was not handed over.
@@ -260,6 +272,29 @@ package struct Handover {
             let isOurs = accepted?.mayBe(of: ours) ?? false
             return Earlier(holder: holder, handed: .failure(error), job: holder.job, isOurs: isOurs)
         }
+    }
+}
+
+extension SessionConfiguration {
+    /// Returns the keys of the session itself, as the job file writes them, that have another value in `other`.
+    fileprivate func keys(changedBy other: SessionConfiguration) -> [String] {
+        func differs(_ value: KeyPath<SessionConfiguration, some Equatable>) -> Bool {
+            self[keyPath: value] != other[keyPath: value]
+        }
+        let changes: [(key: String, isChanged: Bool)] = [
+            ("window", differs(\.window)),
+            // `--detach` sets it where the file says nothing.
+            ("discretionary", other.discretionary != nil && differs(\.discretionary)),
+            (
+                "maximumConnectionsPerHost",
+                differs(\.maximumConnectionsPerHost) || differs(\.connectionRange)
+            ),
+            ("maximumConcurrentTasks", differs(\.maximumConcurrentTasks)),
+            ("requestsPerSecond", differs(\.requestsPerSecond)), ("connectTimeout", differs(\.connectTimeout)),
+            ("cache", differs(\.cache)), ("tls", differs(\.tls)), ("http", differs(\.http)),
+            ("durability", differs(\.durability)), ("onFinish", differs(\.onFinish)),
+        ]
+        return changes.filter(\.isChanged).map(\.key)
     }
 }
 

@@ -72,6 +72,8 @@ extension SessionStatus {
         var task = task
         task.id = MessageText.bounded(task.id)
         task.lacks = task.lacks.map { MessageText.bounded($0) }
+        task.startedOver = task.startedOver.map { MessageText.bounded($0) }
+        if let error = task.error { task.error?.message = MessageText.bounded(error.message) }
         task.write(to: &writer)
     }
 

@@ -38,6 +38,8 @@ final class CarriedRun: Sendable {
     /// `receipts` they are not given up when writing is held up.
     private let beginnings = Receipts()
     private let writing = WritingTrouble()
+    /// Ids of tasks whose requests must not be sent twice and have begun.
+    private let begun = Mutex<Set<String>>([])
     private let cancellation: Command.Cancellation
     private let thread = WorkThread()
 
@@ -235,7 +237,10 @@ final class CarriedRun: Sendable {
     private func transfer(_ handed: HandedJob, _ past: JournalledPast, _ report: JSONReport?) throws -> Job? {
         try CurlLibrary.prepare()
         let suspects = Suspects(past.history.suspects(hasCrashed: hasCrashed))
-        let (job, recipe) = (suspects.alone(in: handed.part.job), handed.recipe)
+        let recipe = handed.recipe
+        var fitting = suspects.alone(in: handed.part.job)
+        if let words = OpenFiles.fit(&fitting) { tools.log("run \(id.raw): \(words)") }
+        let job = fitting
         let writer = try JournalWriter(
             folder: tools.folder.state, run: id, after: past.history.lastSequence,
             writeAfter: hasCrashed ? .zero : JournalWriter.writeAfter
@@ -266,13 +271,15 @@ final class CarriedRun: Sendable {
             expand(handed, writer, &settings)
             settings.acceptedAt = accepted.createdAt
             settings.turn = turn
-            settings.keep = { [beginnings] last, begun, isKept in
-                writer.hurry(upTo: last, beginning: begun)
+            settings.keep = { [self] last, requests, isKept in
+                begun.withLock { $0.formUnion(requests.map(\.task)) }
+                writer.hurry(upTo: last, beginning: requests)
                 beginnings.hold(upTo: last) { if $0 { isKept() } }
             }
             // Before the event of the task's end: a process that resumes from that event must find its captures.
-            settings.heard = { [inbox] end in
+            settings.heard = { [self] end in
                 if !end.captures.isEmpty { writer.keep(TaskEndNote.input(end, kind: InputKind.captures)) }
+                if end.succeeded, begun.withLock({ $0.remove(end.id) }) != nil { writer.noteSuccess(of: end.id) }
                 // After the last suspect all tasks may run at a time again.
                 if suspects.cleared(end.id, in: job) { inbox.postMakeWay() }
             }

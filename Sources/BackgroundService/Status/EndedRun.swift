@@ -24,15 +24,33 @@ package struct EndedRun: Sendable {
         var job = Job(name: run.accepted.job, file: run.accepted.file, baseDirectory: run.accepted.folder)
         let sent = Set(events.compactMap { Self.isUpload($0) ? $0.task : nil })
         let options = TaskOptions(TaskOptions.Values(policies: TransferPolicies()))
-        job.tasks = try journal.tasks(of: run.id).enumerated().map { number, id in
+        let ids = try journal.tasks(of: run.id)
+        job.tasks = ids.enumerated().map { number, id in
             TaskSpecification(
                 id: id, type: sent.contains(TaskIndex(raw: UInt32(number))) ? .upload : .download,
                 session: SessionIndex(raw: 0), location: .awaitingCapture(""), destination: nil, line: 0,
                 options: options)
         }
+        let numbers = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        for event in events {
+            guard let task = event.task, Int(task.raw) < ids.count,
+                let needed = Self.blamed(event).flatMap({ numbers[$0] })
+            else { continue }
+            job.tasks[Int(task.raw)].needs = [TaskIndex(raw: UInt32(needed))]
+        }
         let sessions = events.compactMap { $0.session.map { Int($0.raw) } }.max() ?? 0
         job.sessions = (0...sessions).map { SessionConfiguration(name: "\($0)") }
         self.job = job
+    }
+
+    /// The id of the needed task that a skipped one names as the reason; `nil` for other events.
+    private static func blamed(_ event: Event) -> String? {
+        guard case .taskFinished(let record) = event.kind, record.outcome == .skipped, let error = record.error,
+            error.message.first == "`"
+        else { return nil }
+        return error.message.dropFirst().firstRange(of: "`, which it needs, ").map {
+            String(error.message.dropFirst()[..<$0.lowerBound])
+        }
     }
 
     private static func isUpload(_ event: Event) -> Bool {

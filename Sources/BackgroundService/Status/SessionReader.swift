@@ -104,17 +104,27 @@ private struct RunFold {
         let live = live.flatMap { $0 }
         let told = Dictionary(
             (live?.run.tasks ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let isCarried = !told.isEmpty
-        var own: [SessionTask] = []
-        for (task, name) in zip(tasks, identifiers) where name ?? identifier == identifier && !task.isGone {
-            var task = task
-            if let known = told[task.id] { task.update(from: known) } else if !isCarried { task.isAlone() }
-            own.append(task)
+        var own = zip(tasks, identifiers).filter { ($1 ?? identifier) == identifier && !$0.isGone }.map(\.0)
+        let count = live?.run.counts.values.reduce(0, +) ?? 0
+        let isCarried = !told.isEmpty || count > 0
+        // A task that the process does not list has ended there, where it counts them all and lists all that have not.
+        let left = count - (live?.run.counts[.finished] ?? 0)
+        let listsAll = count == own.count && told.count == left
+        for index in own.indices {
+            if let known = told[own[index].id] {
+                own[index].update(from: known)
+            } else if !isCarried {
+                own[index].isAlone()
+            } else if listsAll {
+                own[index].hasEndedUnwritten()
+            }
         }
         let counts = own.reduce(into: [:]) { $0[$1.state, default: 0] += 1 } as [RunStatus.State: Int]
+        // All tasks have ended, and the run waits until that is written down.
+        let isUnwritten = left == 0 && own.contains { $0.state == .finished && $0.outcome == nil }
         return BackgroundSession(
             identifier: identifier, job: run.accepted.job, report: run.accepted.report,
-            state: run.state == .finished ? .finished : .of(counts), tasks: own,
+            state: run.state == .finished ? .finished : isUnwritten ? .waiting : .of(counts), tasks: own,
             trouble: loss ?? (run.state == .finished ? nil : live?.trouble), isLost: loss != nil,
             endingSince: run.state == .finished ? nil : over, over: run.deliveredAt == nil ? nil : run)
     }

@@ -28,8 +28,12 @@ package struct SessionTask: Hashable, Sendable {
     private var keptExpected: Int64?
     /// The number of attempts that have begun.
     package private(set) var attempts = 0
-    /// Why the task failed; `nil` until its end and if it did not fail.
+    /// Why the task failed, or before its end what its last attempt that ended failed by; `nil` where that did not fail.
     package private(set) var error: TransferError?
+    /// When the next attempt begins at the earliest; `nil` where no time says so.
+    package private(set) var nextAttemptAt: WallTime?
+    /// Why the attempt under way, or the last one, did not go on with what earlier ones left; `nil` where it did.
+    package private(set) var startedOver: String?
     /// Whether the task was a template that has been replaced by its expansions.
     private(set) var isGone = false
 
@@ -51,11 +55,12 @@ package struct SessionTask: Hashable, Sendable {
             attempts = record.number
             (keptBytes, keptExpected) = (bytesReceived, expected)
             (bytesReceived, bytesSent, expected) = (0, 0, nil)
+            startedOver = nil
         case .resumedAtOffset(let progress): (bytesReceived, expected) = (progress.bytes, progress.expected)
         // For an upload it would be the length of the response body.
         case .response(let record): if type != .upload { expected = record.expectedLength ?? expected }
         case .fileFinished(let record): bytesReceived = record.bytes
-        case .attemptFinished(let record): ended(record)
+        case .attemptFinished(let record): ended(record, at: event.time)
         case .taskFinished(let record):
             stand(.finished)
             outcome = record.outcome
@@ -71,11 +76,20 @@ package struct SessionTask: Hashable, Sendable {
 
     private mutating func stand(_ state: RunStatus.State, _ reason: WaitReason? = nil, _ lacks: String? = nil) {
         (self.state, waitingFor, self.lacks) = (state, reason, lacks)
+        switch reason {
+        // The pause that the attempt's end announced.
+        case .backoff, .retryAfter, .processLimit: break
+        default: nextAttemptAt = nil
+        }
     }
 
-    private mutating func ended(_ record: AttemptRecord) {
+    private mutating func ended(_ record: AttemptRecord, at time: WallTime) {
         // A suspension was already reported within the attempt.
         if state == .running { stand(.waiting) }
+        if state == .waiting { nextAttemptAt = record.backoff.map { time + $0 } }
+        // Of one that was interrupted nothing is to be said.
+        if record.outcome != .cancelled { error = record.outcome == .failed ? record.error : nil }
+        startedOver = record.startedOver
         let last = record.transactions.last
         // The answer brought nothing of the file: the bytes that earlier attempts kept still count.
         if keptBytes > 0, !(200..<300).contains(last?.status ?? 0), record.startedOver == nil {
@@ -95,10 +109,15 @@ package struct SessionTask: Hashable, Sendable {
         if state == .running || isLimited { stand(.waiting) }
     }
 
+    /// Notes that the task has ended in the process, and that its end could not be written down yet.
+    mutating func hasEndedUnwritten() { if state != .finished { stand(.finished) } }
+
     /// Adopts what the process says, unless the journal already has the task's end.
     mutating func update(from live: RunStatus.Task) {
         guard state != .finished else { return }
         stand(live.state, live.waitingFor, live.lacks)
+        nextAttemptAt = live.nextAttemptAt
+        (error, startedOver) = (live.error ?? error, live.startedOver ?? startedOver)
         // The journal is written a little later than the process reports.
         attempts = max(attempts, live.attempts)
         guard live.state == .running || live.bytesReceived + live.bytesSent > 0 else { return }

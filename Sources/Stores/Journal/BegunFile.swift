@@ -27,6 +27,8 @@ package struct LostRun: Hashable, Sendable {
     package let job: String
     /// What it had begun.
     package let requests: [BegunRequest]
+    /// The ids of those tasks that had succeeded, as far as the process could note it.
+    package var succeeded: Set<String> = []
 }
 
 /// What a run has begun that must not be sent twice, in a file beside the journal: SQLite passes over a damaged end of its
@@ -54,6 +56,13 @@ extension StoreFiles {
                 isFull ? .diskFull : .other,
                 "cannot write down in \(path)/\(file) what is about to be sent: \(error.reason)")
         }
+    }
+
+    /// Notes that a task of the run has succeeded whose beginning stands in the file. Nothing depends on that, so that the
+    /// disk is not waited for.
+    func noteSuccess(of task: String, _ run: LostRun) {
+        guard let open = try? folder.open(begunFile(run.name), O_WRONLY | O_APPEND | O_NOFOLLOW) else { return }
+        try? open.writeAll(BegunRecord.bytes(of: run, [BegunRequest(task: task, attempt: BegunRecord.success)]))
     }
 
     /// Returns what the run of that name has begun; `nil` if that is nothing.
@@ -95,6 +104,8 @@ extension StoreFiles {
 /// One record of the file.
 private enum BegunRecord {
     private static let head = 12
+    /// Stands in the place of an attempt's number where the task has succeeded.
+    static let success = 0
 
     static func bytes(of run: LostRun, _ requests: [BegunRequest]) -> [UInt8] {
         var writer = RecordWriter(capacity: 256)
@@ -140,6 +151,9 @@ private enum BegunRecord {
             (identifiers, job) = (names, text)
             requests += begun
         }
-        return requests.isEmpty ? nil : LostRun(name: name, identifiers: identifiers, job: job, requests: requests)
+        let succeeded = Set(requests.filter { $0.attempt == success }.map(\.task))
+        requests.removeAll { $0.attempt == success }
+        if requests.isEmpty { return nil }
+        return LostRun(name: name, identifiers: identifiers, job: job, requests: requests, succeeded: succeeded)
     }
 }

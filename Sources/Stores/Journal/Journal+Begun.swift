@@ -5,9 +5,17 @@ import TransferModel
 extension Journal {
     /// Writes down that the run begins these requests. They would survive a power cut, and the loss of the journal, when
     /// this returns.
-    func noteBegun(_ requests: [BegunRequest], of id: RunID) throws(StoreError) {
-        let run = try known(id)
-        try files.noteBegun(requests, LostRun(run))
+    @discardableResult
+    func noteBegun(_ requests: [BegunRequest], of id: RunID) throws(StoreError) -> LostRun {
+        let run = LostRun(try known(id))
+        try files.noteBegun(requests, run)
+        return run
+    }
+
+    /// Notes beside the journal that tasks have succeeded which the run had begun: it may be lost, and its process lives.
+    static func noteSuccess(of tasks: [String], _ run: LostRun, folder: String) {
+        guard !tasks.isEmpty, let files = try? StoreFiles(folder, kind([]).name) else { return }
+        for task in tasks { files.noteSuccess(of: task, run) }
     }
 
     /// Returns all that the run has begun, in the order in which it began.

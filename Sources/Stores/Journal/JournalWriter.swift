@@ -47,6 +47,7 @@ package final class JournalWriter: EventConsumer, Sendable {
     private let inputs: Mailbox<JournalInput>
     private let extensions: Mailbox<RunExtension>
     private let beginnings: Mailbox<Beginnings>
+    private let successes: Mailbox<String>
     private let thread = WorkThread()
     private let failure = Mutex<StoreError?>(nil)
     private let hurried = Atomic<UInt64>(0)
@@ -71,6 +72,7 @@ package final class JournalWriter: EventConsumer, Sendable {
         inputs = Mailbox(wake: { wake.signal() })
         extensions = Mailbox(wake: { wake.signal() })
         beginnings = Mailbox(wake: { wake.signal() })
+        successes = Mailbox(wake: { wake.signal() })
         try thread.start(named: "journal") { [self] in
             let worker = JournalWorker(folder, run, writeAfter, tell)
             worker.openAhead()
@@ -109,6 +111,9 @@ package final class JournalWriter: EventConsumer, Sendable {
         hurried.store(sequence, ordering: .releasing)
     }
 
+    /// Notes, for the case that the journal is lost, that a task has succeeded whose request was begun before.
+    package func noteSuccess(of task: String) { successes.post(task) }
+
     /// What the events up to a number begin.
     fileprivate struct Beginnings: Sendable {
         let sequence: UInt64
@@ -140,6 +145,7 @@ package final class JournalWriter: EventConsumer, Sendable {
             worker.queueEvents(batch)
             worker.beginnings += beginnings.takeAll()
             worker.heard = heard
+            worker.noteSuccess(of: successes.takeAll())
             worker.writeIfDue(isLast: isLast || isEnding, hurried: hurried.load(ordering: .acquiring))
             if isEnding, batch.isEmpty { return }
             if batch.isEmpty { worker.wait(on: thread.wake) }
@@ -162,6 +168,8 @@ private final class JournalWorker {
     var beginnings: [JournalWriter.Beginnings] = []
     /// Events up to this number have come.
     var heard: UInt64 = 0
+    /// The run as the file knows it in which its beginnings stand; `nil` before the first of this process.
+    private var begun: LostRun?
     private var due: Instant?
     private(set) var failure: StoreError?
 
@@ -194,6 +202,10 @@ private final class JournalWorker {
         if due == nil { due = Clocks.instant() + writeAfter }
     }
 
+    func noteSuccess(of tasks: [String]) {
+        if let begun { Journal.noteSuccess(of: tasks, begun, folder: folder) }
+    }
+
     func writeIfDue(isLast: Bool, hurried: UInt64) {
         if canAdd || canBegin, due == nil { due = Clocks.instant() }
         guard let due, !unwritten.isEmpty || !unkept.isEmpty || canAdd || canBegin else { return }
@@ -213,7 +225,7 @@ private final class JournalWorker {
             let last = try journal.append(unwritten, to: run, durably: durably)
             unwritten = []
             while canBegin {
-                try journal.noteBegun(beginnings[0].requests, of: run)
+                begun = try journal.noteBegun(beginnings[0].requests, of: run)
                 beginnings.removeFirst()
             }
             while canAdd {

@@ -114,6 +114,8 @@ package final class Announcements: Participant {
         package var expected: Int64?
         /// Whether the attempt is paused until a credential was looked up.
         package var awaitsCredential = false
+        /// Why the attempt does not go on with what earlier ones left; `nil` where it does, or nothing was left.
+        package var startedOver: String?
     }
 
     /// Returns the task's progress; all zero when no attempt is under way.
@@ -127,6 +129,7 @@ package final class Announcements: Participant {
         } else {
             progress.expected = attempt.sending.body?.total
         }
+        progress.startedOver = attempt.life.startedOver.map { core.redacted($0) }
         if case .awaitingCredential = attempt.phase { progress.awaitsCredential = true }
         return progress
     }

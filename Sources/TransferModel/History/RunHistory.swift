@@ -109,8 +109,8 @@ extension TransferError {
     /// Ends a task whose request may have had its effect when its process ended, and must not be sent twice.
     package static let notSentAgain = TransferError(
         .backgroundSessionWasDisconnected,
-        "the process that carried it ended before the answer came, and the server may have heard the request: this run "
-            + "sends it again only with `retry.nonIdempotent: true`")
+        "the process that carried it ended before the answer came, and the server may have heard the request: it was "
+            + "not sent again, for the task has no `retry.nonIdempotent: true`")
     /// Ends a task whose request had begun and must not be sent twice, and of which the journal does not know any more, or
     /// cannot be read: only the note of its beginning is left.
     package static let lostFromJournal = TransferError(

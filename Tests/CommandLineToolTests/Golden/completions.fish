@@ -106,7 +106,7 @@ complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l all
 complete -c transfer-run -n '__transfer_run_is run rerun check plan none' -l policy -d 'an operator\'s rules, which win over the job\'s and the command line\'s' -r -F
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l progress -d 'what to show while it runs: bars where standard error is a terminal, else lines' -x -a 'auto bar plain none'
 complete -c transfer-run -n '__transfer_run_is run rerun check plan simulate lock attach none' -l color -d 'colour on standard error' -x -a 'auto always never'
-complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'show each attempt, redirect and wait as well; `status`: networks and power, too; `plan`: every task'
+complete -c transfer-run -n '__transfer_run_is run rerun attach status plan none' -l verbose -s v -d 'show each attempt, redirect and wait as well; `status`: networks and power, too, and of one run every task; `plan`: every task'
 complete -c transfer-run -n '__transfer_run_is run rerun attach none' -l quiet -s q -d 'show the summary only'
 complete -c transfer-run -n '__transfer_run_is check' -l format -d 'how diagnostics are written' -x -a 'text json github'
 complete -c transfer-run -n '__transfer_run_is check' -l explain-access -d 'list everything that the job may run, read, write, remove and ask, each with its place in the file'

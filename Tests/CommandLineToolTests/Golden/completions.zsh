@@ -86,7 +86,7 @@ _transfer-run() {
             '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \
@@ -150,7 +150,7 @@ _transfer-run() {
             '*--allow-address=[let a confined job connect to these addresses]:CIDR: ' \
             '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--online[ask the servers for sizes and changes, without fetching anything\: bytes, disk space and least time are then known]' \
             '--save=[write what the servers say there (`--online`), for `run --plan FILE`]:FILE:_files' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
@@ -228,7 +228,7 @@ _transfer-run() {
             '--policy=[an operator'\''s rules, which win over the job'\''s and the command line'\''s]:FILE:_files' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--failed[the tasks that did not succeed, as without any choice]' \
             '--changed[the tasks whose file changed in that run]' \
@@ -276,7 +276,7 @@ _transfer-run() {
         status) _arguments -s \
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--network=[take this instead of what the system says\: `wired`, `wifi`, `cellular` or `none`, then `,metered` and `,constrained` as it is]:CLASS: ' \
-            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--json[print JSON; `simulate`\: the report that such a run would write]' \
             '--watch[show it again whenever it has changed]' \
             '--help[print help and end]' \
@@ -298,7 +298,7 @@ _transfer-run() {
             '--state-dir=[keep state, cache and sockets under this folder]:DIR:_files -/' \
             '--progress=[what to show while it runs\: bars where standard error is a terminal, else lines]:auto:(auto bar plain none)' \
             '--color=[colour on standard error]:auto:(auto always never)' \
-            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too; `plan`\: every task]' \
+            '--verbose[show each attempt, redirect and wait as well; `status`\: networks and power, too, and of one run every task; `plan`\: every task]' \
             '--quiet[show the summary only]' \
             '--help[print help and end]' \
             '--version[print the versions of transfer-run and its libraries and end]' \

@@ -73,7 +73,7 @@ private func problem(_ words: [String], _ environment: [String: String] = [:]) -
         (["run"], "`transfer-run run` needs JOB…", "usage"),
         (["schema", "x"], "`transfer-run schema` does not take `x`", "usage"),
         (["check", "a", "--report", "x"], "`--report` is an option of `run`, `rerun`, `attach`, not of `check`", ""),
-        (["a", "--policy", "x"], "`--policy` is not built yet", ""),
+        (["a", "--policy", "x"], "cannot read the policy `x`: no such file", ""),
         (["a", "--failed-list", "-", "--events", "-"], "events and the list of failed tasks cannot both go to", ""),
         (["report"], "`transfer-run report` needs convert|diff|merge REPORT…", "usage"),
         (["a", "--progress", "loud"], "`--progress` cannot be `loud`", "one of `auto`, `bar`, `plain`, `none`"),

@@ -77,7 +77,7 @@ import TransferModel
         ("tls: { insecure: no }", "`true` or `false`", "write `false`"),
         ("limits: { tasks: 0 }", "p.yaml:1:18", "`tasks`"), ("limits: { time: 0s }", "`time`", ""),
         ("limits: { bytes: many }", "`bytes` must be", ""), ("limits: { timeout: 1h }", "unknown key `timeout`", ""),
-        ("rewrite: [{ match: \"(\", to: x }]", "`match`", ""),
+        ("rewrite: [{ match: \"(\", to: x }]", "p.yaml:1:20: error: `(` is no regular expression", ""),
         ("rewrite: [{ match: a, to: $1 }]", "names the group `$1`", ""),
         ("version: 2", "`version`", ""), ("[]", "a policy must be a map, not a list", ""), ("hosts: {", "error", ""),
         ("commands: ${env.X}", "env.X", ""), ("commands: false\ncommands: true", "duplicate", ""),
@@ -209,7 +209,8 @@ import TransferModel
 
     @Test func looserValues_areLowered_withANote() throws {
         let result = try look(
-            "sessions: { s: {}, t: { tls: { minimum: \"1.3\" } } }\nlimits: { timeout: 1d }\n\(Self.one)",
+            "sessions: { s: {}, t: { tls: { minimum: \"1.3\" } } }\nlimits: { timeout: 1d }\n"
+                + "tasks: [{ id: a, session: s, url: https://a.test/x, to: x }]",
             under: "tls: { minimum: \"1.3\" }\nlimits: { time: 1h, bytes: 1MiB }")
         var job = try #require(result.job, "\(result.messages)")
         #expect(job.sessions.allSatisfy { $0.tls.minimum == .v1_3 && $0.policy == job.policy })

@@ -94,7 +94,8 @@ import TransferModel
         let upload = "{ id: u, type: upload, url: \"\(stage.server.url("/u"))\", body: { file: body } }"
         try stage.stage.folder.write("body", "hello")
         #expect(try stage.detach(stage.job(stage.task("a"), upload)).exitStatus == 0)
-        try stage.waitFor("$.sessions[0].tasks[1].state", "finished")
+        // What it sent is known with its outcome.
+        try stage.waitFor("$.sessions[0].tasks[1].outcome", "succeeded")
         #expect(try stage.status("$.sessions[0].tasks[1].bytesSent") == ["5"])
         #expect(try stage.status("$.sessions[0].tasks[1].expected") != ["0"])
         stage.server.open(gate: "a")
@@ -232,10 +233,10 @@ import TransferModel
         _ = stage.serveHalves("a")
         let job = stage.job(stage.task("a"))
         #expect(try stage.detach(job).exitStatus == 0)
-        let own = ", window: { from: \"01:00\", to: \"05:00\" }, durability: flush"
+        let own = ", window: { from: \"01:00\", to: \"05:00\" }"
         let edited = try stage.detach(stage.job(stage.task("a"), more: own))
         let words =
-            "warning: the session `s` stays as it was handed over: what the file says of `window`, `durability` by now does "
+            "warning: the session `s` stays as it was handed over: what the file says of `window` by now does "
             + "not count for it\n  hint: `transfer-run cancel \(BackgroundStage.identifier)` ends it; "
         #expect(edited.exitStatus == 0 && edited.errorText.hasPrefix(words), "\(edited.errorText)")
         // What goes with each task is none of the session's own, and a task that is there keeps it.

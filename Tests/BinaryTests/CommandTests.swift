@@ -221,18 +221,6 @@ import TextFormats
         }
     }
 
-    @Test(arguments: [
-        ["run", "job.yaml", "--policy", "rules.yaml"]
-    ])
-    func whatIsNotBuiltSaysSo(_ words: [String]) throws {
-        let binary = try Binary()
-        let result = try binary.run(arguments: words)
-        #expect(result.exitStatus == 2)
-        #expect(result.errorText.contains("not built yet"))
-        #expect(result.output.isEmpty)
-        #expect(binary.folder.list().isEmpty)
-    }
-
     @Test(arguments: [["--no-such-flag"], ["run"], ["chekc", "job.yaml"], ["missing.yaml"], ["run", "a", "--report"]])
     func aWrongCommandLineEndsWithTwo(_ words: [String]) throws {
         let result = try Binary().run(arguments: words)

@@ -57,8 +57,9 @@ private struct KilledDownload {
     private static let underWay = 6 * piece
 
     private(set) var facts = Facts()
-    /// Bytes that the server sent and that no process had read when it was killed.
-    private var unread = 0
+    /// Bytes that the server had sent and that were in no file when their process was killed.
+    private var waiting = 0
+    private var atLastKill = (sent: 0, inFiles: 0)
     private let number: Int
     private let kind: Kind
     private var random: Seeded
@@ -115,10 +116,10 @@ private struct KilledDownload {
             usleep(UInt32(20_000 + random.below(length)))
             guard program.isRunning else { break }
             facts.kills += 1
-            // As it is at the kill: a process that gets no time, or waits for the disk, leaves much in its sockets.
+            // As it is at the kill: what a busy disk has not taken yet is lost in any case.
             let processes = [kind == .backgroundProcess ? nil : program.processID, scene.process].compactMap(\.self)
             for process in processes { kill(process, SIGSTOP) }
-            unread += try SocketQueues.unread(server.port)
+            noteWhatWaits()
             switch kind {
             case .backgroundProcess: _ = scene.end(SIGKILL)
             case .backgroundBoth, .backgroundSegments:
@@ -138,6 +139,18 @@ private struct KilledDownload {
         #expect(scene.folder.list("out").sorted() == sizes.keys.sorted(), "round \(number), \(kind)")
     }
 
+    /// Counts what came since the last kill and is in no file yet: in sockets, in the loop, on its way to the disk.
+    private mutating func noteWhatWaits() {
+        let sent = sizes.keys.flatMap { server.requests("/\($0)") }.reduce(0) { $0 + $1.sent - 512 }
+        let folder = scene.folder.path("out")
+        let inFiles = TemporaryTree.names(in: folder).reduce(0) { sum, name in
+            var facts = stat()
+            return lstat("\(folder)/\(name)", &facts) == 0 ? sum + Int(facts.st_blocks) * 512 : sum
+        }
+        waiting += max(0, sent - atLastKill.sent - (inFiles - atLastKill.inFiles))
+        atLastKill = (sent, inFiles)
+    }
+
     private mutating func expectLittleAgain(_ id: String, _ size: Int) throws {
         #expect(try scene.folder.bytes("out/\(id)") == Self.body(id, size), "round \(number), \(kind): \(id)")
         let requests = server.requests("/\(id)")
@@ -145,31 +158,11 @@ private struct KilledDownload {
         // What is sent of heads counts as well.
         let again = requests.reduce(0) { $0 + $1.sent } - size - requests.count * 512
         let most =
-            unread + facts.kills * (Self.allowed + Self.underWay)
+            waiting + facts.kills * (Self.allowed + Self.underWay)
             + (kind.segments > 1 ? requests.count * Self.underWay : 0)
         let story = requests.map { "\($0.header("Range") ?? "whole"): \($0.sent)" }.joined(separator: ", ")
         #expect(again <= most, "round \(number), \(kind): \(again) bytes of \(id), which has \(size): \(story)")
         facts.most = max(facts.most, again / max(1, facts.kills))
         facts.all += max(0, again)
-    }
-}
-
-/// What waits in sockets of 127.0.0.1.
-private enum SocketQueues {
-    /// Bytes on their way from the server of this port to those that are connected with it: none of them was read.
-    static func unread(_ port: UInt16) throws -> Int {
-        let table = String(decoding: try TemporaryTree.bytes(at: "/proc/net/tcp"), as: UTF8.self)
-        return table.split(separator: "\n").dropFirst().reduce(0) { sum, line in
-            let words = line.split(separator: " ")
-            guard words.count > 4 else { return sum }
-            let queues = words[4].split(separator: ":").map { Int($0, radix: 16) ?? 0 }
-            if words[1].hasSuffix(":\(hex(port))") { return sum + queues[0] }
-            return words[2].hasSuffix(":\(hex(port))") ? sum + queues[1] : sum
-        }
-    }
-
-    private static func hex(_ port: UInt16) -> String {
-        let digits = String(port, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 4 - digits.count) + digits
     }
 }

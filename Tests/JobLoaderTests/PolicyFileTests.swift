@@ -239,8 +239,8 @@ import TransferModel
         #expect(plain.options.policy == nil && plain.load().job?.policy == nil)
     }
 
-    /// What a list becomes in the run is read like the rest of the job.
-    @Test func tasksOfATemplate_areCountedAndJudged() throws {
+    /// What a list becomes in the run is counted with the rest of the job.
+    @Test func tasksOfATemplate_areCounted() throws {
         let job = """
             tasks:
               - { id: list, url: https://a.test/l, capture: { n: { json: "$[*]", all: true } } }
@@ -255,6 +255,7 @@ import TransferModel
         }
         #expect(try made(["b", "c"], under: "limits: { tasks: 3 }").added?.count == 2)
         #expect(try made(["b", "c"], under: "limits: { tasks: 2 }").messages.contains("the policy p.yaml:1 allows 2"))
-        #expect(try made(["b", "c"], under: "hosts: { deny: [c.test] }").messages.contains("denies `c.test`"))
+        // A host that an answer names is judged before its request.
+        #expect(try made(["b", "c"], under: "hosts: { deny: [c.test] }").added?.count == 2)
     }
 }

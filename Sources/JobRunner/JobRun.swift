@@ -167,6 +167,8 @@ package final class JobRun {
             for input in inbox.takeAll() { handle(input, now) }
             if isLeaving { break }
             perform(scheduler.turn(now: now), now)
+            // What ends while it is carried out, such as a template for which no thread can be started, is told as well.
+            while scheduler.hasToTell { perform(scheduler.turn(now: now), now) }
             startHooks()
             answerRequests()
             settleTurn(now)

@@ -73,6 +73,9 @@ package struct Scheduler: ~Copyable {
     /// How many tasks have finished, however they did.
     package var finishedCount: Int { run.tasks.finishedCount }
 
+    /// Whether `turn` would return actions although nothing happened since.
+    package var hasToTell: Bool { !run.actions.isEmpty }
+
     /// Whether all tasks have finished.
     package var isFinished: Bool { finishedCount == run.tasks.count }
     /// Whether all tasks have finished or run. `false`, too, while an attempt that has transferred all of its body has

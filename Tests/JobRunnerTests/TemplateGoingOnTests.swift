@@ -38,6 +38,17 @@ import TransferModel
         return stage
     }
 
+    /// As where no thread can be started to make its tasks: nothing else is left that would keep the run going.
+    @Test func aTemplateThatFailsAtOnce_failsTheRun() throws {
+        let stage = try stage()
+        defer { stage.server.stop() }
+        stage.job.tasks.removeLast()
+        stage.expand = nil
+        #expect(try stage.run() == .failed)
+        #expect(stage.end(1)?.outcome == .failed && stage.end(1)?.error?.name == .expansionFailed)
+        #expect(stage.violations() == [])
+    }
+
     @Test func aProcessThatEndsAnywhereAfterTasksWereKept_isFollowedByOneThatKnowsThem() throws {
         let whole = try stage()
         defer { whole.server.stop() }

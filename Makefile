@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: run build test test-tools test-long test-debian fuzz soak mutate bench picture lint install uninstall clean help \
+.PHONY: run build test test-tools test-long test-debian fuzz soak bench picture lint install uninstall clean help \
 	static tarball deb wheel image sbom packages test-packages
 
 PREFIX ?= /usr/local
@@ -73,10 +73,6 @@ test-debian: ## builds in another Debian, runs the quickstart and the tests over
 soak: test-tools ## jobs on a server that misbehaves, with processes that are killed, for ten minutes or SOAK_SECONDS
 	@$(RELEASE) --product transfer-run
 	@SOAK_SECONDS=$${SOAK_SECONDS:-600} TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/test.sh --filter '^BinaryTests\.SoakTests'
-
-mutate: test-tools ## changes the rules that decide one at a time, and tells which change no test notices; ROOMS="…" COUNT=10 SEED=…
-	@$(RELEASE) --product transfer-run
-	@TRANSFER_RUN_BINARY=$(CURDIR)/$(BINARY) tools/mutate.py $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(ROOMS)
 
 fuzz: ## answers that no good server gives, 100,000 or for FUZZ_SECONDS; and what each parser reads, for an hour or FUZZ_SECONDS
 	@tools/need.sh $(LIBRARIES)

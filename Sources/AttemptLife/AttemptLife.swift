@@ -64,8 +64,8 @@ package final class AttemptLife {
         request.isLedFromPublic = true
     }
 
-    /// Whether a server outside led to `target`, so that its request must not connect to an address inside. Of an answer
-    /// out of the cache nobody knows where it came from: it may lead to its own host alone.
+    /// Whether a server outside led to `target`, so that its request must not connect to an address inside. A cached
+    /// answer may have come from anywhere, and leads to its own host alone.
     package func leads(to target: ResourceURL, from source: AnswerSource) -> Bool {
         if rules.redirects.toPrivate { return false }
         if request.isLedFromPublic { return true }

@@ -136,7 +136,7 @@ extension HeldBack {
     }
 }
 
-/// What whoever follows a session is told when it is held up, and when that is over.
+/// Tells the follower of a session that it is held up, and that it goes on.
 package struct Holdup {
     private let identifier: String
     /// What was told last, and whether the run's tasks had ended by then.

@@ -2,8 +2,8 @@ import Diagnostics
 import JobLoader
 import SystemIO
 
-/// Reads the file of `--policy`. A file that cannot be read, or says what nobody knows, ends the command before a job is
-/// read: whoever named it wants its rules to hold.
+/// Reads the file of `--policy`. If it cannot be read, or has an unknown key, the command ends before a job is read: its
+/// rules must hold.
 enum PolicyFile {
     private static let maximumBytes = 1 << 20
 

@@ -205,7 +205,7 @@ private struct TaskLine {
             .joined(separator: "; ") + bytes
     }
 
-    /// How a wait for time alone is told, by when it is over; `nil` for other waits.
+    /// The words for a wait that only time ends, made of that time; `nil` for other waits.
     private var pause: ((_ until: String?) -> String)? {
         switch task.waitingFor {
         case .backoff: { "tried again\($0.map { " at \($0)" } ?? " next")" }

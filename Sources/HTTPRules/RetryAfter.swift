@@ -16,7 +16,7 @@ package enum RetryAfter {
         return HTTPDate.parse(text).map { min(self.now(headers, now).span(to: $0), longest) }
     }
 
-    /// What time it is at the server: that of the answer's `Date`, where it has one.
+    /// The server's time, from the answer's `Date`; without one the local time.
     static func now(_ headers: HeaderBlock, _ local: WallTime) -> WallTime {
         headers.first("date").flatMap { HTTPDate.parse($0) } ?? local
     }

@@ -34,7 +34,7 @@ struct ImportedTask: Sendable {
     var isAwaited = false
     /// Whether its command does not save the cookies that end with the session, as wget by itself.
     var forgetsCookies = false
-    /// The task that fetches the list its checksum stands in.
+    /// The task that fetches the list with this task's checksum.
     var checksumList: Int?
     /// Whether its command asks once, and what becomes of it decides what comes next.
     var asksOnce = false

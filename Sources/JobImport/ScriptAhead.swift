@@ -22,7 +22,7 @@ extension ScriptImport {
         return Self.end(ofCompound: first.words[...], next).map { next[...$0] } ?? []
     }
 
-    /// Whether the script goes on where the command that is read fails: what comes behind its `||` ends nothing.
+    /// Whether the script goes on after a failure of the present command, because nothing behind its `||` ends it.
     var isOptional: Bool {
         rest.first?.end == "||"
             && !alternative.contains { command in

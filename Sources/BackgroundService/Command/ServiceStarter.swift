@@ -182,7 +182,7 @@ package struct ServiceStarter: Sendable {
         )
     }
 
-    /// Returns what a command says that nobody answered at the socket in time.
+    /// Returns the error of a command that got no answer at the socket in time.
     private func notFound(_ why: String) -> ServiceTrouble {
         guard ServiceLock.isHeld(place) else { return notThere(nil) }
         let who = ServiceLock.holder(place).map { "the background process (pid \($0))" }

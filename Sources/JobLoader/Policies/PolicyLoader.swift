@@ -17,13 +17,8 @@ package enum PolicyLoader {
     /// wants to forbid something.
     package static func load(_ source: SourceText) -> (policy: LoadedPolicy?, diagnostics: DiagnosticList) {
         var parsed = DiagnosticList()
-        guard let tree = YAMLTree.parse(source, into: &parsed) else { return (nil, parsed) }
-        let resources = Resources.nothing()
-        let reader = Reader(
-            tree: tree, source: source, resources: resources, baseDirectory: resources.workingDirectory,
-            names: NameStore(secrets: SecretStore(resources: resources)))
-        reader.problems.append(contentsOf: parsed)
-        guard let root = tree.root, !tree.isNull(root) else {
+        guard let reader = Reader(ofNoJob: source, &parsed) else { return (nil, parsed) }
+        guard let root = reader.tree.root, !reader.tree.isNull(root) else {
             reader.problems.error(
                 "empty-file", "the policy is empty, and allows everything",
                 hint: "such as `hosts: { allow: [example.org] }`",

@@ -53,6 +53,16 @@ final class Reader {
         self.names = names
     }
 
+    /// Makes the reader of a file beside jobs, in which no `${…}` has a value. `nil` where it is no YAML: `found` says why.
+    convenience init?(ofNoJob source: SourceText, _ found: inout DiagnosticList) {
+        guard let tree = YAMLTree.parse(source, into: &found) else { return nil }
+        let resources = Resources.nothing()
+        self.init(
+            tree: tree, source: source, resources: resources, baseDirectory: resources.workingDirectory,
+            names: NameStore(secrets: SecretStore(resources: resources)))
+        problems.append(contentsOf: found)
+    }
+
     // MARK: Problems
 
     func error(_ code: String, _ message: String, hint: String? = nil, at span: SourceSpan) {
